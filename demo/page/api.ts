@@ -1,0 +1,79 @@
+import type { ApprovalView } from "adk-stream-protocol/protocol";
+import type { UIMessage } from "ai";
+
+/** What the server knows about a chat beside its messages. */
+export interface Ledger {
+  approvals: ApprovalView[];
+  /** Rises with everything that is logged; a change means that our messages may be old. */
+  sequence: number;
+  /** A turn is being generated right now. */
+  running: boolean;
+}
+
+export interface Payment {
+  id: string;
+  amount: number;
+  recipient: string;
+  currency: string;
+  description?: string;
+  at: number;
+  transaction_id: string;
+}
+
+export interface Wallet {
+  balance: number;
+  currency: string;
+  payments: Payment[];
+}
+
+export interface Health {
+  ok: boolean;
+  model?: string;
+  scripted?: boolean;
+}
+
+/** A chat nobody has written to is unknown to the server; for the page that is an empty one. */
+const emptyLedger: Ledger = { approvals: [], sequence: 0, running: false };
+
+export async function fetchMessages(chatId: string): Promise<UIMessage[]> {
+  const body = await getJson<{ messages: UIMessage[] }>(`/stream/${encodeURIComponent(chatId)}/messages`);
+  return body?.messages ?? [];
+}
+
+/** The ledger, and how far the server's clock is ahead of ours. */
+export async function fetchLedger(chatId: string): Promise<Ledger & { clockOffset: number }> {
+  const response = await get(`/approvals?chat=${encodeURIComponent(chatId)}`);
+  const body = response.status === 404 ? {} : ((await response.json()) as Partial<Ledger>);
+  return { ...emptyLedger, ...body, clockOffset: clockOffset(response) };
+}
+
+export async function fetchWallet(): Promise<Wallet | undefined> {
+  return getJson<Wallet>("/wallet");
+}
+
+export async function fetchHealth(): Promise<Health | undefined> {
+  return getJson<Health>("/health");
+}
+
+/** Ends the turn on the server; closing our connection alone would not. */
+export async function stopTurn(chatId: string): Promise<void> {
+  await fetch(`/stream/${encodeURIComponent(chatId)}/stop`, { method: "POST" });
+}
+
+async function getJson<T>(path: string): Promise<T | undefined> {
+  const response = await get(path);
+  return response.status === 404 ? undefined : ((await response.json()) as T);
+}
+
+async function get(path: string): Promise<Response> {
+  const response = await fetch(path, { cache: "no-store", headers: { accept: "application/json" } });
+  if (!response.ok && response.status !== 404) throw new Error(`${path} answered ${response.status}`);
+  return response;
+}
+
+/** Expiry is decided by the server's clock. `Date` has whole seconds, so a small difference is none. */
+function clockOffset(response: Response): number {
+  const date = Date.parse(response.headers.get("date") ?? "");
+  const offset = date - Date.now();
+  return Number.isFinite(offset) && Math.abs(offset) > 2000 ? offset : 0;
+}

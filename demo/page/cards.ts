@@ -1,0 +1,35 @@
+import { getToolName, isToolUIPart, type UIMessage } from "ai";
+import { cardState, type CardFacts, type CardState } from "./card-state.ts";
+import { clientToolNames } from "./client-tools.ts";
+
+export interface Card {
+  approvalId: string;
+  toolName: string;
+  state: CardState;
+}
+
+type Rest = Omit<CardFacts, "partState" | "clientSide" | "runningHere" | "data" | "row"> & {
+  data: ReadonlyMap<string, NonNullable<CardFacts["data"]>>;
+  rows: ReadonlyMap<string, NonNullable<CardFacts["row"]>>;
+  running: ReadonlySet<string>;
+};
+
+/** Every approval card of the conversation with what it says, by approval id. */
+export function cardsOf(messages: readonly UIMessage[], { data, rows, running, delivering }: Rest): Map<string, Card> {
+  const cards = new Map<string, Card>();
+  for (const part of messages.flatMap((message) => message.parts)) {
+    if (!isToolUIPart(part) || !part.approval) continue;
+    const toolName = getToolName(part);
+    const approvalId = part.approval.id;
+    const state = cardState({
+      partState: part.state,
+      data: data.get(approvalId),
+      row: rows.get(approvalId),
+      clientSide: clientToolNames.has(toolName),
+      delivering,
+      runningHere: running.has(part.toolCallId),
+    });
+    cards.set(approvalId, { approvalId, toolName, state });
+  }
+  return cards;
+}

@@ -1,0 +1,65 @@
+import type { ApprovalData, ApprovalView } from "adk-stream-protocol/protocol";
+import { getToolName, isToolUIPart, type UIMessage } from "ai";
+import { isOver, serverState } from "./card-state.ts";
+
+/** The tools that run in this page. Their results are sent with the next request. */
+export const clientToolNames: ReadonlySet<string> = new Set(["change_bgm", "get_location"]);
+
+export interface ClientCall {
+  toolCallId: string;
+  toolName: string;
+  input: unknown;
+}
+
+export interface ChatFacts {
+  messages: readonly UIMessage[];
+  data: ReadonlyMap<string, ApprovalData>;
+  rows: readonly ApprovalView[];
+}
+
+/**
+ * The browser calls that should run now. An ungated one when its turn has ended; a gated one only after the server has
+ * recorded the yes. Nothing that is over on the server, and in an older message only what the server still waits for.
+ */
+export function callsToRun({ messages, data, rows }: ChatFacts, started: ReadonlySet<string>): ClientCall[] {
+  const rowOfCall = new Map(rows.map((row) => [row.toolCallId, row]));
+  const last = messages.at(-1);
+  const calls: ClientCall[] = [];
+  for (const message of messages) {
+    for (const part of message.parts) {
+      if (!isToolUIPart(part) || started.has(part.toolCallId)) continue;
+      const toolName = getToolName(part);
+      if (!clientToolNames.has(toolName)) continue;
+      const row = rowOfCall.get(part.toolCallId);
+      if (isOver(row?.state) || row?.state === "pending") continue;
+      const call = { toolCallId: part.toolCallId, toolName, input: part.input };
+      if (part.state === "input-available" && (row || message === last)) calls.push(call);
+      if (part.state !== "approval-responded" || !part.approval.approved) continue;
+      if (serverState(data.get(part.approval.id), row) === "approved") calls.push(call);
+    }
+  }
+  return calls;
+}
+
+/**
+ * What this page has to send by itself, as keys. Stock chats send answers only when every call of the last step has one;
+ * a person who approves one of two payments means it now. Each key is sent once: a failed one waits for the person.
+ */
+export function keysToSend(
+  { messages, data, rows }: ChatFacts,
+  ranHere: ReadonlySet<string>,
+  sent: ReadonlySet<string>,
+): string[] {
+  const rowOf = new Map(rows.map((row) => [row.approvalId, row]));
+  const keys: string[] = [];
+  for (const part of messages.flatMap((message) => message.parts)) {
+    if (!isToolUIPart(part)) continue;
+    if (part.state === "approval-responded") {
+      const said = serverState(data.get(part.approval.id), rowOf.get(part.approval.id));
+      if (said === undefined || said === "pending") keys.push(`answer:${part.approval.id}`);
+    } else if (part.state.startsWith("output-") && ranHere.has(part.toolCallId)) {
+      keys.push(`output:${part.toolCallId}`);
+    }
+  }
+  return keys.filter((key) => !sent.has(key));
+}

@@ -1,0 +1,221 @@
+import type { UIMessage } from "ai";
+import { useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
+import { Announcer } from "./announcer.tsx";
+import type { Health } from "./api.ts";
+import { ApprovalTrack } from "./approval-track.tsx";
+import { Composer } from "./composer.tsx";
+import { errorSentence, isDisconnect } from "./error-sentence.ts";
+import { money } from "./format.ts";
+import { ModelName } from "./header.tsx";
+import { MessageView } from "./message-view.tsx";
+import type { Music } from "./music.ts";
+import { useWords } from "./preferences.ts";
+import { StreamPanel } from "./stream-panel.tsx";
+import type { StreamTap } from "./stream-tap.ts";
+import { wasAsked } from "./track.ts";
+import { useBridgeChat, type BridgeChat } from "./use-bridge-chat.ts";
+import { WalletPanel } from "./wallet-panel.tsx";
+
+export interface ConversationProps {
+  chatId: string;
+  initialMessages: UIMessage[];
+  tap: StreamTap;
+  music: Music;
+  health: Health | undefined;
+}
+
+/** One chat: the conversation on the left, what the server knows on the right (on a phone, one at a time). */
+export function Conversation({ chatId, initialMessages, tap, music, health }: ConversationProps) {
+  const { t, language } = useWords();
+  const bridge = useBridgeChat({ chatId, initialMessages, tap, music });
+  const [view, setView] = useState<"chat" | "panel">("chat");
+  const waiting = [...bridge.cards.values()].filter((card) => card.state === "waiting").length;
+  const asked = bridge.ledger.approvals.filter(wasAsked);
+  const { wallet } = bridge.ledger;
+
+  useEffect(() => {
+    document.title = waiting > 0 ? `(${waiting}) adk-stream-protocol` : "adk-stream-protocol";
+  }, [waiting]);
+
+  return (
+    <>
+      <nav className="views" aria-label={t.views}>
+        <button type="button" aria-pressed={view === "chat"} onClick={() => setView("chat")}>
+          {t.chatTab}
+          {waiting > 0 && <span className="badge">{waiting}</span>}
+        </button>
+        <button type="button" aria-pressed={view === "panel"} onClick={() => setView("panel")}>
+          {t.panelTab}
+          {wallet && <span className="views-balance">{money(wallet.balance, wallet.currency, language)}</span>}
+        </button>
+      </nav>
+      <main data-view={view}>
+        <div className="chat">
+          <Messages bridge={bridge} />
+          <div className="dock">
+            <div className="column">
+              <Notices bridge={bridge} />
+              <NowPlaying music={music} />
+              <Suggestions large={false} hidden={bridge.messages.length === 0} bridge={bridge} />
+              <Composer busy={isBusy(bridge)} pending={waiting > 0} onSend={bridge.send} onStop={bridge.stop} />
+            </div>
+          </div>
+        </div>
+        <aside aria-label={t.panelTab} tabIndex={0}>
+          <WalletPanel wallet={wallet} />
+          <section aria-labelledby="approvals-title">
+            <h2 id="approvals-title">{t.approvals}</h2>
+            {asked.length === 0 ? (
+              <p className="muted small">{t.noApprovals}</p>
+            ) : (
+              <ul className="tracks">
+                {asked.map((row) => (
+                  <ApprovalTrack key={row.id} row={row} />
+                ))}
+              </ul>
+            )}
+          </section>
+          <StreamPanel tap={tap} />
+          <p className="panel-foot">
+            <ModelName health={health} />
+            <span>
+              AI SDK {__AI_MAJOR__}
+            </span>
+          </p>
+        </aside>
+      </main>
+      <Announcer cards={bridge.cards} status={bridge.status} />
+    </>
+  );
+}
+
+const nearBottomPx = 80;
+
+function isBusy({ status }: BridgeChat): boolean {
+  return status === "submitted" || status === "streaming";
+}
+
+function Messages({ bridge }: { bridge: BridgeChat }) {
+  const { t } = useWords();
+  const box = useRef<HTMLDivElement>(null);
+  const following = useRef(true);
+  const { messages } = bridge;
+  const count = messages.length;
+
+  // New content pulls the view along only if the reader was at the end.
+  useLayoutEffect(() => {
+    if (following.current && box.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [messages, bridge.cards]);
+  useLayoutEffect(() => {
+    if (!box.current || messages.at(-1)?.role !== "user") return;
+    following.current = true;
+    box.current.scrollTop = box.current.scrollHeight;
+  }, [count]);
+
+  const onScroll = () => {
+    const element = box.current;
+    if (!element) return;
+    following.current = element.scrollHeight - element.scrollTop - element.clientHeight < nearBottomPx;
+  };
+
+  return (
+    <div className="messages" ref={box} onScroll={onScroll} role="region" aria-label={t.conversation} tabIndex={0}>
+      <div className="column">
+        {count === 0 && (
+          <div className="welcome">
+            <svg className="welcome-mark" viewBox="0 0 120 34" aria-hidden="true">
+              <path className="rail" d="M8 17h104" />
+              <path className="rail-done" d="M8 17h36" />
+              <circle className="dot-done" cx="8" cy="17" r="6" />
+              <circle className="dot-wait" cx="44" cy="17" r="9" />
+              <circle className="dot-next" cx="80" cy="17" r="5" />
+              <circle className="dot-next" cx="112" cy="17" r="5" />
+            </svg>
+            <h2>{t.emptyTitle}</h2>
+            <p>{t.emptyText}</p>
+            <Suggestions large hidden={false} bridge={bridge} />
+          </div>
+        )}
+        {messages.map((message) => (
+          <MessageView key={message.id} message={message} bridge={bridge} />
+        ))}
+        {isBusy(bridge) && (
+          <p className="thinking" data-testid="thinking">
+            <span className="visually-hidden">{t.thinking}</span>
+            <span aria-hidden="true" />
+            <span aria-hidden="true" />
+            <span aria-hidden="true" />
+          </p>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Suggestions({ bridge, hidden, large }: { bridge: BridgeChat; hidden: boolean; large: boolean }) {
+  const { t } = useWords();
+  if (hidden) return null;
+  return (
+    <ul className={large ? "chips chips-large" : "chips"} aria-label={t.suggestionsLabel}>
+      {t.suggestions.map((text) => (
+        <li key={text}>
+          <button type="button" aria-disabled={isBusy(bridge)} onClick={() => !isBusy(bridge) && bridge.send(text)}>
+            {text}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** What is wrong, once. A lost answer is told by its card. */
+function Notices({ bridge }: { bridge: BridgeChat }) {
+  const { t } = useWords();
+  const { error, ledger } = bridge;
+  const lost = isDisconnect(error);
+  const onCard = [...bridge.cards.values()].some((card) => card.state === "undelivered");
+  if (ledger.offline && !onCard) {
+    return (
+      <div className="notice notice-offline" role="alert">
+        <span className="spinner" aria-hidden="true" />
+        <p>{t.offline}</p>
+      </div>
+    );
+  }
+  if (!error || (lost && onCard)) return null;
+  return (
+    <div className="notice notice-error" role="alert">
+      <div>
+        <p className="notice-title">{t.errorTitle}</p>
+        <p className="outside">{lost ? t.connectionLost : errorSentence(error)}</p>
+      </div>
+      <div className="notice-actions">
+        <button type="button" className="button button-small" onClick={bridge.retry}>
+          {t.retry}
+        </button>
+        <button type="button" className="button button-small button-quiet" onClick={bridge.dismiss}>
+          {t.dismiss}
+        </button>
+      </div>
+    </div>
+  );
+}
+
+function NowPlaying({ music }: { music: Music }) {
+  const { t } = useWords();
+  const { track, audible } = useSyncExternalStore(music.subscribe, music.state);
+  if (track === undefined) return null;
+  return (
+    <div className="playing" data-testid="now-playing" data-track={track}>
+      <span className={audible ? "bars" : "bars bars-still"} aria-hidden="true">
+        <i />
+        <i />
+        <i />
+      </span>
+      <span>{audible ? t.nowPlaying(track) : t.silent(track)}</span>
+      <button type="button" onClick={() => music.stop()} aria-label={t.stopMusic}>
+        <span className="stop-square" aria-hidden="true" />
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,88 @@
+import type { Health } from "./api.ts";
+import { themes, useWords, type Preferences } from "./preferences.ts";
+import { strings, type Language } from "./strings.ts";
+
+export interface HeaderProps {
+  health: Health | undefined;
+  preferences: Preferences;
+  onNewChat: () => void;
+}
+
+export function Header({ health, preferences, onNewChat }: HeaderProps) {
+  const { t } = useWords();
+  const { theme, language } = preferences;
+  const nextTheme = themes[(themes.indexOf(theme) + 1) % themes.length] ?? "auto";
+  return (
+    <header className="top">
+      <h1>adk-stream-protocol</h1>
+      <span className="pill" title={t.modeTitle}>
+        <span className="visually-hidden">{t.modeLabel}: </span>SSE
+      </span>
+      <ModelName health={health} />
+      <span className="grow" />
+      <div className="segments" role="group" aria-label={t.languageLabel}>
+        {(Object.keys(strings) as Language[]).map((code) => (
+          <button
+            key={code}
+            type="button"
+            lang={code}
+            aria-pressed={code === language}
+            onClick={() => preferences.setLanguage(code)}
+          >
+            {strings[code].languageName}
+          </button>
+        ))}
+      </div>
+      <button
+        type="button"
+        className="icon-button"
+        aria-label={`${t.themeLabel}: ${t.themes[theme]}`}
+        title={`${t.themeLabel}: ${t.themes[theme]}`}
+        onClick={() => preferences.setTheme(nextTheme)}
+      >
+        <ThemeIcon theme={theme} />
+      </button>
+      <button type="button" className="button button-small new-chat" onClick={onNewChat} aria-label={t.newChat}>
+        <svg width="14" height="14" viewBox="0 0 16 16" aria-hidden="true">
+          <path d="M8 2.5v11M2.5 8h11" stroke="currentColor" strokeWidth="1.8" strokeLinecap="round" />
+        </svg>
+        <span className="wide">{t.newChat}</span>
+      </button>
+    </header>
+  );
+}
+
+export function ModelName({ health }: { health: Health | undefined }) {
+  const { t } = useWords();
+  if (!health) return null;
+  return (
+    <span className="model">
+      <span className="dot" aria-hidden="true" />
+      <span className="visually-hidden">{t.modelLabel}: </span>
+      {health.scripted ? t.scriptedModel : health.model}
+    </span>
+  );
+}
+
+function ThemeIcon({ theme }: { theme: Preferences["theme"] }) {
+  return (
+    <svg width="18" height="18" viewBox="0 0 18 18" fill="none" stroke="currentColor" strokeWidth="1.6" aria-hidden="true">
+      {theme === "auto" && (
+        <>
+          <circle cx="9" cy="9" r="6.2" />
+          <path d="M9 2.8a6.2 6.2 0 0 1 0 12.4z" fill="currentColor" />
+        </>
+      )}
+      {theme === "light" && (
+        <>
+          <circle cx="9" cy="9" r="3.2" />
+          <path
+            d="M9 1.5v1.8M9 14.7v1.8M1.5 9h1.8M14.7 9h1.8M3.7 3.7 5 5M13 13l1.3 1.3M3.7 14.3 5 13M13 5l1.3-1.3"
+            strokeLinecap="round"
+          />
+        </>
+      )}
+      {theme === "dark" && <path d="M15 10.8A6.4 6.4 0 0 1 7.2 3a6.4 6.4 0 1 0 7.8 7.8z" strokeLinejoin="round" />}
+    </svg>
+  );
+}

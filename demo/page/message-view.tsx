@@ -1,0 +1,111 @@
+import { isToolUIPart, type UIMessage } from "ai";
+import { ApprovalCard } from "./approval-card.tsx";
+import { useWords } from "./preferences.ts";
+import { RichText } from "./rich-text.tsx";
+import { ToolLine } from "./tool-line.tsx";
+import type { BridgeChat } from "./use-bridge-chat.ts";
+
+type Part = UIMessage["parts"][number];
+
+export function MessageView({ message, bridge }: { message: UIMessage; bridge: BridgeChat }) {
+  const { t } = useWords();
+  const sources = message.parts.filter((part) => part.type === "source-url" || part.type === "source-document");
+  if (message.role === "user") {
+    return (
+      <div className="me" data-role="user">
+        <span className="visually-hidden">{t.you}: </span>
+        {message.parts.map((part, index) => (
+          <UserPart key={index} part={part} />
+        ))}
+      </div>
+    );
+  }
+  return (
+    <div className="reply" data-role="assistant" data-message-id={message.id}>
+      <span className="visually-hidden">{t.assistant}: </span>
+      {message.parts.map((part, index) => (
+        <AssistantPart key={keyOf(part, index)} part={part} bridge={bridge} />
+      ))}
+      {sources.length > 0 && <Sources parts={sources} />}
+    </div>
+  );
+}
+
+/** A card keeps its place and its open form when parts before it come or go. */
+function keyOf(part: Part, index: number): string {
+  return isToolUIPart(part) ? part.toolCallId : `${part.type}:${index}`;
+}
+
+function UserPart({ part }: { part: Part }) {
+  if (part.type === "text") return <span className="outside">{part.text}</span>;
+  if (part.type === "file") return <FileView url={part.url} mediaType={part.mediaType} name={part.filename} />;
+  return null;
+}
+
+function AssistantPart({ part, bridge }: { part: Part; bridge: BridgeChat }) {
+  const { t } = useWords();
+  if (isToolUIPart(part)) {
+    if (!part.approval) return <ToolLine part={part} />;
+    const { id } = part.approval;
+    return (
+      <ApprovalCard
+        part={part}
+        approvalId={id}
+        state={bridge.cards.get(id)?.state ?? "waiting"}
+        data={bridge.data.get(id)}
+        row={bridge.rows.get(id)}
+        runningHere={bridge.running.has(part.toolCallId)}
+        clockOffset={bridge.ledger.clockOffset}
+        onAnswer={bridge.answer}
+        onSendAgain={bridge.sendAgain}
+      />
+    );
+  }
+  switch (part.type) {
+    case "text":
+      return part.text ? <RichText text={part.text} /> : null;
+    case "reasoning":
+      return part.text ? (
+        <details className="thoughts">
+          <summary>{part.state === "streaming" ? t.thinking : t.thoughts}</summary>
+          <div className="outside">{part.text}</div>
+        </details>
+      ) : null;
+    case "file":
+      return <FileView url={part.url} mediaType={part.mediaType} name={part.filename} />;
+    default:
+      return null;
+  }
+}
+
+/** Only what came inside the message is drawn; an address elsewhere stays a link, so nothing is fetched unasked. */
+function FileView({ url, mediaType, name }: { url: string; mediaType: string; name: string | undefined }) {
+  const { t } = useWords();
+  if (url.startsWith("data:image/")) return <img className="picture" src={url} alt={name ?? t.image} />;
+  const label = `${name ?? t.file} (${mediaType})`;
+  return <Link url={url} text={label} download={url.startsWith("data:") ? (name ?? "file") : undefined} />;
+}
+
+function Sources({ parts }: { parts: Part[] }) {
+  const { t } = useWords();
+  return (
+    <ul className="sources" aria-label={t.sources}>
+      {parts.map((part, index) => (
+        <li key={index}>
+          {part.type === "source-url" && <Link url={part.url} text={part.title ?? part.url} />}
+          {part.type === "source-document" && part.title}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Link({ url, text, download }: { url: string; text: string; download?: string | undefined }) {
+  const safe = /^(https?:|data:)/i.test(url);
+  if (!safe) return <span>{text}</span>;
+  return (
+    <a href={url} target="_blank" rel="noreferrer noopener" download={download}>
+      {text}
+    </a>
+  );
+}

@@ -1,0 +1,69 @@
+import { createContext, useContext, useEffect, useState } from "react";
+import { strings, type Language, type Strings } from "./strings.ts";
+
+export const themes = ["auto", "light", "dark"] as const;
+export type Theme = (typeof themes)[number];
+
+export interface Preferences {
+  language: Language;
+  theme: Theme;
+  setLanguage: (language: Language) => void;
+  setTheme: (theme: Theme) => void;
+}
+
+/** Language and theme, remembered in this browser. */
+export function usePreferences(): Preferences {
+  const [language, setLanguage] = useState<Language>(storedLanguage);
+  const [theme, setTheme] = useState<Theme>(storedTheme);
+  useEffect(() => {
+    document.documentElement.lang = language;
+    remember("language", language);
+  }, [language]);
+  useEffect(() => {
+    showTheme(theme);
+    remember("theme", theme);
+  }, [theme]);
+  return { language, theme, setLanguage, setTheme };
+}
+
+/** Before the first paint, so that a dark page never flashes white. */
+export function showTheme(theme: Theme): void {
+  if (theme === "auto") delete document.documentElement.dataset["theme"];
+  else document.documentElement.dataset["theme"] = theme;
+}
+
+export function storedTheme(): Theme {
+  const stored = recall("theme");
+  return themes.find((theme) => theme === stored) ?? "auto";
+}
+
+function storedLanguage(): Language {
+  const stored = recall("language");
+  if (stored === "en" || stored === "ja") return stored;
+  return navigator.language.toLowerCase().startsWith("ja") ? "ja" : "en";
+}
+
+// Storage may be forbidden; preferences then last as long as the page.
+function remember(key: string, value: string): void {
+  try {
+    localStorage.setItem(key, value);
+  } catch {
+    return;
+  }
+}
+
+function recall(key: string): string | null {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+export interface Words {
+  t: Strings;
+  language: Language;
+}
+
+export const WordsContext = createContext<Words>({ t: strings.en, language: "en" });
+export const useWords = (): Words => useContext(WordsContext);

@@ -1,0 +1,82 @@
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { JsonBlock } from "./json-block.tsx";
+import { useWords } from "./preferences.ts";
+import type { StreamTap, TapEntry } from "./stream-tap.ts";
+
+const nearBottomPx = 24;
+
+/** The wire, as it happens. Follows the newest line until the reader scrolls up. */
+export function StreamPanel({ tap }: { tap: StreamTap }) {
+  const { t } = useWords();
+  const entries = useSyncExternalStore(tap.subscribe, tap.entries);
+  const list = useRef<HTMLDivElement>(null);
+  const [following, setFollowing] = useState(true);
+
+  useEffect(() => {
+    if (following && list.current) list.current.scrollTop = list.current.scrollHeight;
+  }, [entries, following]);
+
+  const onScroll = () => {
+    const box = list.current;
+    if (box) setFollowing(box.scrollHeight - box.scrollTop - box.clientHeight < nearBottomPx);
+  };
+
+  return (
+    <section className="stream" aria-labelledby="stream-title">
+      <h2 id="stream-title">{t.stream}</h2>
+      {entries.length === 0 ? (
+        <p className="muted small">{t.streamEmpty}</p>
+      ) : (
+        <div className="stream-box">
+          <div className="stream-list" ref={list} onScroll={onScroll} role="group" aria-label={t.stream} tabIndex={0}>
+            {entries.map((entry) => (
+              <Line key={entry.key} entry={entry} />
+            ))}
+          </div>
+          {!following && (
+            <button type="button" className="newest" onClick={() => setFollowing(true)}>
+              ↓ {t.newest}
+            </button>
+          )}
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Line({ entry }: { entry: TapEntry }) {
+  const { t } = useWords();
+  if (entry.kind === "request") {
+    return (
+      <div className="line line-request">
+        → {entry.method} {entry.method === "GET" ? t.streamResumed : entry.path}
+      </div>
+    );
+  }
+  if (entry.kind === "done") return <div className="line line-done">[DONE]</div>;
+  return (
+    <details className="line-details">
+      <summary className={`line line-${toneOf(entry.type)}`}>
+        <span className="line-number">{entry.sequence ?? ""}</span>
+        <span className="line-type">{entry.type}</span> <span className="line-rest">{restOf(entry.chunk)}</span>
+      </summary>
+      <JsonBlock value={entry.chunk} label={entry.type} />
+    </details>
+  );
+}
+
+function toneOf(type: string): string {
+  if (type.startsWith("text-") || type.startsWith("reasoning-")) return "text";
+  if (type.includes("approval")) return "approval";
+  if (type === "tool-output-available") return "output";
+  if (type === "error" || type === "tool-output-error" || type === "tool-output-denied") return "error";
+  return "plain";
+}
+
+/** The telling field of a chunk, in one line; the whole chunk opens below it. */
+function restOf(chunk: Record<string, unknown>): string {
+  const telling =
+    chunk["delta"] ?? chunk["errorText"] ?? chunk["output"] ?? chunk["input"] ?? chunk["data"] ?? chunk["toolName"];
+  const value = telling ?? chunk["messageId"] ?? chunk["approvalId"] ?? chunk["finishReason"] ?? "";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

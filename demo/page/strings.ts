@@ -1,0 +1,331 @@
+import type { CardState } from "./card-state.ts";
+
+/** Every word the page says, once per language. What the assistant and the tools say is theirs. */
+export interface Strings {
+  languageName: string;
+  tagline: string;
+  scriptedModel: string;
+  modelLabel: string;
+  modeLabel: string;
+  modeTitle: string;
+  languageLabel: string;
+  themeLabel: string;
+  themes: { auto: string; light: string; dark: string };
+  newChat: string;
+  views: string;
+  chatTab: string;
+  panelTab: string;
+  emptyTitle: string;
+  emptyText: string;
+  suggestionsLabel: string;
+  suggestions: string[];
+  composerLabel: string;
+  composerPlaceholder: string;
+  send: string;
+  stop: string;
+  cancelsPending: string;
+  conversation: string;
+  you: string;
+  assistant: string;
+  thinking: string;
+  thoughts: string;
+  loading: string;
+  loadFailed: string;
+  retry: string;
+  dismiss: string;
+  errorTitle: string;
+  connectionLost: string;
+  offline: string;
+  approve: string;
+  deny: string;
+  denyNow: string;
+  back: string;
+  reasonLabel: string;
+  reasonPlaceholder: string;
+  assistantSays: [before: string, after: string];
+  empty: string;
+  mixedScripts: (scripts: string) => string;
+  exactCall: string;
+  result: string;
+  digest: string;
+  expiresIn: (time: string) => string;
+  expiring: string;
+  cardLabel: (tool: string) => string;
+  tags: Record<CardState, string>;
+  paid: string;
+  notes: Record<CardState, string>;
+  approvedAt: (time: string) => string;
+  deniedAt: (time: string) => string;
+  ranOnce: string;
+  runsHere: string;
+  reason: string;
+  error: string;
+  sendAgain: string;
+  transaction: string;
+  announceWaiting: (tool: string) => string;
+  announceState: (tool: string, state: string) => string;
+  announceReply: string;
+  wallet: string;
+  balance: string;
+  noPayments: string;
+  payments: string;
+  approvals: string;
+  noApprovals: string;
+  track: { asked: string; approved: string; running: string; done: string };
+  stream: string;
+  streamEmpty: string;
+  streamResumed: string;
+  streamEnd: string;
+  newest: string;
+  nowPlaying: (track: number) => string;
+  silent: (track: number) => string;
+  stopMusic: string;
+  toolRunning: string;
+  toolFailed: string;
+  toolDetails: (tool: string) => string;
+  arguments: string;
+  sources: string;
+  file: string;
+  image: string;
+}
+
+const en: Strings = {
+  languageName: "EN",
+  tagline: "An agent that asks before it acts",
+  scriptedModel: "scripted Gemini",
+  modelLabel: "Model",
+  modeLabel: "Mode",
+  modeTitle: "Server-sent events: one request per message",
+  languageLabel: "Language",
+  themeLabel: "Theme",
+  themes: { auto: "Automatic", light: "Light", dark: "Dark" },
+  newChat: "New chat",
+  views: "Views",
+  chatTab: "Chat",
+  panelTab: "Wallet and approvals",
+  emptyTitle: "It asks before it pays.",
+  emptyText:
+    "Ask for a payment and you will see the exact call. Nothing is sent until you approve it, and an approved call runs once.",
+  suggestionsLabel: "Suggestions",
+  suggestions: [
+    "Send 50 dollars to Hanako",
+    "Send 30 dollars to Alice and 40 to Bob",
+    "What is the weather in Tokyo?",
+    "Where am I?",
+    "Play track 2",
+  ],
+  composerLabel: "Message",
+  composerPlaceholder: "Message…",
+  send: "Send",
+  stop: "Stop",
+  cancelsPending: "Sending a message withdraws the request that waits for you.",
+  conversation: "Conversation",
+  you: "You",
+  assistant: "Assistant",
+  thinking: "Thinking",
+  thoughts: "Thoughts",
+  loading: "Loading the conversation",
+  loadFailed: "The conversation could not be loaded.",
+  retry: "Try again",
+  dismiss: "Dismiss",
+  errorTitle: "That did not work",
+  connectionLost: "The connection was lost.",
+  offline: "The server cannot be reached. Trying again…",
+  approve: "Approve",
+  deny: "Deny…",
+  denyNow: "Deny",
+  back: "Back",
+  reasonLabel: "Reason (optional, the assistant will read it)",
+  reasonPlaceholder: "e.g. wrong amount",
+  assistantSays: ["The assistant says: “", "”"],
+  empty: "empty",
+  mixedScripts: (scripts) => `mixes ${scripts} letters`,
+  exactCall: "Exact call",
+  result: "Result",
+  digest: "digest",
+  expiresIn: (time) => `expires in ${time}`,
+  expiring: "expiring…",
+  cardLabel: (tool) => `Approval of ${tool}`,
+  tags: {
+    waiting: "waiting for you",
+    sending: "sending your answer",
+    undelivered: "not delivered",
+    approved: "approved",
+    running: "running",
+    done: "done",
+    failed: "failed",
+    denied: "denied",
+    expired: "expired",
+    cancelled: "withdrawn",
+    unknown: "outcome unknown",
+  },
+  paid: "paid",
+  notes: {
+    waiting: "Nothing happens until you decide.",
+    sending: "The server has not confirmed your answer yet.",
+    undelivered: "Your answer did not reach the server. Nothing has happened.",
+    approved: "The server has your yes. The tool starts next.",
+    running: "The tool is running.",
+    done: "The tool ran.",
+    failed: "The tool was run and failed.",
+    denied: "The tool was not run.",
+    expired: "Nobody answered in time. The tool was not run.",
+    cancelled: "The request was withdrawn. The tool was not run.",
+    unknown: "The server stopped while the tool ran. Check whether it took effect before asking again.",
+  },
+  approvedAt: (time) => `Approved ${time}`,
+  deniedAt: (time) => `Denied ${time}`,
+  ranOnce: "ran once",
+  runsHere: "Running in this page…",
+  reason: "reason",
+  error: "error",
+  sendAgain: "Send again",
+  transaction: "transaction",
+  announceWaiting: (tool) => `${tool} is waiting for your approval.`,
+  announceState: (tool, state) => `${tool}: ${state}.`,
+  announceReply: "The assistant has answered.",
+  wallet: "Wallet",
+  balance: "Balance",
+  noPayments: "No payments yet.",
+  payments: "Payments",
+  approvals: "Approvals",
+  noApprovals: "Each request for approval is drawn here, from the question to the outcome.",
+  track: { asked: "asked", approved: "approved", running: "running", done: "done" },
+  stream: "Stream",
+  streamEmpty: "The raw chunks appear here as they arrive.",
+  streamResumed: "resumed",
+  streamEnd: "end",
+  newest: "Newest",
+  nowPlaying: (track) => `Playing track ${track}`,
+  silent: (track) => `Track ${track} plays after a click`,
+  stopMusic: "Stop the music",
+  toolRunning: "running…",
+  toolFailed: "failed",
+  toolDetails: (tool) => `Details of ${tool}`,
+  arguments: "Arguments",
+  sources: "Sources",
+  file: "File",
+  image: "Image from the assistant",
+};
+
+const ja: Strings = {
+  languageName: "日本語",
+  tagline: "実行する前に確認するエージェント",
+  scriptedModel: "台本どおりの Gemini",
+  modelLabel: "モデル",
+  modeLabel: "モード",
+  modeTitle: "Server-sent events: メッセージごとに 1 リクエスト",
+  languageLabel: "言語",
+  themeLabel: "テーマ",
+  themes: { auto: "自動", light: "ライト", dark: "ダーク" },
+  newChat: "新しいチャット",
+  views: "表示",
+  chatTab: "チャット",
+  panelTab: "残高と承認",
+  emptyTitle: "支払う前に、必ず確認します。",
+  emptyText:
+    "送金を頼むと、実行される内容がそのまま表示されます。承認するまで何も送られず、承認した呼び出しは一度だけ実行されます。",
+  suggestionsLabel: "入力例",
+  suggestions: [
+    "花子さんに50ドル送金してください",
+    "アリスに30ドル、ボブに40ドル送金してください",
+    "東京の天気は？",
+    "今どこにいますか？",
+    "BGMをトラック2に変えて",
+  ],
+  composerLabel: "メッセージ",
+  composerPlaceholder: "メッセージを入力…",
+  send: "送信",
+  stop: "停止",
+  cancelsPending: "送信すると、承認待ちの依頼は取り下げられます。",
+  conversation: "会話",
+  you: "あなた",
+  assistant: "アシスタント",
+  thinking: "考えています",
+  thoughts: "思考",
+  loading: "会話を読み込んでいます",
+  loadFailed: "会話を読み込めませんでした。",
+  retry: "再試行",
+  dismiss: "閉じる",
+  errorTitle: "うまくいきませんでした",
+  connectionLost: "接続が切れました。",
+  offline: "サーバーに接続できません。再接続しています…",
+  approve: "承認",
+  deny: "拒否…",
+  denyNow: "拒否する",
+  back: "戻る",
+  reasonLabel: "理由（任意。アシスタントに伝わります）",
+  reasonPlaceholder: "例: 金額が違います",
+  assistantSays: ["アシスタントの説明:「", "」"],
+  empty: "空",
+  mixedScripts: (scripts) => `${scripts} の文字が混在`,
+  exactCall: "呼び出しの全文",
+  result: "結果",
+  digest: "ダイジェスト",
+  expiresIn: (time) => `期限まで ${time}`,
+  expiring: "まもなく期限切れ…",
+  cardLabel: (tool) => `${tool} の承認`,
+  tags: {
+    waiting: "承認待ち",
+    sending: "回答を送信中",
+    undelivered: "未送信",
+    approved: "承認済み",
+    running: "実行中",
+    done: "完了",
+    failed: "失敗",
+    denied: "拒否",
+    expired: "期限切れ",
+    cancelled: "取り下げ",
+    unknown: "結果不明",
+  },
+  paid: "支払い済み",
+  notes: {
+    waiting: "あなたが決めるまで、何も実行されません。",
+    sending: "サーバーはまだ回答を確認していません。",
+    undelivered: "回答はサーバーに届いていません。何も実行されていません。",
+    approved: "承認がサーバーに届きました。まもなく実行されます。",
+    running: "ツールを実行しています。",
+    done: "ツールが実行されました。",
+    failed: "ツールは実行されましたが、失敗しました。",
+    denied: "ツールは実行されませんでした。",
+    expired: "期限内に回答がありませんでした。ツールは実行されていません。",
+    cancelled: "依頼は取り下げられました。ツールは実行されていません。",
+    unknown: "実行中にサーバーが停止しました。もう一度頼む前に、反映されたかどうか確認してください。",
+  },
+  approvedAt: (time) => `${time} に承認`,
+  deniedAt: (time) => `${time} に拒否`,
+  ranOnce: "1 回だけ実行",
+  runsHere: "このページで実行しています…",
+  reason: "理由",
+  error: "エラー",
+  sendAgain: "もう一度送る",
+  transaction: "取引番号",
+  announceWaiting: (tool) => `${tool} が承認を待っています。`,
+  announceState: (tool, state) => `${tool}: ${state}。`,
+  announceReply: "アシスタントが回答しました。",
+  wallet: "ウォレット",
+  balance: "残高",
+  noPayments: "支払いはまだありません。",
+  payments: "支払い",
+  approvals: "承認",
+  noApprovals: "承認の依頼ごとに、質問から結果までの道のりを表示します。",
+  track: { asked: "依頼", approved: "承認", running: "実行", done: "完了" },
+  stream: "ストリーム",
+  streamEmpty: "届いたチャンクをそのまま表示します。",
+  streamResumed: "再開",
+  streamEnd: "終わり",
+  newest: "最新へ",
+  nowPlaying: (track) => `トラック ${track} を再生中`,
+  silent: (track) => `クリックするとトラック ${track} が鳴ります`,
+  stopMusic: "音楽を止める",
+  toolRunning: "実行中…",
+  toolFailed: "失敗",
+  toolDetails: (tool) => `${tool} の詳細`,
+  arguments: "引数",
+  sources: "出典",
+  file: "ファイル",
+  image: "アシスタントからの画像",
+};
+
+export const strings = { en, ja };
+export type Language = keyof typeof strings;

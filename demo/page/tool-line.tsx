@@ -1,0 +1,36 @@
+import { getToolName, type DynamicToolUIPart, type ToolUIPart } from "ai";
+import { callSummary } from "./format.ts";
+import { JsonBlock } from "./json-block.tsx";
+import { useWords } from "./preferences.ts";
+import { outputSummary } from "./output-summary.ts";
+import { VisibleText } from "./visible-text.tsx";
+
+/** A call nobody had to decide about: one quiet line that opens. */
+export function ToolLine({ part }: { part: ToolUIPart | DynamicToolUIPart }) {
+  const { t } = useWords();
+  const name = getToolName(part);
+  const summary = callSummary(part.input);
+  const output: unknown = part.output;
+  const outcome =
+    part.state === "output-available" ? outputSummary(output) : part.state === "output-error" ? t.toolFailed : t.toolRunning;
+  return (
+    <details className={part.state === "output-error" ? "tool-line tool-line-failed" : "tool-line"}>
+      <summary aria-label={t.toolDetails(name)}>
+        <code>{name}</code>
+        {summary && (
+          <span>
+            {" · "}
+            <VisibleText text={summary} />
+          </span>
+        )}
+        <span>
+          {" → "}
+          <VisibleText text={outcome} />
+        </span>
+      </summary>
+      <JsonBlock value={part.input} label={t.arguments} />
+      {part.state === "output-available" && <JsonBlock value={output} label={t.result} />}
+      {part.state === "output-error" && <JsonBlock value={part.errorText} label={t.error} />}
+    </details>
+  );
+}

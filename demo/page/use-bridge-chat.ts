@@ -1,0 +1,227 @@
+import { Chat, useChat } from "@ai-sdk/react";
+import type { ApprovalData, ApprovalView } from "adk-stream-protocol/protocol";
+import {
+  DefaultChatTransport,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  type ChatStatus,
+  type UIMessage,
+} from "ai";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { fetchLedger, fetchMessages, stopTurn } from "./api.ts";
+import { approvalDataOf, isDelivering } from "./card-state.ts";
+import { cardsOf, type Card } from "./cards.ts";
+import { claimCall } from "./claim-call.ts";
+import { callsToRun, keysToSend, type ClientCall } from "./client-tools.ts";
+import { isDisconnect } from "./error-sentence.ts";
+import { holdBack } from "./hold-back.ts";
+import { hasUnsent, mergeMessages } from "./merge-messages.ts";
+import type { Music } from "./music.ts";
+import { runClientTool } from "./run-client-tool.ts";
+import type { StreamTap } from "./stream-tap.ts";
+import { useLedger, type LedgerState } from "./use-ledger.ts";
+
+export interface BridgeChat {
+  messages: UIMessage[];
+  status: ChatStatus;
+  error: Error | undefined;
+  ledger: LedgerState;
+  rows: ReadonlyMap<string, ApprovalView>;
+  data: ReadonlyMap<string, ApprovalData>;
+  /** Browser calls that run in this page right now. */
+  running: ReadonlySet<string>;
+  cards: ReadonlyMap<string, Card>;
+  send: (text: string) => void;
+  answer: (approvalId: string, approved: boolean, reason?: string) => void;
+  sendAgain: () => void;
+  retry: () => void;
+  dismiss: () => void;
+  stop: () => void;
+}
+
+export interface BridgeChatOptions {
+  chatId: string;
+  initialMessages: UIMessage[];
+  tap: StreamTap;
+  music: Music;
+}
+
+const doubleClickMs = 1000;
+const isBusy = (status: ChatStatus) => status === "submitted" || status === "streaming";
+
+/**
+ * Stock `useChat`, stock transport, stock predicate; around them only what a page needs to tell the truth: it follows
+ * the ledger, takes the server's messages when they moved without us, runs browser tools, and sends what the stock
+ * predicate does not. Every local change of `chat.messages` happens only if nobody else changed it meanwhile.
+ */
+export function useBridgeChat({ chatId, initialMessages, tap, music }: BridgeChatOptions): BridgeChat {
+  const [chat] = useState(
+    () =>
+      new Chat<UIMessage>({
+        id: chatId,
+        messages: initialMessages,
+        transport: new DefaultChatTransport({ api: "/stream", fetch: tap.fetch }),
+        sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+      }),
+  );
+  const { messages: live, status, error } = useChat({ chat });
+
+  const busy = isBusy(status);
+  // A chat begins with its first message; before the server has it there is nothing to ask about.
+  const isNew = live.length === 0 || (live.length === 1 && initialMessages.length === 0 && status === "submitted");
+  const ledger = useLedger(chatId, { isNew, busy });
+  const { refresh } = ledger;
+  const rows = useMemo(() => new Map(ledger.approvals.map((row) => [row.approvalId, row])), [ledger.approvals]);
+  const data = useMemo(() => approvalDataOf(live), [live]);
+  const facts = useMemo(() => ({ messages: live, data, rows: ledger.approvals }), [live, data, ledger.approvals]);
+
+  const answered = useRef(new Map<string, number>());
+  const started = useRef(new Set<string>());
+  const ranHere = useRef(new Set<string>());
+  const sent = useRef(new Set<string>());
+  const [running, setRunning] = useState<ReadonlySet<string>>(new Set());
+
+  // ── showing: what was there stays there while a resumed stream catches up ────────────────────────────────────────
+  const held = useRef<UIMessage[]>([]);
+  const messages = useMemo(() => (busy ? holdBack(held.current, live) : live), [busy, live]);
+  const resume = useCallback(() => {
+    held.current = chat.messages;
+    void chat.resumeStream();
+  }, [chat]);
+  useEffect(() => {
+    if (!busy) held.current = [];
+  }, [busy]);
+
+  const lastBusyAt = useRef(0);
+  if (busy) lastBusyAt.current = Date.now();
+  const delivering = isDelivering({ status, lastBusyAt: lastBusyAt.current, ledgerAt: ledger.askedAt });
+
+  const cards = useMemo(
+    () => cardsOf(messages, { data, rows, running, delivering }),
+    [messages, data, rows, running, delivering],
+  );
+
+  // ── following: the server moved without us ───────────────────────────────────────────────────────────────────────
+  const seenSequence = useRef(initialMessages.length === 0 ? 0 : -1);
+  const take = useCallback(
+    async (currentRows: ReadonlyMap<string, ApprovalView>) => {
+      const before = chat.messages;
+      const server = await fetchMessages(chatId);
+      if (chat.messages !== before || isBusy(chat.status)) return undefined;
+      const failed = chat.status === "error";
+      const merged = mergeMessages(server, before, { rows: currentRows, ranHere: ranHere.current, failed });
+      if (JSON.stringify(merged) !== JSON.stringify(before)) chat.messages = merged;
+      return { server, merged };
+    },
+    [chat, chatId],
+  );
+
+  useEffect(() => {
+    if (ledger.askedAt <= lastBusyAt.current || ledger.offline || isBusy(chat.status)) return;
+    if (ledger.running && (chat.status === "ready" || isDisconnect(chat.error))) {
+      resume();
+      return;
+    }
+    if (ledger.sequence === seenSequence.current) return;
+    const { sequence } = ledger;
+    take(rows)
+      .then((taken) => {
+        if (!taken) return;
+        seenSequence.current = sequence;
+        if (isDisconnect(chat.error) && !hasUnsent(taken.merged, taken.server)) chat.clearError();
+      })
+      .catch(() => undefined);
+    // Each answer of the ledger is looked at once.
+  }, [ledger.askedAt, ledger.offline]);
+
+  useEffect(() => {
+    const look = tap.onChunk((type) => {
+      if (type === "data-approval" || type.startsWith("tool-output") || type === "finish") refresh();
+    });
+    return () => void look();
+  }, [tap, refresh]);
+  useEffect(() => {
+    if (!busy) refresh();
+  }, [busy, refresh]);
+
+  // ── browser tools ────────────────────────────────────────────────────────────────────────────────────────────────
+  useEffect(() => {
+    if (chat.status !== "ready" || document.hidden) return;
+    const run = async (call: ClientCall) => {
+      started.current.add(call.toolCallId);
+      if (!(await claimCall(call.toolCallId))) {
+        started.current.delete(call.toolCallId);
+        return;
+      }
+      setRunning((before) => new Set(before).add(call.toolCallId));
+      const result = await runClientTool(call, music);
+      ranHere.current.add(call.toolCallId);
+      const target = { tool: call.toolName as never, toolCallId: call.toolCallId };
+      await chat.addToolOutput(
+        "output" in result
+          ? { ...target, output: result.output as never }
+          : { ...target, state: "output-error", errorText: result.errorText },
+      );
+      setRunning((before) => new Set([...before].filter((id) => id !== call.toolCallId)));
+    };
+    for (const call of callsToRun(facts, started.current)) void run(call);
+  }, [chat, facts, status, music, ledger.askedAt]);
+
+  // ── sending what the stock predicate leaves ──────────────────────────────────────────────────────────────────────
+  useEffect(() => {
+    if (chat.status !== "ready" || running.size > 0) return;
+    if (lastAssistantMessageIsCompleteWithApprovalResponses({ messages: chat.messages })) return;
+    const keys = keysToSend(facts, ranHere.current, sent.current);
+    if (keys.length === 0) return;
+    for (const key of keys) sent.current.add(key);
+    void chat.sendMessage();
+  }, [chat, facts, running, status]);
+
+  // ── what a person does ───────────────────────────────────────────────────────────────────────────────────────────
+  const send = useCallback((text: string) => void chat.sendMessage({ text }), [chat]);
+  const answer = useCallback(
+    (approvalId: string, approved: boolean, reason?: string) => {
+      const now = Date.now();
+      // A second click may come before the first one's render; much later, a card that asks again may be answered again.
+      if (now - (answered.current.get(approvalId) ?? 0) < doubleClickMs) return;
+      answered.current.set(approvalId, now);
+      lastBusyAt.current = now;
+      void chat.addToolApprovalResponse({ id: approvalId, approved, ...(reason ? { reason } : {}) });
+    },
+    [chat],
+  );
+  const sendAgain = useCallback(() => {
+    if (!isBusy(chat.status)) void chat.sendMessage();
+  }, [chat]);
+  const retry = useCallback(async () => {
+    if (isBusy(chat.status)) return;
+    const now = await fetchLedger(chatId).catch(() => undefined);
+    const taken = now && (await take(new Map(now.approvals.map((row) => [row.approvalId, row]))).catch(() => undefined));
+    if (!now || !taken || isBusy(chat.status)) return;
+    if (now.running) resume();
+    else if (hasUnsent(taken.merged, taken.server)) await chat.sendMessage();
+    else if (isDisconnect(chat.error) || taken.merged.length === 0) chat.clearError();
+    else await chat.regenerate();
+  }, [chat, chatId, resume, take]);
+  const stop = useCallback(async () => {
+    await stopTurn(chatId).catch(() => undefined);
+    await chat.stop();
+    refresh();
+  }, [chat, chatId, refresh]);
+
+  return {
+    messages,
+    status,
+    error,
+    ledger,
+    rows,
+    data,
+    running,
+    cards,
+    send,
+    answer,
+    sendAgain,
+    retry: () => void retry(),
+    dismiss: chat.clearError,
+    stop: () => void stop(),
+  };
+}

@@ -1,0 +1,35 @@
+import type { Wallet } from "./api.ts";
+import { clockTime, money } from "./format.ts";
+import { useWords } from "./preferences.ts";
+import { VisibleText } from "./visible-text.tsx";
+
+/** The money, as the server counts it. */
+export function WalletPanel({ wallet }: { wallet: Wallet | undefined }) {
+  const { t, language } = useWords();
+  return (
+    <section aria-labelledby="wallet-title">
+      <h2 id="wallet-title">{t.wallet}</h2>
+      <p className="balance" data-testid="balance" aria-label={t.balance}>
+        {wallet ? money(wallet.balance, wallet.currency, language) : <span className="skeleton skeleton-balance" />}
+      </p>
+      {wallet?.payments.length === 0 && <p className="muted small">{t.noPayments}</p>}
+      {wallet !== undefined && wallet.payments.length > 0 && (
+        <ul className="payments" aria-label={t.payments}>
+          {wallet.payments
+            .toSorted((a, b) => b.at - a.at)
+            .map((payment) => (
+              <li key={payment.id}>
+                <span className="payment-to">
+                  <VisibleText text={payment.recipient} />
+                  <span className="muted small"> {clockTime(payment.at, language)}</span>
+                </span>
+                <span className="payment-sum">
+                  −{money(payment.amount, payment.currency, language) ?? `${payment.amount} ${payment.currency}`}
+                </span>
+              </li>
+            ))}
+        </ul>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,71 @@
+import { FunctionTool, LlmAgent, type BaseLlm } from "@google/adk";
+import { clientTool, idempotencyKey } from "adk-stream-protocol";
+import { z } from "zod";
+import type { Wallet } from "./wallet.ts";
+import { weatherIn } from "./weather.ts";
+
+const instruction = [
+  "You are a friendly assistant with a small wallet, the weather, music and the user's location.",
+  "Answer in the language of the user, briefly.",
+  "Call process_payment for every payment the user asks for; several payments in one request are several calls at once.",
+  "The application asks the user for approval itself: never ask for it in words, and never say that something was paid before a tool result says so.",
+  "When a payment was denied, expired or failed, say so plainly and do not repeat it unasked.",
+].join("\n");
+
+/** The demo's agent: one tool of each kind the bridge knows. */
+export function createAgent({ model, wallet }: { model: BaseLlm | string; wallet: Wallet }): LlmAgent {
+  const getWeather = new FunctionTool({
+    name: "get_weather",
+    description: "The current weather at a place.",
+    parameters: z.object({ location: z.string().describe("City, e.g. Tokyo") }),
+    execute: ({ location }) => weatherIn(location),
+  });
+
+  const processPayment = new FunctionTool({
+    name: "process_payment",
+    description: "Pays money from the user's wallet to a recipient. The user approves each payment.",
+    parameters: z.object({
+      amount: z.number().describe("How much, in units of the currency"),
+      recipient: z.string().describe("Who gets the money"),
+      currency: z.string().default("USD").describe("ISO 4217 code"),
+      description: z.string().default("").describe("What the payment is for"),
+    }),
+    requireConfirmation: true,
+    execute: ({ amount, recipient, currency = "USD", description = "" }, context) => {
+      if (!context) throw new Error("A payment needs the call it belongs to.");
+      const receipt = wallet.pay(idempotencyKey(context), { amount, recipient, currency, description });
+      return {
+        success: true,
+        transaction_id: receipt.transaction_id,
+        amount: receipt.amount,
+        currency: receipt.currency,
+        recipient: receipt.recipient,
+        description: receipt.description,
+        wallet_balance: receipt.wallet_balance,
+        timestamp: new Date(receipt.at).toISOString(),
+      };
+    },
+  });
+
+  return new LlmAgent({
+    name: "wallet_assistant",
+    description: "An assistant with a small wallet.",
+    model,
+    instruction,
+    tools: [
+      getWeather,
+      processPayment,
+      clientTool({
+        name: "change_bgm",
+        description: "Changes the background music on the user's page.",
+        parameters: z.object({ track: z.number().int().min(1).max(2).describe("Track number, 1 or 2") }),
+      }),
+      clientTool({
+        name: "get_location",
+        description: "Where the user is, asked from their browser. The user approves it.",
+        parameters: z.object({}),
+        requireConfirmation: true,
+      }),
+    ],
+  });
+}

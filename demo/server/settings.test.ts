@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { readSettings } from "./settings.ts";
+
+test("without any variable the demo is local and scripted", () => {
+  expect(readSettings({})).toMatchObject({ port: 3000, host: "127.0.0.1", scripted: true, approvalTtlMs: undefined });
+});
+
+test("a key means Google's own Gemini", () => {
+  expect(readSettings({ GOOGLE_API_KEY: "k" })).toMatchObject({ scripted: false, apiKey: "k", geminiUrl: undefined });
+});
+
+test("an address without a key is enough", () => {
+  const settings = readSettings({ GOOGLE_GEMINI_BASE_URL: "http://127.0.0.1:9" });
+  expect(settings).toMatchObject({ scripted: false, apiKey: undefined, geminiUrl: "http://127.0.0.1:9" });
+});
+
+test("an empty variable is an absent one", () => {
+  expect(readSettings({ PORT: "", HOST: "", GOOGLE_API_KEY: "" })).toMatchObject({ port: 3000, scripted: true });
+});
+
+test.each(["x", "-1", "1.5", "70000"])("PORT=%s is refused with a sentence", (PORT) => {
+  expect(() => readSettings({ PORT })).toThrow(/PORT must be a whole number/);
+});

@@ -1,0 +1,37 @@
+import { resolve } from "node:path";
+
+export interface Settings {
+  port: number;
+  host: string;
+  dataDir: string;
+  approvalTtlMs: number | undefined;
+  model: string;
+  /** Where Gemini is; undefined for Google's own address. */
+  geminiUrl: string | undefined;
+  apiKey: string | undefined;
+  /** Nobody said where Gemini is, so the demo brings its own. */
+  scripted: boolean;
+}
+
+/** Reads the environment once; a value that makes no sense is a sentence, not a surprise later. */
+export function readSettings(env: Record<string, string | undefined>): Settings {
+  const apiKey = env["GOOGLE_API_KEY"] || undefined;
+  const geminiUrl = env["GOOGLE_GEMINI_BASE_URL"] || undefined;
+  return {
+    port: wholeNumber("PORT", env["PORT"], 65_535) ?? 3000,
+    host: env["HOST"] || "127.0.0.1",
+    dataDir: resolve(env["DATA_DIR"] || "./.data"),
+    approvalTtlMs: wholeNumber("APPROVAL_TTL_MS", env["APPROVAL_TTL_MS"], Number.MAX_SAFE_INTEGER),
+    model: env["MODEL"] || "gemini-2.5-flash",
+    geminiUrl,
+    apiKey,
+    scripted: !apiKey && !geminiUrl,
+  };
+}
+
+function wholeNumber(name: string, text: string | undefined, max: number): number | undefined {
+  if (!text) return undefined;
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= 0 && value <= max) return value;
+  throw new Error(`${name} must be a whole number from 0 to ${max}; "${text}" came.`);
+}

@@ -1,0 +1,78 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { extname, join } from "node:path";
+
+/**
+ * The built pages, read once into a fixed map: a request can only name what is in it, so no path from outside ever
+ * touches the file system.
+ */
+export interface StaticPage {
+  respond(request: Request): Response | undefined;
+}
+
+const contentTypes: Record<string, string> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+};
+
+const headersOfAll = {
+  "content-security-policy": [
+    "default-src 'self'",
+    "img-src 'self' data: blob:",
+    "object-src 'none'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join("; "),
+  "permissions-policy": "camera=(), geolocation=(self)",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+};
+
+interface File {
+  body: Uint8Array<ArrayBuffer>;
+  headers: Record<string, string>;
+}
+
+/** `pages` maps the path each page was built for ("/", "/v6/") to its folder. */
+export function loadStaticPage(pages: Record<string, string>): StaticPage {
+  const files = new Map<string, File>();
+  for (const [base, folder] of Object.entries(pages)) {
+    for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+      const contentType = contentTypes[extname(name)];
+      if (!contentType) continue;
+      const path = name.replaceAll("\\", "/");
+      files.set(base + path, {
+        body: new Uint8Array(readFileSync(join(folder, name))),
+        headers: { ...headersOfAll, "content-type": contentType, "cache-control": cacheControl(path) },
+      });
+    }
+  }
+  return {
+    respond(request) {
+      const url = new URL(request.url);
+      const file = files.get(pathOf(url));
+      if (!file) return undefined;
+      if (request.method !== "GET" && request.method !== "HEAD") {
+        return new Response(null, { status: 405, headers: { allow: "GET, HEAD" } });
+      }
+      return new Response(request.method === "HEAD" ? null : file.body, { headers: file.headers });
+    },
+  };
+}
+
+/** `/?ai=6` and `/v6/` are the same page on the other major of AI SDK. */
+function pathOf(url: URL): string {
+  if (url.pathname === "/") return url.searchParams.get("ai") === "6" ? "/v6/index.html" : "/index.html";
+  if (url.pathname === "/v6" || url.pathname === "/v6/") return "/v6/index.html";
+  return url.pathname;
+}
+
+/** Files under assets/ carry a hash of their content in the name. */
+function cacheControl(path: string): string {
+  return path.startsWith("assets/") ? "public, max-age=31536000, immutable" : "no-cache";
+}

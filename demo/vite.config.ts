@@ -1,0 +1,31 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+/**
+ * One page, built for both majors of AI SDK: `--mode v7` as installed, `--mode v6` with the aliases. The second lives
+ * under /v6/ so that one server can serve both.
+ */
+export default defineConfig(({ mode }) => ({
+  root: "page",
+  base: mode === "v6" ? "/v6/" : "/",
+  plugins: [react()],
+  define: { __AI_MAJOR__: JSON.stringify(mode === "v6" ? "6" : "7") },
+  resolve: {
+    alias:
+      mode === "v6"
+        ? [
+            { find: /^ai$/, replacement: "ai-v6" },
+            { find: /^@ai-sdk\/react$/, replacement: "@ai-sdk/react-v3" },
+          ]
+        : [],
+  },
+  build: {
+    outDir: `../dist/page-${mode === "v6" ? "v6" : "v7"}`,
+    emptyOutDir: true,
+    target: "es2023",
+    // The content security policy allows no data: scripts or styles, so nothing is inlined.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 1500,
+  },
+}));

@@ -1,0 +1,77 @@
+// Everything that has to hold before a change lands, with its name and duration. All steps run, also after one has
+// failed, and the last line says how many checks and tests passed and failed.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const env = { ...process.env, PATH: [join(root, "node_modules", ".bin"), process.env.PATH].join(delimiter) };
+
+/** Scripts of package.json, each of which can be run alone. publint and attw look at what the build has made. */
+const steps = ["build", "typecheck", "lint", "format:check", "unused", "publint", "attw"];
+
+const total = { passed: 0, failed: 0 };
+
+for (const name of steps) {
+  const { ok, output, seconds } = run(`npm run -s ${name}`);
+  console.log(`${ok ? "ok  " : "FAIL"} ${name} (${seconds} s)`);
+  if (!ok) console.log(output);
+  total[ok ? "passed" : "failed"] += 1;
+}
+
+const tests = runTests();
+total.passed += tests.passed;
+total.failed += tests.failed;
+
+console.log(`${total.passed} passed, ${total.failed} failed`);
+process.exitCode = total.failed === 0 ? 0 : 1;
+
+/** @param {string} command */
+function run(command) {
+  const start = performance.now();
+  const step = spawnSync(command, { cwd: root, env, shell: true, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 });
+  return { ok: step.status === 0, output: `${step.stdout}${step.stderr}`, seconds: secondsSince(start) };
+}
+
+/** The tests show their progress themselves. That none ran, or that the runner broke, is a failure too. */
+function runTests() {
+  const directory = mkdtempSync(join(tmpdir(), "vitest-counts-"));
+  const file = join(directory, "counts.json");
+  const start = performance.now();
+  try {
+    const reporters = "--reporter=default --reporter=./scripts/vitest-counts.ts";
+    const runner = spawnSync(`vitest run --allowOnly=false ${reporters}`, {
+      cwd: root,
+      env: { ...env, VITEST_COUNTS: file },
+      shell: true,
+      stdio: ["ignore", "inherit", "inherit"],
+    });
+    const counts = readCounts(file);
+    const ok = runner.status === 0 && counts.failed === 0 && counts.passed > 0;
+    if (!ok) counts.failed = Math.max(counts.failed, 1);
+    console.log(`${ok ? "ok  " : "FAIL"} tests (${secondsSince(start)} s, ${counts.skipped} skipped)`);
+    return counts;
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+/**
+ * @param {string} file
+ * @returns {{ passed: number, failed: number, skipped: number }}
+ */
+function readCounts(file) {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch {
+    return { passed: 0, failed: 0, skipped: 0 };
+  }
+}
+
+/** @param {number} start */
+function secondsSince(start) {
+  return ((performance.now() - start) / 1000).toFixed(1);
+}

@@ -1,0 +1,544 @@
+import { type BaseAgent, type BasePlugin, type LlmAgent, isAgentTool, isLlmAgent, Runner, type SequentialAgent } from "@google/adk";
+import type { UIMessage, UIMessageChunk } from "ai";
+import { type ApprovalState, type ApprovalView, BridgeError, type Decision, isSettled } from "../protocol/index.ts";
+import type { Approval, JsonObject, Session, Store } from "../stores/index.ts";
+import { agentOf, agentTools } from "./agents.ts";
+import { ChatQueue, type QueuedTurn } from "./chat-queue.ts";
+import { isClientTool } from "./client-tool.ts";
+import { Executor, findTool, requireLlmAgent } from "./executor.ts";
+import { Gate } from "./gate.ts";
+import { newId } from "./ids.ts";
+import { describeError, type Logger, silentLogger } from "./logger.ts";
+import { logToMessages } from "./log-to-messages.ts";
+import { approvalToView, outcomeChunks } from "./outcome.ts";
+import { closeOpenTurns } from "./recover.ts";
+import { findReply, type Regeneration } from "./regenerate.ts";
+import { StoreSessionService } from "./session-service.ts";
+import type { ToolPolicy } from "./tool-policy.ts";
+import { runTurn, type Turn, type TurnInput, type TurnTools } from "./turn.ts";
+
+export interface BridgeOptions {
+  agent: BaseAgent;
+  store: Store;
+  appName?: string;
+  /** What the server knows of tools by name: which to ask about, and what a crash in the middle of one means. */
+  tools?: Record<string, ToolPolicy>;
+  /** Your own ADK plugins; they run behind the gate. */
+  plugins?: BasePlugin[];
+  /** How long a person has to answer. Default 15 minutes. */
+  approvalTtlMs?: number;
+  /** How long after a yes a call may still start. Default 5 minutes. */
+  startMs?: number;
+  /** Questions one chat may have open. Default 32. */
+  maxPending?: number;
+  /** Model calls one turn may make. Default 50. */
+  maxLlmCalls?: number;
+  /** How long new text waits for a running tool. Default 1 second. */
+  graceMs?: number;
+  /** How long a silent executor keeps its claim. Default 10 seconds. */
+  leaseMs?: number;
+  /** How often expiry and lost claims are looked for; 0 leaves it to calls of `sweep`. Default 1 second. */
+  sweepMs?: number;
+  logger?: Logger;
+}
+
+/** What a chat request asks for, whichever wire and shape it came in. */
+export type Submission =
+  | { type: "message"; message: UIMessage }
+  | { type: "answers"; answers: readonly Answer[]; messageId?: string }
+  | { type: "regenerate"; messageId?: string };
+
+/** One answered part: a decision, a browser tool's result, or both. `id` is the approval's or the call's. */
+export interface Answer {
+  id: string;
+  approved?: boolean;
+  reason?: string;
+  result?: { output: unknown } | { errorText: string };
+}
+
+/** How to read what a request caused: a turn in the log, or a few chunks that nobody else needs. */
+export type Reply = Reading | { chunks: () => AsyncGenerator<UIMessageChunk> };
+
+/** A turn of a chat, to be read from the log. */
+export interface Reading {
+  turn: QueuedTurn;
+  chat: string;
+}
+export interface LoggedChunk {
+  sequence: number;
+  chunk: UIMessageChunk;
+}
+
+export type DecisionResult =
+  | { outcome: "accepted"; approval: ApprovalView }
+  /** The same decision had been made. */
+  | { outcome: "repeated"; approval: ApprovalView }
+  /** Another answer, the clock, or a cancellation came first. */
+  | { outcome: "refused"; approval: ApprovalView };
+
+/** Starts the bridge: recovers what a crash left behind, then watches for expiry. */
+export async function createBridge(options: BridgeOptions): Promise<Bridge> {
+  const bridge = new Bridge(options);
+  await bridge.start();
+  return bridge;
+}
+
+/**
+ * The agent's side of the system, for any wire: messages and decisions in, a log of chunks out. Every method takes the
+ * owner that authentication found; what belongs to somebody else looks like what does not exist.
+ */
+export class Bridge {
+  readonly #store: Store;
+  readonly #logger: Logger;
+  readonly #appName: string;
+  readonly #agent: BaseAgent;
+  readonly #plugins: BasePlugin[];
+  readonly #sessions: StoreSessionService;
+  readonly #executor: Executor;
+  readonly #turnTools: TurnTools;
+  readonly #sweepMs: number;
+  readonly #queues = new Map<string, ChatQueue>();
+  readonly #runners = new Map<BaseAgent, Runner>();
+  #timer: NodeJS.Timeout | undefined;
+  #sweeping: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(options: BridgeOptions) {
+    const { agent, store, logger = silentLogger, approvalTtlMs = 15 * 60_000, startMs = 5 * 60_000 } = options;
+    const tools = new Map(Object.entries(options.tools ?? {}));
+    this.#store = store;
+    this.#logger = logger;
+    this.#agent = agent;
+    this.#appName = options.appName ?? agent.name;
+    this.#sessions = new StoreSessionService(store);
+    const gate = new Gate({ store, tools, approvalTtlMs, startMs, maxPending: options.maxPending ?? 32, logger });
+    this.#plugins = [gate, ...(options.plugins ?? [])];
+    this.#executor = new Executor({ store, gate, tools, logger, leaseMs: options.leaseMs ?? 10_000, host: (row) => this.#host(row) });
+    this.#sweepMs = options.sweepMs ?? 1000;
+    this.#turnTools = {
+      store,
+      gate,
+      logger,
+      executor: this.#executor,
+      maxLlmCalls: options.maxLlmCalls ?? 50,
+      graceMs: options.graceMs ?? 1000,
+      modelName: modelName(agent),
+      agentTools: new Set(agentTools(agent).map(({ name }) => name)),
+      runnerFor: (session) => this.#runnerFor(session),
+      siblingRunner: (_session, sibling) => this.#runner(sibling),
+    };
+  }
+
+  async start(): Promise<void> {
+    const chats = await closeOpenTurns(this.#store);
+    await this.#settleDue(chats);
+    if (this.#sweepMs > 0) {
+      this.#timer = setInterval(() => void this.sweep(), this.#sweepMs);
+      this.#timer.unref();
+    }
+  }
+
+  /** Takes in a chat request; the reply can be read at once, and goes on without its reader. */
+  async submit(owner: string, chatName: string, submission: Submission): Promise<Reply> {
+    this.#refuseWhenClosed();
+    switch (submission.type) {
+      case "message":
+        return this.#say(owner, chatName, submission.message);
+      case "answers":
+        return this.#answer(owner, chatName, submission);
+      case "regenerate":
+        return this.#regenerate(owner, chatName, submission.messageId);
+    }
+  }
+
+  /** One decision made outside a chat request. The server itself goes on with the turn. */
+  async decide(owner: string, decision: Decision & { key?: string }): Promise<DecisionResult> {
+    this.#refuseWhenClosed();
+    const found = await this.#store.getApproval(decision.approvalId);
+    if (!found || found.owner !== owner || !found.gated) throw unknownApproval(decision.approvalId);
+    return this.#inChat(found.chat, async (queue) => {
+      const { moved, approval } = await this.#decide(found, decision);
+      if (moved || approval.state !== found.state) await this.#continue(queue, [approval]);
+      const view = approvalToView(approval);
+      if (moved) return { outcome: "accepted", approval: view };
+      return { outcome: agrees(approval, decision.approved) ? "repeated" : "refused", approval: view };
+    });
+  }
+
+  /** The outcome of a call that the application itself was waiting for (a long-running tool). */
+  async settle(owner: string, approvalId: string, outcome: JsonObject): Promise<ApprovalView> {
+    const found = await this.#store.getApproval(approvalId);
+    if (!found || found.owner !== owner || !found.external || found.innerSession) throw unknownApproval(approvalId);
+    return this.#inChat(found.chat, async (queue) => {
+      const settled = await this.#executor.settle(found, { event: "succeed", outcome });
+      if (settled.state !== found.state) await this.#continue(queue, [settled]);
+      return approvalToView(settled);
+    });
+  }
+
+  /** The turn that is being generated, if any; a turn parked at an approval is not. */
+  async resume(owner: string, chatName: string): Promise<Reply | undefined> {
+    const chat = await this.#store.findChat(owner, chatName);
+    const turn = chat && this.#queues.get(chat.id)?.running;
+    return turn && { turn, chat: chat.id };
+  }
+
+  /** Stops what is being generated. Tools that have started run to their end, and their outcome is recorded. */
+  async stop(owner: string, chatName: string): Promise<boolean> {
+    const chat = await this.#store.findChat(owner, chatName);
+    if (!chat) throw unknownChat(chatName);
+    return (await this.#queues.get(chat.id)?.stopAll("stopped")) ?? false;
+  }
+
+  /** The chat as a page loads it first. What is being generated right now comes from `resume`. */
+  async messages(owner: string, chatName: string): Promise<UIMessage[]> {
+    const chat = await this.#store.findChat(owner, chatName);
+    if (!chat) throw unknownChat(chatName);
+    const running = this.#queues.get(chat.id)?.running?.id;
+    const entries = (await this.#store.read(chat.id)).filter(({ turn, kind }) => turn !== running || kind === "begin");
+    return logToMessages(entries, await this.#store.listApprovals({ chat: chat.id }));
+  }
+
+  async approvals(
+    owner: string,
+    filter: { chat?: string; state?: ApprovalState },
+  ): Promise<{ approvals: ApprovalView[]; sequence: number; running: boolean }> {
+    const chat = filter.chat === undefined ? undefined : await this.#store.findChat(owner, filter.chat);
+    if (filter.chat !== undefined && !chat) return { approvals: [], sequence: 0, running: false };
+    const rows = await this.#store.listApprovals({ owner, chat: chat?.id, state: filter.state });
+    return {
+      approvals: rows.filter(({ gated }) => gated).map(approvalToView),
+      sequence: chat ? await this.#store.lastSequence(chat.id) : 0,
+      running: chat ? this.#queues.get(chat.id)?.running !== undefined : false,
+    };
+  }
+
+  /** A row for its owner; unknown and foreign are the same. */
+  async approval(owner: string, id: string): Promise<ApprovalView | undefined> {
+    const approval = await this.#store.getApproval(id);
+    return approval?.owner === owner && approval.gated ? approvalToView(approval) : undefined;
+  }
+
+  /** The chunks of one turn as they come, from its beginning or behind `after`, until it ends or the reader goes away. */
+  async *read(
+    { turn, chat }: Reading,
+    { after = turn.after, signal }: { after?: number; signal?: AbortSignal } = {},
+  ): AsyncGenerator<LoggedChunk[]> {
+    let cursor = Math.max(after, turn.after);
+    let wake = () => {};
+    const unwatch = this.#store.watch(chat, () => wake());
+    signal?.addEventListener("abort", () => wake(), { once: true });
+    try {
+      for (;;) {
+        const woken = new Promise<void>((resolve) => (wake = resolve));
+        const entries = await this.#store.read(chat, { after: cursor, limit: 256 });
+        const chunks: LoggedChunk[] = [];
+        let ended = false;
+        for (const entry of entries) {
+          cursor = entry.sequence;
+          if (entry.turn !== turn.id) continue;
+          if (entry.kind === "chunk") chunks.push({ sequence: entry.sequence, chunk: entry.chunk });
+          ended ||= entry.kind === "end";
+        }
+        if (chunks.length > 0) yield chunks;
+        if (ended) return;
+        if (signal?.aborted) return;
+        if (entries.length === 0) await woken;
+      }
+    } finally {
+      unwatch();
+    }
+  }
+
+  /** Expires what is due and takes over what a dead process left behind. */
+  sweep(): Promise<void> {
+    this.#sweeping ??= this.#settleDue()
+      .catch((error: unknown) => this.#logger.error("Looking for due approvals failed.", { error: describeError(error) }))
+      .finally(() => (this.#sweeping = undefined));
+    return this.#sweeping;
+  }
+
+  /** Stops turns and timers. The store stays its owner's to close. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#timer);
+    await this.#sweeping;
+    await Promise.allSettled([...this.#queues.values()].map((queue) => queue.stopAll("The server is stopping.")));
+  }
+
+  // ── a chat request ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  async #say(owner: string, chatName: string, message: UIMessage): Promise<Reply> {
+    const chat = await this.#store.openChat({ owner, name: chatName, appName: this.#appName });
+    return this.#exclusive(chat, async (queue) => {
+      await queue.stopAll("A new message came.");
+      return { chat: chat.id, turn: await this.#enqueue(queue, newId("msg"), { kind: "message", message, record: true }) };
+    });
+  }
+
+  async #regenerate(owner: string, chatName: string, messageId: string | undefined): Promise<Reply> {
+    const chat = await this.#store.findChat(owner, chatName);
+    if (!chat) throw unknownChat(chatName);
+    return this.#exclusive(chat, async (queue) => {
+      await queue.stopAll("The reply is made again.");
+      const found: Regeneration = await findReply(chat, messageId, this.#store);
+      await found.withdraw();
+      const input = { kind: "message", message: found.message, record: false } as const;
+      return { chat: chat.id, turn: await this.#enqueue(queue, newId("msg"), input) };
+    });
+  }
+
+  async #answer(owner: string, chatName: string, { answers, messageId }: Submission & { type: "answers" }): Promise<Reply> {
+    const chat = await this.#store.findChat(owner, chatName);
+    if (!chat) throw answers.length > 0 ? unknownApproval(answers[0]!.id) : unknownChat(chatName);
+    return this.#exclusive(chat, async (queue) => {
+      const given = await this.#resolve(chat, answers);
+      const changed: Approval[] = [];
+      const said = new Map<string, boolean>();
+      for (const { approval: before, answer } of given) {
+        let approval = before;
+        if (answer.approved !== undefined && approval.gated) {
+          said.set(approval.id, answer.approved);
+          ({ approval } = await this.#decide(approval, { approved: answer.approved, reason: answer.reason }));
+        }
+        if (answer.result && agrees(approval, true) && !isSettled(approval.state))
+          approval = await this.#executor.settle(approval, toOutcome(answer.result));
+        if (approval.state !== before.state) changed.push(approval);
+      }
+      const reply = given.at(-1)?.approval.messageId ?? messageId ?? newId("msg");
+      if (changed.length > 0) {
+        // Every answered call is settled in the reply that carries the answer, or stock chats send it again for ever.
+        const repeated = given.filter(({ approval, answer }) => answer.approved !== undefined && !answer.result && !changed.some(({ id }) => id === approval.id));
+        const settled = [...repeated.map(({ approval }) => approval), ...changed];
+        return { chat: chat.id, turn: await this.#continue(queue, settled, { reply, answered: said }) };
+      }
+      const ids = given.map(({ approval }) => approval.id);
+      const rows = await Promise.all(ids.map((id) => this.#store.getApproval(id)));
+      const agreed = rows.every((row) => row && (said.get(row.id) === undefined || agrees(row, said.get(row.id)!)));
+      const joined = agreed ? queue.find((turn) => turn.reply === reply && ids.some((id) => turn.covers.has(id))) : undefined;
+      return joined ? { chat: chat.id, turn: joined } : { chunks: () => this.#outcomes(ids, said, reply) };
+    });
+  }
+
+  /** The reply to answers that changed nothing: what became of each call, and no model call. */
+  async *#outcomes(ids: readonly string[], said: ReadonlyMap<string, boolean>, messageId: string): AsyncGenerator<UIMessageChunk> {
+    yield { type: "start", messageId };
+    for (const id of ids) {
+      const attempt = this.#executor.attempt(id);
+      const approval = attempt ? await attempt : await this.#store.getApproval(id);
+      if (approval) yield* outcomeChunks(approval, said.get(id) ?? agrees(approval, true));
+    }
+    yield { type: "finish", finishReason: "stop" };
+  }
+
+  /** The rows the answers are about. An answer for a row of another chat or owner is one for no row at all. */
+  async #resolve(chat: Session, answers: readonly Answer[]): Promise<{ approval: Approval; answer: Answer }[]> {
+    const rows = await this.#store.listApprovals({ chat: chat.id });
+    const given: { approval: Approval; answer: Answer }[] = [];
+    for (const answer of answers) {
+      const approval = rows.find(({ id, toolCallId }) => id === answer.id || toolCallId === answer.id);
+      if (!approval) {
+        if (answer.approved !== undefined) throw unknownApproval(answer.id);
+        continue; // the output of a free tool in the client's copy of the history
+      }
+      if (!answer.result) given.push({ approval, answer });
+      else if (await this.#isClientCall(approval)) {
+        if (approval.state === "pending" && answer.approved !== true)
+          throw new BridgeError("conflict", `The call ${approval.toolCallId} waits for approval ${approval.id}; its result came without a yes.`);
+        given.push({ approval, answer });
+      } else if (isSettled(approval.state)) given.push({ approval, answer: { id: answer.id } });
+      // A result for a server's tool is never a client's to give.
+    }
+    const decisions = new Map<string, boolean>();
+    for (const { approval, answer } of given) {
+      if (answer.approved === undefined) continue;
+      if (decisions.has(approval.id) && decisions.get(approval.id) !== answer.approved)
+        throw new BridgeError("invalid", `Approval ${approval.id} is answered both ways in one request; nothing was decided.`);
+      decisions.set(approval.id, answer.approved);
+    }
+    return given;
+  }
+
+  async #isClientCall(approval: Approval): Promise<boolean> {
+    if (!approval.external || approval.innerSession) return false;
+    try {
+      const { agent } = await this.#host(approval);
+      return isClientTool(await findTool(agent, approval.toolName));
+    } catch (error) {
+      this.#logger.warn("The tool of a waiting call is gone.", { approval: approval.id, error: describeError(error) });
+      return false;
+    }
+  }
+
+  // ── decisions and what follows from them ───────────────────────────────────────────────────────────────────────
+
+  async #decide(found: Approval, { approved, reason, key }: { approved: boolean; reason?: string; key?: string }) {
+    const { moved, approval = found } = await this.#store.move(found.id, {
+      event: approved ? "approve" : "deny",
+      by: found.owner,
+      reason,
+      key,
+    });
+    // The tool starts here and not when a turn comes round to it: nothing stands between the click and the call.
+    if (moved && approval.state === "approved" && !approval.external) this.#execute(approval);
+    return { moved, approval };
+  }
+
+  #execute(approval: Approval): void {
+    this.#executor.execute(approval).then(
+      (settled) => this.#onSettled(settled),
+      (error: unknown) => this.#logger.error("An approved call could not be run.", { approval: approval.id, error: describeError(error) }),
+    );
+  }
+
+  /** A call that outlived the turn it was answered in (new text, a stop) still shows its outcome. */
+  async #onSettled(approval: Approval): Promise<void> {
+    if (!isSettled(approval.state)) return;
+    await this.#inChat(approval.chat, async (queue) => {
+      if (!this.#closed && !queue.find((turn) => turn.covers.has(approval.id)) && (await this.#isUnseen(approval)))
+        await this.#continue(queue, [approval], { model: false });
+    });
+  }
+
+  /** A turn that ran to its end has shown the outcome and told the model, or waits for a sibling's. */
+  async #isUnseen({ id, chat }: Approval): Promise<boolean> {
+    const log = await this.#store.read(chat);
+    return !log.some(
+      (entry) =>
+        entry.kind === "chunk" &&
+        entry.chunk.type === "data-approval" &&
+        entry.chunk.id === id &&
+        isSettled((entry.chunk.data as { state: ApprovalState }).state),
+    );
+  }
+
+  async #continue(
+    queue: ChatQueue,
+    approvals: readonly Approval[],
+    {
+      reply = approvals[0]!.messageId,
+      answered,
+      model = true,
+    }: { reply?: string; answered?: ReadonlyMap<string, boolean>; model?: boolean | "nudge" } = {},
+  ): Promise<QueuedTurn> {
+    return this.#enqueue(queue, reply, { kind: "settled", approvals: approvals.map(({ id }) => id), answered, model });
+  }
+
+  async #enqueue(queue: ChatQueue, reply: string, input: TurnInput): Promise<QueuedTurn> {
+    const after = await this.#store.lastSequence(queue.chat.id);
+    return queue.enqueue({ id: newId("turn"), reply, after, input });
+  }
+
+  /** What nobody else will do: expire, start what was approved before a crash, take over or give up lost claims. */
+  async #settleDue(interrupted: ReadonlyMap<string, string> = new Map()): Promise<void> {
+    const settled = new Map<string, Approval[]>();
+    const starting = interrupted.size > 0 || this.#timer === undefined;
+    for (const due of await this.#store.dueApprovals()) {
+      const approval = await this.#settleOne(due);
+      const mine = approval.state !== due.state || (starting && !approval.told);
+      if (mine && isSettled(approval.state)) settled.set(approval.chat, [...(settled.get(approval.chat) ?? []), approval]);
+    }
+    for (const chat of new Set([...settled.keys(), ...interrupted.keys()])) {
+      const rows = settled.get(chat) ?? [];
+      const reply = rows[0]?.messageId ?? interrupted.get(chat)!;
+      const model = interrupted.has(chat) ? "nudge" : true;
+      await this.#inChat(chat, (queue) => this.#continue(queue, rows, { reply, model }));
+    }
+  }
+
+  async #settleOne(due: Approval): Promise<Approval> {
+    const now = this.#store.now();
+    switch (due.state) {
+      case "pending":
+        return (await this.#store.move(due.id, { event: "expire" })).approval ?? due;
+      case "approved":
+        if (due.startBy !== undefined && due.startBy <= now)
+          return (await this.#store.move(due.id, { event: "expire" })).approval ?? due;
+        return due.external ? due : this.#executor.execute(due);
+      case "executing":
+        return this.#executor.recover(due);
+      default:
+        return due;
+    }
+  }
+
+  // ── agents and runners ─────────────────────────────────────────────────────────────────────────────────────────
+
+  async #host(approval: Approval): Promise<{ agent: LlmAgent; runner: Runner }> {
+    const session = await this.#store.getSession(approval.session);
+    if (!session) throw new Error(`Session ${approval.session} is gone.`);
+    const runner = await this.#runnerFor(session);
+    const agent = requireLlmAgent((runner.agent as BaseAgent).findAgent(approval.agent), approval.agent);
+    return { agent, runner };
+  }
+
+  /** The runner of a session: the root agent's for a chat, the inner agent's for an agent run as a tool. */
+  async #runnerFor(session: Session): Promise<Runner> {
+    if (session.id === session.chat) return this.#runner(this.#agent);
+    const outer = (await this.#store.listApprovals({ chat: session.chat })).find((row) => row.innerSession === session.id);
+    if (!outer) throw new Error(`The call that session ${session.id} works for is gone.`);
+    const { agent } = await this.#host(outer);
+    const tool = await findTool(agent, outer.toolName);
+    if (!isAgentTool(tool)) throw new Error(`${outer.toolName} is not an agent any more.`);
+    return this.#runner(agentOf(tool));
+  }
+
+  #runner(agent: BaseAgent): Runner {
+    const known = this.#runners.get(agent);
+    if (known) return known;
+    const runner = new Runner({
+      appName: agent === this.#agent ? this.#appName : agent.name,
+      agent,
+      sessionService: this.#sessions,
+      plugins: this.#plugins,
+      resumabilityConfig: { isResumable: true },
+    });
+    this.#runners.set(agent, runner);
+    return runner;
+  }
+
+  // ── queues ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async #inChat<T>(chatId: string, section: (queue: ChatQueue) => Promise<T>): Promise<T> {
+    const chat = await this.#store.getSession(chatId);
+    if (!chat) throw new Error(`Chat ${chatId} is gone.`);
+    return this.#exclusive(chat, section);
+  }
+
+  /** One section of a chat at a time. Nobody holds a queue outside one, so an idle queue can be let go. */
+  async #exclusive<T>(chat: Session, section: (queue: ChatQueue) => Promise<T>): Promise<T> {
+    let queue = this.#queues.get(chat.id);
+    if (!queue) {
+      queue = new ChatQueue(chat, (turn: Turn) => runTurn(turn, this.#turnTools), () => this.#queues.delete(chat.id));
+      this.#queues.set(chat.id, queue);
+    }
+    const held = queue;
+    return held.exclusive(() => section(held));
+  }
+
+  #refuseWhenClosed(): void {
+    if (this.#closed) throw new BridgeError("unavailable", "The server is stopping. Try again in a moment.");
+  }
+}
+
+/** True where a decision is what became of the row: a yes that was taken, or a no. */
+function agrees(approval: Approval, approved: boolean): boolean {
+  if (approval.decidedAt === undefined) return !approval.gated && approved;
+  return approved === (approval.state !== "denied") && approval.state !== "expired" && approval.state !== "cancelled";
+}
+
+function toOutcome(result: NonNullable<Answer["result"]>) {
+  if ("errorText" in result) return { event: "fail", outcome: { error: result.errorText } } as const;
+  const { output } = result;
+  const isObject = typeof output === "object" && output !== null && !Array.isArray(output);
+  return { event: "succeed", outcome: isObject ? (output as JsonObject) : { result: output ?? null } } as const;
+}
+
+function modelName(agent: BaseAgent): string {
+  if (isLlmAgent(agent)) return agent.canonicalModel.model;
+  return agent.subAgents.map(modelName).find((name) => name !== "") ?? "";
+}
+
+/** Unknown and foreign read the same. */
+const unknownApproval = (id: string) => new BridgeError("not_found", `There is no approval ${id} here.`);
+const unknownChat = (name: string) => new BridgeError("not_found", `There is no chat ${name} here.`);

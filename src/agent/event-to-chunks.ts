@@ -1,0 +1,309 @@
+import { getFunctionResponses, type Event } from "@google/adk";
+import type { CitationMetadata, FunctionResponse, GroundingMetadata, Part } from "@google/genai";
+import type { FinishReason, UIMessageChunk } from "ai";
+import { type Call, callsOf, keptOf } from "./history.ts";
+
+/**
+ * ADK events in, AI SDK chunks out: one event and what is open so far give the next chunks and the next state. Nothing
+ * else decides the shape of a reply.
+ *
+ *   start-step · reasoning · text · tool-input-start/-available per call · [approval requests] · outputs · finish-step
+ *
+ * A step is one model call with its tools. ADK streams text as partial events and then repeats it whole in one event that
+ * is not partial; the repetition closes the text and is not shown again. What is open is closed before a step ends:
+ * `ai@6` rejects a delta for a part that was open across one.
+ */
+export interface ChunkState {
+  inStep: boolean;
+  /** The open text or reasoning part. */
+  open?: { kind: "text" | "reasoning"; id: string };
+  /** Parts started so far; numbers their ids. */
+  parts: number;
+  /** Text and reasoning streamed since the last whole event, which repeats them. */
+  streamed: { text: string; reasoning: string };
+  /** Calls kept back until they have an outcome, see `defer`. */
+  deferred: ReadonlyMap<string, Call>;
+  sources: ReadonlySet<string>;
+  /** True once anything was shown: a model that returns nothing at all has refused. */
+  shown: boolean;
+  finishReason: FinishReason;
+  error?: string;
+  usage: Usage;
+  /** Usage of the model call under way; it counts when the next one begins. */
+  callUsage: Usage;
+  answeredCall: boolean;
+}
+
+export interface Usage {
+  inputTokens: number;
+  outputTokens: number;
+  totalTokens: number;
+  reasoningTokens: number;
+  cachedInputTokens: number;
+}
+
+export interface ChunkOptions {
+  /**
+   * Calls to announce only with their outcome. An agent run as a tool waits for the approvals of its own calls; a part
+   * that is neither answered nor settled would keep stock chats from ever sending those answers.
+   */
+  defer?: (toolName: string) => boolean;
+  /** An agent run as a tool: its calls are shown, what it says is its caller's to use. */
+  inner?: boolean;
+}
+
+const noUsage: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0, reasoningTokens: 0, cachedInputTokens: 0 };
+
+export const initialChunkState: ChunkState = {
+  inStep: false,
+  parts: 0,
+  streamed: { text: "", reasoning: "" },
+  deferred: new Map(),
+  sources: new Set(),
+  shown: false,
+  finishReason: "stop",
+  usage: noUsage,
+  callUsage: noUsage,
+  answeredCall: false,
+};
+
+type Step = [ChunkState, UIMessageChunk[]];
+
+export function eventToChunks(before: ChunkState, event: Event, options: ChunkOptions = {}): Step {
+  let state = options.inner ? before : countUsage(before, event);
+  const chunks: UIMessageChunk[] = [];
+  const emit = ([next, more]: Step) => {
+    state = next;
+    chunks.push(...more);
+  };
+
+  if (event.finishReason && !options.inner) state = { ...state, finishReason: toFinishReason(event.finishReason) };
+  if (event.errorCode) emit(errorToChunks(state, event));
+
+  const responses = [...getFunctionResponses(event), ...keptOf(event).map((part) => part.functionResponse)];
+  const calls = callsOf(event);
+  for (const part of event.content?.parts ?? []) {
+    if (part.functionCall) {
+      const call = calls.find(({ id }) => id === part.functionCall?.id);
+      if (call) emit(callToChunks(state, call, options));
+    } else if (!part.functionResponse && !options.inner) emit(partToChunks(state, part, event.partial ?? false));
+  }
+  if (!event.partial && event.content?.parts?.some((part) => part.text))
+    state = { ...state, streamed: { text: "", reasoning: "" } };
+  if (!options.inner) emit(sourcesToChunks(state, event));
+  if (responses.length > 0) {
+    for (const response of responses) emit(responseToChunks(state, response));
+    state = { ...state, answeredCall: true };
+  }
+  // ADK answers all calls of a step in one event; held ones are stripped from it, and the step ends here all the same.
+  if (responses.length > 0 || event.customMetadata?.["kept"]) emit(closeStep(state));
+  return [state, chunks];
+}
+
+/** Announces a call that was kept back, if it was. */
+export function announceCall(state: ChunkState, toolCallId: string): Step {
+  const call = state.deferred.get(toolCallId);
+  if (!call) return [state, []];
+  const deferred = new Map(state.deferred);
+  deferred.delete(toolCallId);
+  return callToChunks({ ...state, deferred }, call, {});
+}
+
+/** Opens a step unless one is open. */
+export function openStep(state: ChunkState): Step {
+  return state.inStep ? [state, []] : [{ ...state, inStep: true, shown: true }, [{ type: "start-step" }]];
+}
+
+/** Ends the open step, and first whatever is open inside it. */
+export function closeStep(before: ChunkState): Step {
+  const [state, chunks] = closePart(before);
+  if (!state.inStep) return [state, chunks];
+  return [{ ...state, inStep: false, streamed: { text: "", reasoning: "" } }, [...chunks, { type: "finish-step" }]];
+}
+
+/** The sum over all model calls of the turn. */
+export function totalUsage({ usage, callUsage }: ChunkState): Usage {
+  return addUsage(usage, callUsage);
+}
+
+function closePart(state: ChunkState): Step {
+  const { open, ...rest } = state;
+  if (!open) return [state, []];
+  return [rest, [{ type: `${open.kind}-end`, id: open.id }]];
+}
+
+function openPart(before: ChunkState, kind: "text" | "reasoning"): Step {
+  if (before.open?.kind === kind) return [before, []];
+  const [stepped, chunks] = openStep(before);
+  const [state, more] = closePart(stepped);
+  const parts = state.parts + 1;
+  const open = { kind, id: `${kind}-${parts}` };
+  return [{ ...state, parts, open }, [...chunks, ...more, { type: `${kind}-start`, id: open.id }]];
+}
+
+function partToChunks(state: ChunkState, part: Part, partial: boolean): Step {
+  if (part.text) return textToChunks(state, part.text, part.thought ? "reasoning" : "text", partial);
+  const chunk = mediaToChunk(part);
+  if (!chunk) return [state, []];
+  const [stepped, chunks] = openStep(state);
+  const [closed, more] = closePart(stepped);
+  return [closed, [...chunks, ...more, chunk]];
+}
+
+function textToChunks(before: ChunkState, text: string, kind: "text" | "reasoning", partial: boolean): Step {
+  const streamed = before.streamed[kind];
+  const repeated = !partial && streamed !== "" && text.startsWith(streamed);
+  const delta = repeated ? text.slice(streamed.length) : text;
+  let state = before;
+  const chunks: UIMessageChunk[] = [];
+  if (delta) {
+    const [opened, start] = openPart(state, kind);
+    chunks.push(...start, { type: `${kind}-delta`, id: opened.open!.id, delta });
+    state = partial ? { ...opened, streamed: { ...opened.streamed, [kind]: streamed + delta } } : opened;
+  }
+  if (partial) return [state, chunks];
+  const [closed, end] = closePart(state);
+  return [closed, [...chunks, ...end]];
+}
+
+function mediaToChunk(part: Part): UIMessageChunk | undefined {
+  const { inlineData, fileData, executableCode, codeExecutionResult } = part;
+  if (inlineData?.data) {
+    const mediaType = inlineData.mimeType ?? "application/octet-stream";
+    return { type: "file", mediaType, url: `data:${mediaType};base64,${inlineData.data}` };
+  }
+  if (fileData?.fileUri)
+    return { type: "file", mediaType: fileData.mimeType ?? "application/octet-stream", url: fileData.fileUri };
+  if (executableCode)
+    return { type: "data-executable-code", data: { language: executableCode.language, code: executableCode.code } };
+  if (codeExecutionResult)
+    return {
+      type: "data-code-execution-result",
+      data: { outcome: codeExecutionResult.outcome, output: codeExecutionResult.output },
+    };
+  return undefined;
+}
+
+function callToChunks(before: ChunkState, call: Call, { defer }: ChunkOptions): Step {
+  if (defer?.(call.name)) return [{ ...before, deferred: new Map(before.deferred).set(call.id, call) }, []];
+  const [stepped, chunks] = openStep(before);
+  const [state, more] = closePart(stepped);
+  const named = { toolCallId: call.id, toolName: call.name };
+  return [
+    state,
+    [...chunks, ...more, { type: "tool-input-start", ...named }, { type: "tool-input-available", ...named, input: call.args ?? {} }],
+  ];
+}
+
+function responseToChunks(before: ChunkState, { id: toolCallId, response }: FunctionResponse): Step {
+  if (!toolCallId) return [before, []];
+  const [state, chunks] = announceCall(before, toolCallId);
+  const error = response && Object.keys(response).length === 1 ? response["error"] : undefined;
+  return [
+    state,
+    [
+      ...chunks,
+      typeof error === "string"
+        ? { type: "tool-output-error", toolCallId, errorText: error }
+        : { type: "tool-output-available", toolCallId, output: response ?? {} },
+    ],
+  ];
+}
+
+function sourcesToChunks(before: ChunkState, event: Event): Step {
+  const found = [...groundingSources(event.groundingMetadata), ...citationSources(event.citationMetadata)];
+  const fresh = found.filter(({ key }) => !before.sources.has(key));
+  if (fresh.length === 0) return [before, []];
+  const [stepped, chunks] = openStep(before);
+  const sources = new Set(stepped.sources);
+  for (const { key, chunk } of fresh)
+    if (!sources.has(key)) {
+      sources.add(key);
+      chunks.push(chunk(`source-${sources.size}`));
+    }
+  return [{ ...stepped, sources }, chunks];
+}
+
+type Source = { key: string; chunk: (sourceId: string) => UIMessageChunk };
+
+function groundingSources(metadata: GroundingMetadata | undefined): Source[] {
+  return (metadata?.groundingChunks ?? []).flatMap(({ web, maps, retrievedContext }): Source[] => {
+    const page = web ?? maps;
+    if (page?.uri) return [urlSource(page.uri, page.title)];
+    const title = retrievedContext?.title ?? retrievedContext?.uri;
+    if (!title) return [];
+    const key = retrievedContext?.uri ?? title;
+    return [{ key, chunk: (sourceId) => ({ type: "source-document", sourceId, mediaType: "text/plain", title }) }];
+  });
+}
+
+function citationSources(metadata: CitationMetadata | undefined): Source[] {
+  return (metadata?.citations ?? []).flatMap(({ uri, title }) => (uri ? [urlSource(uri, title)] : []));
+}
+
+function urlSource(url: string, title: string | undefined): Source {
+  return { key: url, chunk: (sourceId) => ({ type: "source-url", sourceId, url, ...(title && { title }) }) };
+}
+
+function errorToChunks(state: ChunkState, { errorCode, errorMessage }: Event): Step {
+  // A reply cut short by a filter carries its finish reason as an error code too: that is an ending, not a failure.
+  if (errorCode && errorCode in finishReasons) return [{ ...state, finishReason: toFinishReason(errorCode) }, []];
+  return [{ ...state, error: modelErrorText(errorCode, errorMessage), shown: true }, []];
+}
+
+function modelErrorText(code: string | undefined, message: string | undefined): string {
+  const said = message ? `: ${message}` : ".";
+  if (code === "429") return `The model is over its quota or rate limit (429)${said}`;
+  return `The model returned an error (${code ?? "unknown"})${said}`;
+}
+
+/** Every finish reason Gemini has, in AI SDK's words. */
+const finishReasons: Readonly<Record<string, FinishReason>> = {
+  FINISH_REASON_UNSPECIFIED: "stop",
+  STOP: "stop",
+  MAX_TOKENS: "length",
+  SAFETY: "content-filter",
+  RECITATION: "content-filter",
+  LANGUAGE: "content-filter",
+  BLOCKLIST: "content-filter",
+  PROHIBITED_CONTENT: "content-filter",
+  SPII: "content-filter",
+  IMAGE_SAFETY: "content-filter",
+  IMAGE_RECITATION: "content-filter",
+  IMAGE_PROHIBITED_CONTENT: "content-filter",
+  MODEL_ARMOR: "content-filter",
+  MALFORMED_FUNCTION_CALL: "error",
+  MALFORMED_RESPONSE: "error",
+  MISSING_THOUGHT_SIGNATURE: "error",
+  UNEXPECTED_TOOL_CALL: "error",
+  TOO_MANY_TOOL_CALLS: "error",
+  NO_IMAGE: "error",
+  IMAGE_OTHER: "other",
+  OTHER: "other",
+};
+const toFinishReason = (reason: string): FinishReason => finishReasons[reason] ?? "other";
+
+function countUsage(state: ChunkState, { usageMetadata, content }: Event): ChunkState {
+  if (!usageMetadata) return state;
+  const callUsage: Usage = {
+    inputTokens: usageMetadata.promptTokenCount ?? 0,
+    outputTokens: (usageMetadata.candidatesTokenCount ?? 0) + (usageMetadata.thoughtsTokenCount ?? 0),
+    totalTokens: usageMetadata.totalTokenCount ?? 0,
+    reasoningTokens: usageMetadata.thoughtsTokenCount ?? 0,
+    cachedInputTokens: usageMetadata.cachedContentTokenCount ?? 0,
+  };
+  // Content after a tool's answer belongs to the next model call; each event repeats its call's usage so far.
+  if (state.answeredCall && content)
+    return { ...state, answeredCall: false, usage: addUsage(state.usage, state.callUsage), callUsage };
+  return { ...state, callUsage };
+}
+
+function addUsage(a: Usage, b: Usage): Usage {
+  return {
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    totalTokens: a.totalTokens + b.totalTokens,
+    reasoningTokens: a.reasoningTokens + b.reasoningTokens,
+    cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
+  };
+}

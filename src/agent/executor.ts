@@ -1,0 +1,208 @@
+import {
+  type BaseAgent,
+  type BaseTool,
+  Context,
+  InvocationContext,
+  isAgentTool,
+  type LlmAgent,
+  isLlmAgent,
+  ReadonlyContext,
+  type Runner,
+  ToolConfirmation,
+} from "@google/adk";
+import type { Approval, JsonObject, Store } from "../stores/index.ts";
+import type { Gate } from "./gate.ts";
+import { setIdempotencyKey } from "./idempotency-key.ts";
+import { describeError, type Logger } from "./logger.ts";
+import type { ToolPolicies } from "./tool-policy.ts";
+
+/**
+ * Runs approved calls: claim, run, record. One place for every way a call can be reached (an answer in the chat, another
+ * tab, recovery after a crash), so that the claim is the only thing that decides who runs it.
+ */
+export class Executor {
+  readonly #options: ExecutorOptions;
+  /** Attempts under way in this process, so that a second caller waits for the first one's outcome. */
+  readonly #attempts = new Map<string, Promise<Approval>>();
+  readonly #leaseOwner = crypto.randomUUID();
+
+  constructor(options: ExecutorOptions) {
+    this.#options = options;
+  }
+
+  /** The row after the attempt; the row as it is when somebody else has the claim. */
+  execute(approval: Approval): Promise<Approval> {
+    return this.#once(approval, async () => this.#claim(approval, "claim"));
+  }
+
+  /** The attempt under way in this process, if any. */
+  attempt(id: string): Promise<Approval> | undefined {
+    return this.#attempts.get(id);
+  }
+
+  /** A call whose process died in the middle: what happens next is what its tool declared. */
+  recover(approval: Approval): Promise<Approval> {
+    return this.#once(approval, async () => {
+      const { store, tools, logger } = this.#options;
+      const { lookup } = tools.get(approval.toolName) ?? {};
+      if (approval.effect === "queryable" && lookup) {
+        const outcome = await lookup(approval.idempotencyKey).catch((error: unknown) => {
+          logger.error("Looking up an interrupted call failed.", { approval: approval.id, error: describeError(error) });
+          return "unknown" as const;
+        });
+        if (outcome === "unknown") return approval;
+        if (outcome) {
+          const claim = await store.move(approval.id, { event: "reclaim", ...this.#lease() });
+          if (!claim.moved || !claim.approval) return claim.approval ?? approval;
+          return this.#finish(claim.approval, { event: "succeed", outcome });
+        }
+      }
+      const repeatable = approval.effect !== "opaque" && !(approval.effect === "queryable" && !lookup);
+      if (repeatable && !approval.external) return this.#claim(approval, "reclaim");
+      const lost = await store.move(approval.id, { event: "lose" });
+      return lost.approval ?? approval;
+    });
+  }
+
+  /** An answer from outside: a browser tool's result, an inner agent's reply. Accepted once, and only when approved. */
+  async settle(approval: Approval, result: { event: "succeed" | "fail"; outcome: JsonObject }): Promise<Approval> {
+    const claim = await this.#options.store.move(approval.id, { event: "claim", ...this.#lease() });
+    if (!claim.moved || !claim.approval) return claim.approval ?? approval;
+    return this.#finish(claim.approval, result);
+  }
+
+  async #once(approval: Approval, run: () => Promise<Approval>): Promise<Approval> {
+    const running = this.#attempts.get(approval.id);
+    if (running) return running;
+    const attempt = run().finally(() => this.#attempts.delete(approval.id));
+    this.#attempts.set(approval.id, attempt);
+    return attempt;
+  }
+
+  #lease() {
+    return { leaseOwner: this.#leaseOwner, leaseMs: this.#options.leaseMs };
+  }
+
+  async #claim(approval: Approval, event: "claim" | "reclaim"): Promise<Approval> {
+    const { store } = this.#options;
+    const claim = await store.move(approval.id, { event, ...this.#lease() });
+    if (!claim.moved || !claim.approval) return claim.approval ?? approval;
+    const claimed = claim.approval;
+    const renewal = setInterval(
+      () => void store.renewLease(claimed.id, claimed.fence, this.#options.leaseMs).catch((error: unknown) =>
+        this.#options.logger.error("A lease could not be renewed.", { approval: claimed.id, error: describeError(error) }),
+      ),
+      this.#options.leaseMs / 3,
+    );
+    try {
+      return await this.#finish(claimed, await this.#run(claimed));
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
+  async #finish(
+    { id, fence }: Approval,
+    result: { event: "succeed" | "fail"; outcome: JsonObject; stateDelta?: JsonObject },
+  ): Promise<Approval> {
+    const { approval } = await this.#options.store.move(id, { ...result, fence });
+    if (!approval) throw new Error(`Approval ${id} is gone.`);
+    return approval;
+  }
+
+  async #run(approval: Approval): Promise<{ event: "succeed" | "fail"; outcome: JsonObject; stateDelta?: JsonObject }> {
+    let context: Context | undefined;
+    try {
+      const { agent, runner } = await this.#options.host(approval);
+      const session = await runner.sessionService.getSession({
+        appName: runner.appName,
+        userId: approval.owner,
+        sessionId: approval.session,
+      });
+      if (!session) throw new Error("The session of this call is gone.");
+      const invocationContext = new InvocationContext({
+        sessionService: runner.sessionService,
+        memoryService: runner.memoryService,
+        credentialService: runner.credentialService,
+        invocationId: `x-${approval.id}`,
+        agent,
+        branch: approval.branch,
+        session,
+        pluginManager: runner.pluginManager,
+        runConfig: {},
+      });
+      const tool = await findTool(agent, approval.toolName, new ReadonlyContext(invocationContext));
+      if (isAgentTool(tool)) throw new Error("An agent's tool is run by its turn.");
+      context = new Context({
+        invocationContext,
+        functionCallId: approval.toolCallId,
+        toolConfirmation: new ToolConfirmation({ confirmed: true, hint: approval.hint, payload: approval.payload }),
+      });
+      this.#options.gate.pass(context);
+      setIdempotencyKey(context, approval.idempotencyKey);
+      const args = JSON.parse(approval.input) as Record<string, unknown>;
+      const outcome = toObject(await callTool(agent, tool, args, context));
+      if (approval.toolCallId in context.actions.requestedToolConfirmations)
+        throw new Error("The tool asked for a second approval, which is not supported.");
+      return { event: "succeed", outcome, stateDelta: { ...context.actions.stateDelta } };
+    } catch (error) {
+      return { event: "fail", outcome: { error: describeError(error) }, stateDelta: { ...context?.actions.stateDelta } };
+    }
+  }
+}
+
+export interface ExecutorOptions {
+  store: Store;
+  gate: Gate;
+  tools: ToolPolicies;
+  leaseMs: number;
+  logger: Logger;
+  /** The agent that made the call, and the runner of its session. */
+  host(approval: Approval): Promise<{ agent: LlmAgent; runner: Runner }>;
+}
+
+/** A tool by name, or a sentence about its absence: a tool that is gone is never guessed. */
+export async function findTool(agent: LlmAgent, name: string, context?: ReadonlyContext): Promise<BaseTool> {
+  const tool = (await agent.canonicalTools(context)).find((candidate) => candidate.name === name);
+  if (!tool) throw new Error(`The agent ${agent.name} no longer has a tool named ${name}.`);
+  return tool;
+}
+
+export function requireLlmAgent(agent: BaseAgent | undefined, name: string): LlmAgent {
+  if (!agent || !isLlmAgent(agent)) throw new Error(`The agent ${name} that made this call is gone.`);
+  return agent;
+}
+
+/** The tool with the callbacks ADK would have run around it: other plugins' first, then the agent's own. */
+async function callTool(agent: LlmAgent, tool: BaseTool, args: Record<string, unknown>, context: Context): Promise<unknown> {
+  const { pluginManager } = context.invocationContext;
+  const call = { tool, toolArgs: args, toolContext: context };
+  let result: unknown = await pluginManager.runBeforeToolCallback(call);
+  for (const callback of result == null ? agent.canonicalBeforeToolCallbacks : []) {
+    result = await callback({ tool, args, context });
+    if (result) break;
+  }
+  result ??= await tool.runAsync({ args, toolContext: context });
+  let altered: unknown = await pluginManager.runAfterToolCallback({ ...call, result: toObject(result) });
+  for (const callback of altered == null ? agent.canonicalAfterToolCallbacks : []) {
+    altered = await callback({ tool, args, context, response: toObject(result) });
+    if (altered) break;
+  }
+  return altered ?? result;
+}
+
+/** ADK's shapes for results that are not objects. */
+function toObject(value: unknown): JsonObject {
+  if (value === undefined || value === null) return { result: null };
+  if (Array.isArray(value)) return toJson({ results: value });
+  return toJson(typeof value === "object" ? value : { result: value });
+}
+
+/** The tool has run: a result that is not JSON must not turn its success into a failure. */
+function toJson(value: object): JsonObject {
+  try {
+    return JSON.parse(JSON.stringify(value)) as JsonObject;
+  } catch {
+    return { result: "The tool ran; its result could not be written as JSON." };
+  }
+}

@@ -1,0 +1,77 @@
+import {
+  BaseSessionService,
+  createSession,
+  getFunctionResponses,
+  trimTempDeltaState,
+  type AppendEventRequest,
+  type CreateSessionRequest,
+  type Event,
+  type GetSessionRequest,
+  type ListSessionsResponse,
+  type Session as AdkSession,
+} from "@google/adk";
+import type { JsonObject, Session, Store } from "../stores/index.ts";
+
+/**
+ * ADK's sessions on our store: events in append order and one response per call, which the store enforces. Whoever hits
+ * `AlreadyAnswered` knows that another instance goes on with the same step.
+ */
+export class StoreSessionService extends BaseSessionService {
+  readonly #store: Store;
+  constructor(store: Store) {
+    super();
+    this.#store = store;
+  }
+
+  async createSession({ appName, userId, sessionId, state }: CreateSessionRequest): Promise<AdkSession> {
+    const chat = await this.#store.openChat({ owner: userId, name: sessionId ?? crypto.randomUUID(), appName });
+    return toAdkSession({ ...chat, state: { ...chat.state, ...state } }, await this.#store.events(chat.id));
+  }
+
+  async getSession({ userId, sessionId, config }: GetSessionRequest): Promise<AdkSession | undefined> {
+    const session = await this.#store.getSession(sessionId);
+    if (!session || session.owner !== userId) return undefined;
+    let events = await this.#store.events(sessionId);
+    const after = config?.afterTimestamp;
+    if (after !== undefined) events = events.filter(({ event }) => Number(event["timestamp"]) >= after);
+    if (config?.numRecentEvents !== undefined) events = events.slice(-config.numRecentEvents);
+    return toAdkSession(session, events);
+  }
+
+  /** Chats are listed by their owner through our own API; ADK itself never asks. */
+  async listSessions(): Promise<ListSessionsResponse> {
+    return { sessions: [], page: 1, limit: 0, totalItems: 0, totalPages: 0 };
+  }
+
+  async deleteSession({ sessionId }: { sessionId: string }): Promise<void> {
+    await this.#store.deleteSession(sessionId);
+  }
+
+  override async appendEvent({ session, event }: AppendEventRequest): Promise<Event> {
+    if (event.partial) return event;
+    const trimmed = trimTempDeltaState(event);
+    await this.#store.appendEvent(session.id, {
+      id: trimmed.id,
+      event: structuredJson(trimmed),
+      responses: getFunctionResponses(trimmed).flatMap(({ id }) => (id ? [id] : [])),
+      stateDelta: trimmed.actions?.stateDelta,
+    });
+    return super.appendEvent({ session, event: trimmed });
+  }
+}
+
+function toAdkSession(session: Session, events: { event: JsonObject }[]): AdkSession {
+  return createSession({
+    id: session.id,
+    appName: session.appName,
+    userId: session.owner,
+    state: session.state,
+    events: events.map(({ event }) => event as unknown as Event),
+    lastUpdateTime: session.updatedAt,
+  });
+}
+
+/** What a store keeps is JSON: symbols and `undefined` go here, once. */
+function structuredJson(event: Event): JsonObject {
+  return JSON.parse(JSON.stringify(event)) as JsonObject;
+}

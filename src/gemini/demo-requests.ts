@@ -1,0 +1,121 @@
+import { mentionsOtherCurrency, mentionsPayment, readPayments, type Payment } from "./demo-payments.ts";
+import { isCapitalised, isName, isWord, normalise, splitJapaneseList, stripLeadIn, tokenise } from "./demo-text.ts";
+
+/** What a person asks the demo for, all of it that one message holds. */
+export interface DemoRequest {
+  readonly payments: readonly Payment[];
+  /** Places whose weather is asked for. */
+  readonly places: readonly string[];
+  readonly location: boolean;
+  /** The track to play; `another` where none is named. */
+  readonly track: number | "another" | undefined;
+  /** What has to be asked back because the message leaves it open. */
+  readonly unclear: "payment" | "currency" | "place" | undefined;
+}
+
+/** Reads a message in English or Japanese. */
+export function readRequest(message: string): DemoRequest {
+  const text = normalise(message);
+  const foreign = mentionsPayment(text) && mentionsOtherCurrency(text);
+  const payments = foreign ? [] : readPayments(text);
+  const weather = weatherWord.test(text);
+  const places = weather ? [...readJapanesePlaces(text), ...readEnglishPlaces(text)] : [];
+  const location = locationWord.test(text);
+  const track = readTrack(text);
+  const clear = payments.length > 0 || places.length > 0 || location || track !== undefined;
+  return { payments, places, location, track, unclear: clear && !foreign ? undefined : findUnclear(text, foreign, weather) };
+}
+
+function findUnclear(text: string, foreign: boolean, weather: boolean): DemoRequest["unclear"] {
+  if (foreign) return "currency";
+  if (weather) return "place";
+  return mentionsPayment(text) ? "payment" : undefined;
+}
+
+const weatherWord =
+  /\b(?:weather|forecast|temperature|rain|raining|sunny|snow|snowing)\b|天気|気温|天候|予報|(?:雨|晴れ|雪)(?=[\s?が降で]|$)/iu;
+const locationWord =
+  /\bwhere(?: am i|['’]?re we| are we)\b|\b(?:my|our) (?:current )?(?:location|position|whereabouts)\b|現在地|現在位置|位置情報|(?:今|いま|ここは|私は|僕は)、?どこ|どこにいる/iu;
+
+const aroundHere = ["here", "ここ", "この辺", "こっち", "現在地", "今いるところ"];
+const placeEnds = ["will", "be", "going", "tomorrow", "expected", "looking"];
+
+/** The words after "in", or those right before "weather". */
+function readEnglishPlaces(text: string): string[] {
+  const tokens = tokenise(text);
+  const keyword = tokens.findIndex((token) => token.kind === "word" && weatherWord.test(token.raw));
+  if (keyword === -1) return [];
+  const starts = tokens.flatMap((token, at) => (isWord(token, "in", "at", "for", "of", "near") ? [at + 1] : []));
+  const after = starts.filter((start) => start > keyword);
+  for (const start of [...after, ...starts.filter((at) => at <= keyword && isWord(tokens[at - 1], "in", "near"))]) {
+    const places = readPlacesAt(tokens, start);
+    if (places.length > 0) return places;
+  }
+  let start = keyword;
+  while (isPlaceWord(tokens[start - 1]) && isCapitalised(tokens[start - 1])) start -= 1;
+  if (start === keyword && keyword === 1 && isPlaceWord(tokens[0])) start = 0;
+  const before = tokens.slice(start, keyword).map(({ raw }) => raw.replace(/['’]s$/u, "")).join(" ");
+  return before === "" ? [] : [before];
+}
+
+function readPlacesAt(tokens: ReturnType<typeof tokenise>, start: number): string[] {
+  const places: string[] = [];
+  let next = start;
+  for (;;) {
+    const words: string[] = [];
+    const first = tokens[next];
+    for (let token = tokens[next]; isPlaceWord(token); token = tokens[next]) {
+      words.push(token.raw);
+      next += 1;
+    }
+    const another = tokens[next]?.kind === "word" && places.length > 0 && !isWord(tokens[next], "and", "today", "now");
+    if (words.length === 0 || (another && !isCapitalised(first))) return places;
+    places.push(words.join(" "));
+    if (!isWord(tokens[next], "and") && tokens[next]?.raw !== ",") return places;
+    const listed = isCapitalised(tokens[next + 1]) && tokens[next + 2]?.kind !== "amount";
+    if (!listed) return places;
+    next += 1;
+  }
+}
+
+function isPlaceWord(token: Parameters<typeof isName>[0]): token is Extract<typeof token, { kind: "word" }> {
+  return isName(token) && !isWord(token, ...placeEnds, ...aroundHere) && !weatherWord.test(token.raw);
+}
+
+const when = "(?:今日|明日|明後日|現在|今|いま|今週|週末|今夜)(?:の|は)?";
+const japaneseWeather =
+  /^(.*?)(?:の|は|って|では|で)?(?:今日|明日|明後日|現在|今|いま|今週|週末|今夜)?の?お?(?:天気|気温|天候|予報|雨|晴れ|雪)/u;
+
+/** What comes before の天気, clause by clause. */
+function readJapanesePlaces(text: string): string[] {
+  return text.split(/[、。,!?\s]/u).flatMap((clause) => {
+    const said = japaneseWeather.exec(clause)?.[1] ?? "";
+    const place = stripTimes(stripLeadIn(stripTimes(said)));
+    return splitJapaneseList(place).filter((name) => !aroundHere.includes(name));
+  });
+}
+
+function stripTimes(phrase: string): string {
+  return phrase.replace(new RegExp(`^(?:${when})+`, "u"), "").replace(/(?:の|は|って|では|で)$/u, "");
+}
+
+const trackWords: Readonly<Record<string, number>> = {
+  one: 1,
+  first: 1,
+  一: 1,
+  two: 2,
+  second: 2,
+  二: 2,
+  other: 0,
+};
+const musicWord = /\b(?:music|bgm|tracks?|songs?|tune)\b|曲|音楽|トラック|ＢＧＭ|BGM/iu;
+const trackNumber =
+  /\b(?:music|bgm|track|song|tune)\b(?:\s*(?:to|number|no\.?|#|track|song))*\s*#?\s*(\d+|one|two)|\b(first|second)\s+(?:track|song|tune)|(?:曲|トラック|音楽|BGM)[^\d一二、。]{0,4}([\d一二]+)|([\d一二]+)\s*(?:番|曲目|つ目)/iu;
+
+function readTrack(text: string): number | "another" | undefined {
+  if (!musicWord.test(text) || /\b(?:stop|pause|turn off)\b|止め|消し/iu.test(text)) return undefined;
+  const said = trackNumber.exec(text)?.slice(1).find((group) => group !== undefined);
+  if (said === undefined) return "another";
+  const track = trackWords[said.toLowerCase()] ?? Number(said);
+  return Number.isInteger(track) && track > 0 ? track : "another";
+}

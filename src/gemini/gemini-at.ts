@@ -1,0 +1,24 @@
+import { Gemini } from "@google/adk";
+import type { HttpOptions } from "@google/genai";
+
+/** The real `Gemini` class aimed at one URL: each instance its own, where the environment variable is for all. */
+export function geminiAt({ model, url, apiKey = "none" }: { model: string; url: string; apiKey?: string }): Gemini {
+  return new GeminiAt({ model, apiKey }, url);
+}
+
+class GeminiAt extends Gemini {
+  readonly #url: string;
+
+  constructor(params: ConstructorParameters<typeof Gemini>[0], url: string) {
+    super(params);
+    this.#url = url;
+  }
+
+  protected override getHttpOptions(): HttpOptions {
+    return { ...super.getHttpOptions(), baseUrl: this.#url };
+  }
+
+  protected override getLiveHttpOptions(): HttpOptions {
+    return { ...super.getLiveHttpOptions(), baseUrl: this.#url };
+  }
+}

@@ -1,0 +1,63 @@
+import type { Content, FunctionCall } from "@google/genai";
+import { z } from "zod";
+import type { Ask, ToolResponse } from "./script.ts";
+
+const content = z.looseObject({ role: z.string().optional(), parts: z.array(z.looseObject({})).optional() });
+
+/** The body of `generateContent`, as far as a script looks into it. Everything else is kept as it came. */
+export const requestBody = z.looseObject({
+  contents: z.array(content).min(1),
+  systemInstruction: content.optional(),
+  tools: z
+    .array(z.looseObject({ functionDeclarations: z.array(z.looseObject({ name: z.string() })).optional() }))
+    .optional(),
+});
+
+export type RequestBody = z.infer<typeof requestBody>;
+
+/** Reads one request the way a script wants to see it. */
+export function readAsk(body: RequestBody, model: string, request: number): Ask {
+  const contents = body.contents as Content[];
+  const lastSpoken = contents.findLastIndex((turn) => turn.role === "model");
+  const userTurn = contents.findLastIndex(isUsersOwn);
+  return {
+    text: userTurn === -1 ? "" : textOf(contents[userTurn]),
+    fresh: userTurn > lastSpoken,
+    responses: readResponses(contents, lastSpoken),
+    contents,
+    toolNames: (body.tools ?? []).flatMap((tool) => tool.functionDeclarations ?? []).map(({ name }) => name),
+    system: textOf(body.systemInstruction as Content | undefined),
+    model,
+    request,
+  };
+}
+
+/** Gemini wants a user's turn last, and ADK writes one where there is none; other agents' turns it retells as the user's. */
+const notes = [
+  /^For context:/,
+  /^Handle the requests as specified in the System Instruction\.$/,
+  /^Continue processing previous requests as instructed\./,
+];
+
+function isUsersOwn(turn: Content): boolean {
+  if (turn.role === "model") return false;
+  const said = textOf(turn).trim();
+  if (said !== "") return !notes.some((note) => note.test(said));
+  return (turn.parts ?? []).some((part) => part.inlineData !== undefined || part.fileData !== undefined);
+}
+
+function textOf(turn: Content | undefined): string {
+  return (turn?.parts ?? []).flatMap((part) => (part.thought ? [] : (part.text ?? []))).join("\n");
+}
+
+function readResponses(contents: readonly Content[], lastSpoken: number): ToolResponse[] {
+  const calls: FunctionCall[] = (contents[lastSpoken]?.parts ?? []).flatMap((part) => part.functionCall ?? []);
+  const responses = contents
+    .slice(lastSpoken + 1)
+    .flatMap((turn) => turn.parts ?? [])
+    .flatMap((part) => part.functionResponse ?? []);
+  return responses.map(({ id, name = "", response = {} }, position) => {
+    const answered = id === undefined ? calls[position] : calls.find((candidate) => candidate.id === id);
+    return { id, name, args: answered?.args ?? {}, response };
+  });
+}

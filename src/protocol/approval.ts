@@ -1,0 +1,137 @@
+/**
+ * The approval of one tool call, as data.
+ *
+ *   pending ─ approve ─► approved ─ claim ─► executing ─ succeed ─► succeeded
+ *      │ deny ─► denied      │ expire ─► expired    ├─ fail ─► failed
+ *      │ expire ─► expired   │ cancel ─► cancelled  ├─ reclaim ─► executing (higher fence)
+ *      └ cancel ─► cancelled                        └─ lose ─► indeterminate ─ succeed | fail ─►
+ *
+ * `transition` is pure and total. A store moves a row only along it, one compare-and-set at a time;
+ * docs/design/approval.md names each rule.
+ */
+
+export const approvalStates = [
+  "pending",
+  "approved",
+  "executing",
+  "succeeded",
+  "failed",
+  "denied",
+  "expired",
+  "cancelled",
+  "indeterminate",
+] as const;
+export type ApprovalState = (typeof approvalStates)[number];
+
+export const approvalEvents = [
+  "approve",
+  "deny",
+  "expire",
+  "cancel",
+  "claim",
+  "reclaim",
+  "succeed",
+  "fail",
+  "lose",
+] as const;
+export type ApprovalEvent = (typeof approvalEvents)[number];
+
+/** Why an event does not move a state: nobody has decided yet, somebody has, it is running, it is over. */
+export type Refusal = "undecided" | "decided" | "running" | "over";
+
+type Cell = { to: ApprovalState } | { refused: Refusal };
+
+const to = (state: ApprovalState): Cell => ({ to: state });
+const no = (refused: Refusal): Cell => ({ refused });
+const over = Object.fromEntries(approvalEvents.map((event) => [event, no("over")])) as Record<
+  ApprovalEvent,
+  Cell
+>;
+
+/** Every state × event. The compiler notices a missing cell. */
+export const transitions: Readonly<Record<ApprovalState, Readonly<Record<ApprovalEvent, Cell>>>> = {
+  pending: {
+    approve: to("approved"),
+    deny: to("denied"),
+    expire: to("expired"),
+    cancel: to("cancelled"),
+    claim: no("undecided"),
+    reclaim: no("undecided"),
+    succeed: no("undecided"),
+    fail: no("undecided"),
+    lose: no("undecided"),
+  },
+  approved: {
+    approve: no("decided"),
+    deny: no("decided"),
+    expire: to("expired"),
+    cancel: to("cancelled"),
+    claim: to("executing"),
+    reclaim: no("decided"),
+    succeed: no("decided"),
+    fail: no("decided"),
+    lose: no("decided"),
+  },
+  executing: {
+    approve: no("running"),
+    deny: no("running"),
+    expire: no("running"),
+    cancel: no("running"),
+    claim: no("running"),
+    reclaim: to("executing"),
+    succeed: to("succeeded"),
+    fail: to("failed"),
+    lose: to("indeterminate"),
+  },
+  indeterminate: { ...over, succeed: to("succeeded"), fail: to("failed") },
+  succeeded: over,
+  failed: over,
+  denied: over,
+  expired: over,
+  cancelled: over,
+};
+
+/** The next state, or why there is none. */
+export function transition(state: ApprovalState, event: ApprovalEvent): Cell {
+  return transitions[state][event];
+}
+
+/** A settled call has an outcome the model can be told; `indeterminate` is one: "nobody can know". */
+export function isSettled(state: ApprovalState): boolean {
+  return state !== "pending" && state !== "approved" && state !== "executing";
+}
+
+/** What a crash in the middle of the call means; declared per tool, `opaque` when nothing is. */
+export const effectClasses = ["readonly", "idempotent", "queryable", "transactional", "opaque"] as const;
+export type EffectClass = (typeof effectClasses)[number];
+
+/** One person's answer. Only `true` and `false` decide. */
+export interface Decision {
+  approvalId: string;
+  approved: boolean;
+  reason?: string;
+}
+
+/** What `data-approval` carries beside the stock tool parts; the same id replaces the earlier one. */
+export interface ApprovalData {
+  approvalId: string;
+  toolCallId: string;
+  toolName: string;
+  state: ApprovalState;
+  expiresAt?: number;
+  decidedBy?: string;
+  reason?: string;
+  output?: unknown;
+  errorText?: string;
+}
+
+/** What `GET /approvals` shows of a row. */
+export interface ApprovalView extends ApprovalData {
+  id: string;
+  input: unknown;
+  digest: string;
+  hint?: string;
+  createdAt: number;
+  decidedAt?: number;
+  finishedAt?: number;
+}

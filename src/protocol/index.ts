@@ -1,0 +1,14 @@
+export * from "./approval.ts";
+export { BridgeError, errorTable, type ErrorCode } from "./errors.ts";
+export { canonicalJson, defaultJsonLimits, type JsonLimits } from "./canonical-json.ts";
+export { actionDigest, digest, type Action } from "./digest.ts";
+export { parseJson, type ParseLimits } from "./parse-json.ts";
+export { decodeSse, encodeSseEvent, sseComment, sseDone, type SseEvent } from "./sse.ts";
+export { mixedScripts, visibleText, type VisibleRun } from "./visible-text.ts";
+export {
+  type ChatRequest,
+  type ChatRequestMessage,
+  type DecisionRequest,
+  parseChatRequest,
+  parseDecisionRequest,
+} from "./frames.ts";

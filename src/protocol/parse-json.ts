@@ -1,0 +1,112 @@
+import { forbiddenKeys } from "./canonical-json.ts";
+import { BridgeError } from "./errors.ts";
+import { jsonPath, type PathSegment } from "./json-path.ts";
+
+/** What a stranger's JSON may hold; its size in bytes is the reader's affair. */
+export interface ParseLimits {
+  /** Nested arrays and objects; `[]` is one deep. */
+  maxDepth: number;
+  /** Object members in the whole text; unlimited when absent. */
+  maxKeys?: number;
+}
+
+/**
+ * JSON.parse for text from strangers, in linear time and without recursion. Depth and number of keys are counted in the
+ * text, so that a few megabytes of `[` are refused before anything is built from them; then keys that reach prototypes,
+ * and keys given twice (each reader would pick its own winner), are refused.
+ */
+export function parseJson(text: string, limits: ParseLimits): unknown {
+  const written = countMembers(text, limits);
+  const value = parse(text);
+  // JSON.parse keeps the last of two equal keys, however they were escaped: then it holds fewer than were written.
+  if (checkKeys(value) !== written) throw new BridgeError("invalid", "The JSON has the same key twice in one object.");
+  return value;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new BridgeError("malformed", "The text is not valid JSON.", { cause });
+  }
+}
+
+const quote = 0x22;
+const colon = 0x3a;
+const openBracket = 0x5b;
+const backslash = 0x5c;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+/** Every colon outside a string is one member. On text that is not JSON the count means nothing: parsing refuses it. */
+function countMembers(text: string, { maxDepth, maxKeys = Infinity }: ParseLimits): number {
+  let members = 0;
+  let depth = 0;
+  let inString = false;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (inString) {
+      if (unit === backslash) index++;
+      else if (unit === quote) inString = false;
+    } else if (unit === quote) {
+      inString = true;
+    } else if (unit === colon) {
+      if (++members > maxKeys) throw new BridgeError("invalid", `The JSON has more than ${maxKeys} keys.`);
+    } else if (unit === openBracket || unit === openBrace) {
+      if (++depth > maxDepth) {
+        throw new BridgeError("invalid", `The JSON is nested deeper than ${maxDepth} levels at character ${index}.`);
+      }
+    } else if (unit === closeBracket || unit === closeBrace) {
+      depth--;
+    }
+  }
+  return members;
+}
+
+type Container = Record<PathSegment, unknown>;
+
+interface Frame {
+  container: Container;
+  /** The keys of an object; an array has its indices. */
+  keys: readonly string[] | undefined;
+  size: number;
+  position: number;
+}
+
+/** Walks the value with a stack of its own, as deep as the value and no deeper, and returns the number of members. */
+function checkKeys(root: unknown): number {
+  const stack: Frame[] = [];
+  let members = 0;
+  enter(root);
+  for (let frame = stack.at(-1); frame; frame = stack.at(-1)) {
+    frame.position++;
+    if (frame.position === frame.size) stack.pop();
+    else enter(frame.container[segmentOf(frame)]);
+  }
+  return members;
+
+  function enter(value: unknown): void {
+    if (!isContainer(value)) return;
+    if (Array.isArray(value)) {
+      stack.push({ container: value, keys: undefined, size: value.length, position: -1 });
+      return;
+    }
+    const keys = Object.keys(value);
+    const forbidden = keys.find((key) => forbiddenKeys.has(key));
+    if (forbidden !== undefined) {
+      const path = jsonPath([...stack.map(segmentOf), forbidden]);
+      throw new BridgeError("invalid", `The value at ${path} is under a key that is not allowed.`);
+    }
+    members += keys.length;
+    stack.push({ container: value, keys, size: keys.length, position: -1 });
+  }
+}
+
+function isContainer(value: unknown): value is Container {
+  return typeof value === "object" && value !== null;
+}
+
+function segmentOf({ keys, position }: Frame): PathSegment {
+  return keys?.[position] ?? position;
+}

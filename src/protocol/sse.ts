@@ -1,0 +1,85 @@
+import { BridgeError } from "./errors.ts";
+
+/** One server-sent event as a reader sees it. `id` is the last one the stream named, as Last-Event-ID would be. */
+export interface SseEvent {
+  data: string;
+  id?: string;
+}
+
+/** The last event of every response; AI SDK skips it, other readers need it to tell an end from a cut. */
+export const sseDone = "data: [DONE]\n\n";
+
+/**
+ * One chunk as one event. JSON text never holds a raw CR or LF (inside strings they are escaped, outside there is no
+ * white space), so nothing in a chunk can end the line and begin a field of its own.
+ */
+export function encodeSseEvent(json: unknown, id?: number): string {
+  const line = JSON.stringify(json) as string | undefined;
+  if (line === undefined) throw new BridgeError("internal", `An event must be JSON; a ${typeof json} came.`);
+  if (id === undefined) return `data: ${line}\n\n`;
+  if (!Number.isSafeInteger(id) || id < 0) throw new BridgeError("internal", "An event id must be a sequence number.");
+  return `id: ${id}\ndata: ${line}\n\n`;
+}
+
+/** A line readers ignore; it keeps idle connections open. */
+export function sseComment(text: string): string {
+  return `: ${text.replaceAll(/[\r\n]/g, "")}\n\n`;
+}
+
+/**
+ * Reads events from bytes by the rules of the HTML standard, wherever the network cut them. An event that the stream
+ * ends in the middle of is dropped, as the standard says. Leaving the loop early cancels the stream.
+ */
+export async function* decodeSse(stream: ReadableStream<Uint8Array>): AsyncGenerator<SseEvent, void, void> {
+  const reader = stream.getReader();
+  const decoder = new TextDecoder();
+  const splitLines = lineSplitter();
+  const assemble = eventAssembler();
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      for (const line of splitLines(decoder.decode(read.value, { stream: true }))) {
+        const event = assemble(line);
+        if (event) yield event;
+      }
+    }
+  } finally {
+    // A failure of the stream itself has been thrown already, and one of cancelling it is of no use to the reader.
+    await reader.cancel().catch(() => undefined);
+    reader.releaseLock();
+  }
+}
+
+/** Complete lines of a text that comes in pieces. Each piece is looked at once, so tiny pieces cost no more. */
+function lineSplitter(): (piece: string) => string[] {
+  let rest = "";
+  let afterReturn = false;
+  return (piece) => {
+    if (piece === "") return [];
+    const text = afterReturn && piece.startsWith("\n") ? piece.slice(1) : piece;
+    afterReturn = text.endsWith("\r");
+    const lines = text.split(/\r\n|\r|\n/);
+    lines[0] = rest + lines[0];
+    rest = lines.pop() ?? "";
+    return lines;
+  };
+}
+
+/** Takes lines; gives back an event at the empty line that completes it. */
+function eventAssembler(): (line: string) => SseEvent | undefined {
+  let data: string[] = [];
+  let id = "";
+  return (line) => {
+    if (line === "") {
+      if (data.length === 0) return undefined;
+      const event: SseEvent = { data: data.join("\n"), ...(id !== "" && { id }) };
+      data = [];
+      return event;
+    }
+    const colon = line.indexOf(":");
+    const field = colon === -1 ? line : line.slice(0, colon);
+    const value = colon === -1 ? "" : line.slice(colon + 1).replace(/^ /, "");
+    if (field === "data") data.push(value);
+    else if (field === "id" && !value.includes("\0")) id = value;
+    return undefined;
+  };
+}

@@ -1,0 +1,112 @@
+import { isToolUIPart, type UIMessage, type UIMessageChunk } from "ai";
+import type { ApprovalData, ApprovalView } from "../protocol/index.ts";
+
+/**
+ * How a connection sees approvals. `approval` is the log's own form: the request rides on the call it is about. `tool`
+ * shows the confirmation as a tool call of its own, `adk_request_confirmation`, whose id is the approval's; it is a
+ * rendering of the same thing, made here and nowhere else.
+ */
+export type Confirmation = "approval" | "tool";
+
+export type Translate = (chunk: UIMessageChunk) => Promise<UIMessageChunk[]>;
+export type Lookup = (approvalId: string) => Promise<ApprovalView | undefined>;
+
+const toolName = "adk_request_confirmation";
+const notRun = "The user rejected this call; it was not run.";
+
+/** A translator for one stream. */
+export function translator(confirmation: Confirmation, lookup: Lookup): Translate {
+  if (confirmation === "approval") return async (chunk) => [chunk];
+  const asked: string[] = [];
+  const settled = new Set<string>();
+  const settle = (toolCallId: string, errorText: string): UIMessageChunk[] => {
+    if (settled.has(toolCallId)) return [];
+    settled.add(toolCallId);
+    return [{ type: "tool-output-error", toolCallId, errorText }];
+  };
+  return async (chunk) => {
+    switch (chunk.type) {
+      case "tool-approval-request":
+        asked.push(chunk.approvalId);
+        return [];
+      case "finish-step": {
+        // The stock tool predicate looks only past the last step, so the confirmations get one to themselves.
+        const requests = await Promise.all(asked.splice(0).map(lookup));
+        const parts = requests.flatMap((approval) => (approval ? confirmationRequest(approval) : []));
+        return parts.length > 0 ? [chunk, { type: "start-step" }, ...parts, { type: "finish-step" }] : [chunk];
+      }
+      case "tool-output-denied":
+        return settle(chunk.toolCallId, notRun);
+      case "tool-output-error":
+        return settle(chunk.toolCallId, chunk.errorText);
+      case "data-approval": {
+        const { state, toolCallId } = chunk.data as ApprovalData;
+        if (state !== "expired" && state !== "cancelled") return [chunk];
+        return [chunk, ...settle(toolCallId, `The call was not run: its approval is ${state}.`)];
+      }
+      default:
+        return [chunk];
+    }
+  };
+}
+
+function confirmationRequest(approval: ApprovalView): UIMessageChunk[] {
+  const named = { toolCallId: approval.id, toolName };
+  return [
+    { type: "tool-input-start", ...named },
+    { type: "tool-input-available", ...named, input: confirmationInput(approval) },
+  ];
+}
+
+function confirmationInput({ toolCallId, toolName: name, input, hint }: ApprovalView) {
+  return {
+    originalFunctionCall: { id: toolCallId, name, args: input },
+    toolConfirmation: { hint: hint ?? `Please approve or reject the call of ${name}.`, confirmed: false },
+  };
+}
+
+/** Messages that are read whole, in the dialect. */
+export function messagesInDialect(
+  messages: UIMessage[],
+  confirmation: Confirmation,
+  approvals: readonly ApprovalView[],
+): UIMessage[] {
+  if (confirmation === "approval") return messages;
+  const views = new Map(approvals.map((approval) => [approval.toolCallId, approval]));
+  return messages.map((message) => ({ ...message, parts: withConfirmations(message.parts, views) }));
+}
+
+type Part = UIMessage["parts"][number];
+
+function withConfirmations(parts: readonly Part[], views: ReadonlyMap<string, ApprovalView>): Part[] {
+  const result: Part[] = [];
+  let asked: Part[] = [];
+  const flush = () => {
+    if (asked.length > 0) result.push({ type: "step-start" }, ...asked);
+    asked = [];
+  };
+  for (const part of parts) {
+    if (part.type === "step-start") flush();
+    const view = isToolUIPart(part) && part.approval ? views.get(part.toolCallId) : undefined;
+    result.push(view ? plainPart(part) : part);
+    if (view) asked.push(confirmationPart(view));
+  }
+  flush();
+  return result;
+}
+
+function plainPart(part: Part): Part {
+  if (!isToolUIPart(part)) return part;
+  const { approval, ...plain } = part;
+  if (part.state === "approval-requested" || part.state === "approval-responded") return { ...plain, state: "input-available" } as Part;
+  if (part.state === "output-denied") return { ...plain, state: "output-error", errorText: approval?.reason ?? notRun } as Part;
+  return plain as Part;
+}
+
+function confirmationPart(approval: ApprovalView): Part {
+  const part = { type: `tool-${toolName}` as const, toolCallId: approval.id, input: confirmationInput(approval) };
+  if (approval.decidedAt === undefined && (approval.state === "expired" || approval.state === "cancelled"))
+    return { ...part, state: "output-error", errorText: `The approval is ${approval.state}.` };
+  if (approval.decidedAt === undefined) return { ...part, state: "input-available" };
+  return { ...part, state: "output-available", output: { confirmed: approval.state !== "denied" } };
+}

@@ -1,0 +1,46 @@
+import { BridgeError } from "../protocol/index.ts";
+
+/** Who sends this request. Return undefined to refuse it. */
+export type Authenticate = (request: Request) => Promise<{ owner: string } | undefined> | { owner: string } | undefined;
+
+export interface GuardOptions {
+  /** Finds the owner. Without it only this machine is served, and everybody on it is the same owner. */
+  authenticate?: Authenticate;
+  /** Exact origins (`https://app.example`) besides the server's own that may send requests from a browser. */
+  allowedOrigins?: readonly string[];
+}
+
+const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/;
+
+/** One guard before every route: from where, by whom. Returns the owner or throws. */
+export async function guard(request: Request, { authenticate, allowedOrigins = [] }: GuardOptions): Promise<string> {
+  if (!authenticate && !loopback.test(hostOf(request)))
+    // A page of another site can have its name point here (DNS rebinding); the Host header still says that name.
+    throw new BridgeError("forbidden", `This server answers on this machine only; it was called as ${JSON.stringify(hostOf(request))}.`);
+  checkOrigin(request, allowedOrigins, authenticate !== undefined);
+  if (!authenticate) return "local";
+  const found = await authenticate(request);
+  if (!found?.owner) throw new BridgeError("unauthenticated", "This request is not authenticated.");
+  return found.owner;
+}
+
+/** Browsers say where a request comes from; whatever changes something must come from a page we know. */
+function checkOrigin(request: Request, allowedOrigins: readonly string[], authenticated: boolean): void {
+  if (request.method === "GET" || request.method === "HEAD") return;
+  const origin = request.headers.get("origin");
+  if (origin === null) {
+    if (request.headers.get("sec-fetch-site") === "cross-site" || (authenticated && request.headers.has("cookie")))
+      throw new BridgeError("forbidden", "A request with cookies needs an Origin header.");
+    return;
+  }
+  if (!allowedOrigins.includes(origin) && !isOwnOrigin(origin, request))
+    throw new BridgeError("forbidden", `Requests from the origin ${JSON.stringify(origin)} are not allowed.`);
+}
+
+function isOwnOrigin(origin: string, request: Request): boolean {
+  return origin === `http://${hostOf(request)}` || origin === `https://${hostOf(request)}`;
+}
+
+function hostOf(request: Request): string {
+  return request.headers.get("host") ?? new URL(request.url).host;
+}

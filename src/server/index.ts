@@ -1,0 +1,4 @@
+export type { Confirmation } from "./dialect.ts";
+export type { Authenticate } from "./guard.ts";
+export { createHandler, type HandlerOptions } from "./handler.ts";
+export { listen, type Listening, type ListenOptions } from "./listen.ts";

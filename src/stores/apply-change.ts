@@ -1,0 +1,161 @@
+import { BridgeError, transition } from "../protocol/index.ts";
+import type { Approval, Change, NewApproval } from "./store.ts";
+
+/**
+ * What a change does to an approval, as pure functions of the row, the change and the clock. Every store calls these and
+ * only keeps the result, so no two stores can disagree about a deadline, a lease or a fence.
+ *
+ * A deadline belongs to the time after it: at `expiresAt`, `startBy` and `leaseUntil` themselves it is already too late.
+ */
+
+/** What to write: the row afterwards, and the event that goes into the audit. */
+export interface Applied {
+  approval: Approval;
+  event: Change["event"];
+  by?: string;
+  /** False when the caller's own change came too late and the row expired instead. */
+  moved: boolean;
+}
+
+/** The first version of a row. The key for idempotent tools is the id: random, unique, the same for every attempt. */
+export function newApprovalRow(approval: NewApproval, now: number): Approval {
+  const { ttlMs, hint, ...call } = approval;
+  for (const [field, value] of Object.entries(call)) if (typeof value === "string") exactText(value, field);
+  return withoutUndefined({
+    ...call,
+    hint: wellFormed(hint),
+    startMs: later(0, call.startMs),
+    createdAt: now,
+    expiresAt: later(now, ttlMs),
+    startBy: call.state === "approved" ? later(now, call.startMs) : undefined,
+    idempotencyKey: call.id,
+    fence: 0,
+    told: false,
+  });
+}
+
+/** Throws when a chat with `pending` waiting calls may have no further one. */
+export function refusePast(maxPending: number, pending: number): void {
+  if (pending < maxPending) return;
+  throw new BridgeError("too_many", `At most ${maxPending} calls of a chat may wait for approval at once.`);
+}
+
+/** The row after `change`, or undefined when the change is refused and nothing may be written. */
+export function applyChange(row: Approval, change: Change, now: number): Applied | undefined {
+  const cell = transition(row.state, change.event);
+  if (!("to" in cell)) return undefined;
+  const move = (fields: Partial<Approval>, by?: string): Applied => ({
+    approval: withoutUndefined({ ...row, ...fields, state: cell.to }),
+    event: change.event,
+    ...(by !== undefined && { by }),
+    moved: true,
+  });
+
+  switch (change.event) {
+    case "approve":
+    case "deny": {
+      if (deadlinePassed(row, now)) return expired(row, now, false);
+      const by = wellFormed(change.by);
+      const decision = {
+        decidedAt: now,
+        decidedBy: by,
+        decisionKey: wellFormed(change.key),
+        reason: wellFormed(change.reason),
+      };
+      return move(
+        change.event === "approve"
+          ? { ...decision, startBy: later(now, row.startMs) }
+          : { ...decision, finishedAt: now },
+        by,
+      );
+    }
+    case "expire":
+      return deadlinePassed(row, now) ? expired(row, now, true) : undefined;
+    case "cancel":
+      return move({ finishedAt: now, reason: wellFormed(change.reason) ?? row.reason });
+    case "claim":
+    case "reclaim": {
+      if (change.event === "claim" && deadlinePassed(row, now)) return expired(row, now, false);
+      if (change.event === "reclaim" && !leaseLapsed(row, now)) return undefined;
+      const leaseOwner = wellFormed(change.leaseOwner);
+      return move({ fence: row.fence + 1, leaseOwner, leaseUntil: later(now, change.leaseMs) }, leaseOwner);
+    }
+    case "succeed":
+    case "fail": {
+      // Only the attempt that holds the row may finish it. An indeterminate one is nobody's: whoever found out may say.
+      const holds = change.fence === undefined ? row.state === "indeterminate" : change.fence === row.fence;
+      if (!holds) return undefined;
+      return move({ ...released, outcome: change.outcome, stateDelta: change.stateDelta, finishedAt: now });
+    }
+    case "lose":
+      return leaseLapsed(row, now) ? move({ ...released, finishedAt: now }) : undefined;
+    default:
+      return change satisfies never;
+  }
+}
+
+/** The row with a longer lease, or undefined when the attempt that holds `fence` is not the one running. */
+export function renewedLease(row: Approval, fence: number, leaseMs: number, now: number): Approval | undefined {
+  if (row.state !== "executing" || row.fence !== fence) return undefined;
+  return { ...row, leaseUntil: later(now, leaseMs) };
+}
+
+/**
+ * From when on somebody must look at this row; undefined when nobody needs to. Zero is "at once": an approved server tool
+ * waits for whoever claims it first, a settled row for whoever tells the model.
+ */
+export function dueAt(row: Approval): number | undefined {
+  switch (row.state) {
+    case "pending":
+      return row.expiresAt;
+    case "approved":
+      return row.external ? row.startBy : 0;
+    case "executing":
+      return row.leaseUntil;
+    default:
+      return row.told ? undefined : 0;
+  }
+}
+
+/**
+ * A text that names something must come back from a database as it went in. A lone surrogate would become U+FFFD there,
+ * so that two names become one, and a NUL ends the text for some readers.
+ */
+export function exactText(text: string, field: string): string {
+  if (text.includes("\0") || loneSurrogate.test(text)) {
+    throw new BridgeError("invalid", `${field} must be well-formed text without NUL characters.`);
+  }
+  return text;
+}
+
+/** Leaves out what is undefined, as JSON does, so that a row looks the same before and after it was stored. */
+export function withoutUndefined<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
+}
+
+const released = { leaseOwner: undefined, leaseUntil: undefined };
+const loneSurrogate = /\p{Surrogate}/u;
+
+function expired(row: Approval, now: number, moved: boolean): Applied {
+  return { approval: { ...row, state: "expired", finishedAt: now }, event: "expire", moved };
+}
+
+function deadlinePassed(row: Approval, now: number): boolean {
+  const deadline = row.state === "pending" ? row.expiresAt : row.startBy;
+  return deadline === undefined || now >= deadline;
+}
+
+function leaseLapsed(row: Approval, now: number): boolean {
+  return row.leaseUntil === undefined || now >= row.leaseUntil;
+}
+
+/** A span that is no number would make a deadline that never passes, so it is refused; "for ever" is the last safe one. */
+function later(now: number, ms: number): number {
+  if (!(ms >= 0)) throw new BridgeError("invalid", `A span of time must be zero or more milliseconds, got ${ms}.`);
+  return Math.min(Math.floor(now + ms), Number.MAX_SAFE_INTEGER);
+}
+
+/** Free text for people: shown, never compared, so a broken character may be replaced. */
+function wellFormed<T extends string | undefined>(text: T): T {
+  return text?.replace(/\p{Surrogate}|\0/gu, "\ufffd") as T;
+}

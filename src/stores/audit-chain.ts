@@ -1,0 +1,35 @@
+import { createHash } from "node:crypto";
+import type { AuditEntry } from "./store.ts";
+
+/**
+ * The audit of one chat is a chain: each hash covers the one before, so an entry that was edited, removed, inserted or
+ * swapped breaks every hash from there on. Cutting entries off the end leaves a shorter chain that is whole; to notice
+ * that, keep the last hash somewhere else.
+ */
+
+/** The entry that follows `previous`, which is undefined for the first one. */
+export function nextAuditEntry(
+  previous: AuditEntry | undefined,
+  entry: Omit<AuditEntry, "sequence" | "hash">,
+): AuditEntry {
+  const numbered = { ...entry, sequence: (previous?.sequence ?? 0) + 1 };
+  return { ...numbered, hash: hash(previous?.hash ?? "", numbered) };
+}
+
+/** The sequence number of the first entry that is not what was written there; undefined when the chain is whole. */
+export function verifyAudit(entries: readonly AuditEntry[]): number | undefined {
+  let previous = "";
+  for (const [index, entry] of entries.entries()) {
+    if (entry.sequence !== index + 1 || entry.hash !== hash(previous, entry)) return index + 1;
+    previous = entry.hash;
+  }
+  return undefined;
+}
+
+/** Flat entries with their keys in alphabetical order are canonical JSON (RFC 8785) without further work. */
+function hash(previous: string, { approvalId, at, by, digest, event, sequence, state }: Omit<AuditEntry, "hash">) {
+  return createHash("sha256")
+    .update(previous)
+    .update(JSON.stringify({ approvalId, at, by, digest, event, sequence, state }))
+    .digest("hex");
+}

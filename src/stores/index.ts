@@ -1,0 +1,16 @@
+export { verifyAudit } from "./audit-chain.ts";
+export {
+  AlreadyAnswered,
+  type Approval,
+  type ApprovalFilter,
+  type AuditEntry,
+  type Change,
+  type JsonObject,
+  type LogEntry,
+  type NewApproval,
+  type NewEvent,
+  type NewLogEntry,
+  type Session,
+  type Store,
+  type StoredEvent,
+} from "./store.ts";

@@ -1,0 +1,289 @@
+import { randomBytes } from "node:crypto";
+import { BridgeError, isSettled } from "../protocol/index.ts";
+import { applyChange, dueAt, exactText, newApprovalRow, refusePast, renewedLease } from "./apply-change.ts";
+import { nextAuditEntry } from "./audit-chain.ts";
+import { logListeners } from "./log-listeners.ts";
+import {
+  AlreadyAnswered,
+  type Approval,
+  type ApprovalFilter,
+  type AuditEntry,
+  type LogEntry,
+  type NewLogEntry,
+  type Session,
+  type Store,
+} from "./store.ts";
+
+export interface MemoryStoreOptions {
+  /** Milliseconds; the store's only clock. */
+  now?: () => number;
+  /** Ids of new chats: 128 random bits unless given. */
+  newId?: () => string;
+}
+
+interface EventRow {
+  id: string;
+  position: number;
+  text: string;
+  responses: ReadonlySet<string>;
+  withdrawn: boolean;
+}
+
+/**
+ * A store that lives as long as its process: for tests and for trying things out. What goes in and out is copied through
+ * JSON, as a database would, so nobody can change what is stored by holding on to it.
+ *
+ * Each method does all of its work before its first await, which is what makes it one transaction.
+ */
+export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  const clock = options.now ?? Date.now;
+  const now = () => Math.floor(clock());
+  const newId = options.newId ?? (() => randomBytes(16).toString("hex"));
+
+  const sessions = new Map<string, Session>();
+  const chats = new Map<string, string>();
+  const events = new Map<string, EventRow[]>();
+  const logs = new Map<string, { at: number; text: string }[]>();
+  const turns = new Map<string, { chat: string; turn: string; sequence: number }>();
+  const approvals = new Map<string, Approval>();
+  const calls = new Map<string, string>();
+  const audits = new Map<string, AuditEntry[]>();
+  const listeners = logListeners();
+
+  const requireChat = (id: string): Session => {
+    const chat = sessions.get(id);
+    if (chat?.chat !== id) throw new BridgeError("not_found", `There is no chat ${id}.`);
+    return chat;
+  };
+
+  const addSession = (session: Session): Session => {
+    sessions.set(session.id, copy(session));
+    events.set(session.id, []);
+    return copy(session);
+  };
+
+  const addAudit = (approval: Approval, event: AuditEntry["event"], by: string | undefined, at: number) => {
+    const chain = audits.get(approval.chat) ?? [];
+    const { id: approvalId, state, digest } = approval;
+    chain.push(copy(nextAuditEntry(chain.at(-1), { at, approvalId, event, state, by, digest })));
+    audits.set(approval.chat, chain);
+  };
+
+  const removeSession = (id: string) => {
+    sessions.delete(id);
+    events.delete(id);
+    for (const approval of approvals.values()) {
+      if (approval.session !== id) continue;
+      approvals.delete(approval.id);
+      calls.delete(key(approval.session, approval.toolCallId));
+    }
+  };
+
+  return {
+    now,
+
+    async openChat({ owner, name, appName }) {
+      const found = sessions.get(chats.get(key(owner, name)) ?? "");
+      if (found) return copy(found);
+      for (const [field, text] of Object.entries({ owner, name, appName })) exactText(text, field);
+      const id = newId();
+      const at = now();
+      chats.set(key(owner, name), id);
+      return addSession({ id, chat: id, owner, name, appName, state: {}, createdAt: at, updatedAt: at });
+    },
+
+    async findChat(owner, name) {
+      const found = sessions.get(chats.get(key(owner, name)) ?? "");
+      return found && copy(found);
+    },
+
+    async openSession({ id, chat, appName, state = {} }) {
+      const { owner } = requireChat(chat);
+      const taken = sessions.get(id);
+      if (taken && taken.chat !== chat) {
+        throw new BridgeError("conflict", `Session ${id} belongs to another chat than ${chat}.`);
+      }
+      if (taken) return copy(taken);
+      for (const [field, text] of Object.entries({ id, appName })) exactText(text, field);
+      const at = now();
+      return addSession({ id, chat, owner, appName, state, createdAt: at, updatedAt: at });
+    },
+
+    async getSession(id) {
+      const session = sessions.get(id);
+      return session && copy(session);
+    },
+
+    async deleteSession(id) {
+      const session = sessions.get(id);
+      if (!session) return;
+      if (session.chat !== id) return removeSession(id);
+      for (const { id: inner, chat } of sessions.values()) if (chat === id) removeSession(inner);
+      for (const [turn, { chat }] of turns) if (chat === id) turns.delete(turn);
+      chats.delete(key(session.owner, session.name ?? ""));
+      logs.delete(id);
+      audits.delete(id);
+    },
+
+    async events(sessionId) {
+      const rows = events.get(sessionId) ?? [];
+      return rows
+        .filter((row) => !row.withdrawn)
+        .map(({ position, text }) => ({ position, event: JSON.parse(text) }));
+    },
+
+    async appendEvent(sessionId, { id, event, responses, stateDelta }) {
+      const session = sessions.get(sessionId);
+      const rows = events.get(sessionId);
+      if (!session || !rows) throw new BridgeError("not_found", `There is no session ${sessionId}.`);
+      for (const text of [id, ...responses]) exactText(text, "An event's id and its calls' ids");
+      const standing = rows.filter((row) => !row.withdrawn);
+      for (const callId of responses) {
+        if (standing.some((row) => row.id !== id && row.responses.has(callId))) throw new AlreadyAnswered(callId);
+      }
+      const text = JSON.stringify(event);
+      const state = { ...session.state, ...(stateDelta && copy(stateDelta)) };
+
+      const there = standing.find((row) => row.id === id);
+      const position = there?.position ?? rows.length + 1;
+      rows[position - 1] = { id, position, text, responses: new Set(responses), withdrawn: false };
+      sessions.set(sessionId, { ...session, state, updatedAt: now() });
+      return { position, event: JSON.parse(text) };
+    },
+
+    async withdrawEvents(sessionId, position) {
+      for (const row of events.get(sessionId) ?? []) if (row.position >= position) row.withdrawn = true;
+    },
+
+    async append(chat, entries) {
+      requireChat(chat);
+      const at = now();
+      const added = entries.map((entry) => ({ at, text: JSON.stringify(entry) }));
+      const log = logs.get(chat) ?? [];
+      logs.set(chat, log);
+      const first = log.length + 1;
+      for (const row of added) log.push(row);
+      for (const [index, { kind, turn }] of entries.entries()) {
+        const turnKey = key(chat, turn);
+        if (kind === "begin" && !turns.has(turnKey)) turns.set(turnKey, { chat, turn, sequence: first + index });
+        if (kind === "end") turns.delete(turnKey);
+      }
+      const stored = added.map((row, index) => rowToLogEntry(row, first + index));
+      if (stored.length > 0) listeners.notify(chat, stored);
+      return stored;
+    },
+
+    async read(chat, { after = 0, limit = Infinity } = {}) {
+      const start = Math.max(0, after);
+      const rows = (logs.get(chat) ?? []).slice(start, start + limit);
+      return rows.map((row, index) => rowToLogEntry(row, start + index + 1));
+    },
+
+    async lastSequence(chat) {
+      return logs.get(chat)?.length ?? 0;
+    },
+
+    watch: listeners.watch,
+
+    async openTurns() {
+      return copy([...turns.values()]);
+    },
+
+    async createApproval(approval, limits = {}) {
+      const callKey = key(approval.session, approval.toolCallId);
+      const there = approvals.get(calls.get(callKey) ?? "");
+      if (there) return copy(there);
+      const { chat, owner } = sessions.get(approval.session) ?? {};
+      if (chat !== approval.chat || owner !== approval.owner) {
+        throw new BridgeError("not_found", `There is no session ${approval.session} in chat ${approval.chat}.`);
+      }
+      if (approvals.has(approval.id)) {
+        throw new BridgeError("conflict", `Approval ${approval.id} stands for another call.`);
+      }
+      const { maxPending } = limits;
+      if (maxPending !== undefined && approval.state === "pending") {
+        const pending = [...approvals.values()].filter((row) => row.chat === chat && row.state === "pending");
+        refusePast(maxPending, pending.length);
+      }
+      const at = now();
+      const row = copy(newApprovalRow(approval, at));
+      approvals.set(row.id, row);
+      calls.set(callKey, row.id);
+      addAudit(row, "create", undefined, at);
+      return copy(row);
+    },
+
+    async getApproval(id) {
+      const row = approvals.get(id);
+      return row && copy(row);
+    },
+
+    async listApprovals(filter) {
+      return copy([...approvals.values()].filter((row) => matches(row, filter)));
+    },
+
+    async move(id, change) {
+      const row = approvals.get(id);
+      if (!row) return { moved: false, approval: undefined };
+      const at = now();
+      const applied = applyChange(row, change, at);
+      if (!applied) return { moved: false, approval: copy(row) };
+      const approval = copy(applied.approval);
+      approvals.set(id, approval);
+      addAudit(approval, applied.event, applied.by, at);
+      return { moved: applied.moved, approval: copy(approval) };
+    },
+
+    async renewLease(id, fence, leaseMs) {
+      const row = approvals.get(id);
+      const renewed = row && renewedLease(row, fence, leaseMs, now());
+      if (renewed) approvals.set(id, renewed);
+      return renewed !== undefined;
+    },
+
+    async markTold(id) {
+      const row = approvals.get(id);
+      if (!row || row.told || !isSettled(row.state)) return false;
+      approvals.set(id, { ...row, told: true });
+      return true;
+    },
+
+    async dueApprovals() {
+      const at = now();
+      return copy([...approvals.values()].filter((row) => (dueAt(row) ?? Infinity) <= at));
+    },
+
+    async nextDue() {
+      const at = now();
+      const next = [...approvals.values()].map((row) => dueAt(row) ?? 0).filter((due) => due > at);
+      return next.length > 0 ? next.reduce((a, b) => Math.min(a, b)) : undefined;
+    },
+
+    async audit(chat) {
+      return copy(audits.get(chat) ?? []);
+    },
+
+    async close() {
+      listeners.clear();
+    },
+  };
+}
+
+function copy<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}
+
+/** Several texts as one map key, without any of them being able to look like two. */
+function key(...texts: string[]): string {
+  return JSON.stringify(texts);
+}
+
+function rowToLogEntry({ at, text }: { at: number; text: string }, sequence: number): LogEntry {
+  return { ...(JSON.parse(text) as NewLogEntry), sequence, at };
+}
+
+function matches(row: Approval, filter: ApprovalFilter): boolean {
+  return (["chat", "session", "owner", "state"] as const).every(
+    (field) => filter[field] === undefined || filter[field] === row[field],
+  );
+}

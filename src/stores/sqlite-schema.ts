@@ -1,0 +1,262 @@
+import type { DatabaseSync } from "node:sqlite";
+import { approvalEvents, approvalStates, type ApprovalState, transitions } from "../protocol/index.ts";
+import type { Approval } from "./store.ts";
+
+/**
+ * The tables of the SQLite store, and the rules the database itself keeps. Tables change by appending a migration;
+ * `PRAGMA user_version` counts those that ran. Triggers are derived from the code and made anew at every opening, so a
+ * change of `transitions` reaches databases that are already there.
+ */
+
+/** Every field of a row is a column of the same name; the compiler notices a missing one. */
+export const approvalColumns = {
+  id: "fixed",
+  chat: "fixed",
+  session: "fixed",
+  owner: "fixed",
+  toolCallId: "fixed",
+  toolName: "fixed",
+  input: "fixed",
+  digest: "fixed",
+  messageId: "fixed",
+  agent: "fixed",
+  branch: "fixed",
+  hint: "fixed",
+  payload: "fixed",
+  external: "fixed",
+  effect: "fixed",
+  gated: "fixed",
+  startMs: "fixed",
+  innerSession: "fixed",
+  createdAt: "fixed",
+  expiresAt: "fixed",
+  idempotencyKey: "fixed",
+  state: "moves",
+  startBy: "moves",
+  decidedAt: "moves",
+  decidedBy: "moves",
+  decisionKey: "moves",
+  reason: "moves",
+  fence: "moves",
+  leaseOwner: "moves",
+  leaseUntil: "moves",
+  outcome: "moves",
+  stateDelta: "moves",
+  finishedAt: "moves",
+  told: "moves",
+} as const satisfies Record<keyof Approval, "fixed" | "moves">;
+
+const migrations = [
+  `
+  CREATE TABLE session (
+    id        TEXT PRIMARY KEY,
+    chat      TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    owner     TEXT NOT NULL,
+    name      TEXT,
+    appName   TEXT NOT NULL,
+    state     TEXT NOT NULL,
+    createdAt INTEGER NOT NULL,
+    updatedAt INTEGER NOT NULL,
+    UNIQUE (owner, name),
+    CHECK ((name IS NULL) = (chat <> id))
+  ) STRICT;
+  CREATE INDEX session_of_chat ON session (chat);
+
+  CREATE TABLE event (
+    session   TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    position  INTEGER NOT NULL,
+    id        TEXT NOT NULL,
+    event     TEXT NOT NULL,
+    withdrawn INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (session, position)
+  ) STRICT, WITHOUT ROWID;
+  CREATE UNIQUE INDEX event_id ON event (session, id) WHERE withdrawn = 0;
+
+  CREATE TABLE response (
+    session  TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    callId   TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    UNIQUE (session, callId)
+  ) STRICT;
+  CREATE INDEX response_of_event ON response (session, position);
+
+  CREATE TABLE log (
+    chat     TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    sequence INTEGER NOT NULL,
+    at       INTEGER NOT NULL,
+    entry    TEXT NOT NULL,
+    PRIMARY KEY (chat, sequence)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE openTurn (
+    opened   INTEGER PRIMARY KEY,
+    chat     TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    turn     TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    UNIQUE (chat, turn)
+  ) STRICT;
+
+  CREATE TABLE approval (
+    created        INTEGER PRIMARY KEY,
+    id             TEXT NOT NULL UNIQUE,
+    chat           TEXT NOT NULL,
+    session        TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    owner          TEXT NOT NULL,
+    toolCallId     TEXT NOT NULL,
+    toolName       TEXT NOT NULL,
+    input          TEXT NOT NULL,
+    digest         TEXT NOT NULL,
+    messageId      TEXT NOT NULL,
+    agent          TEXT NOT NULL,
+    branch         TEXT,
+    hint           TEXT,
+    payload        TEXT,
+    external       INTEGER NOT NULL,
+    effect         TEXT NOT NULL,
+    gated          INTEGER NOT NULL,
+    startMs        INTEGER NOT NULL,
+    innerSession   TEXT,
+    createdAt      INTEGER NOT NULL,
+    expiresAt      INTEGER NOT NULL,
+    idempotencyKey TEXT NOT NULL UNIQUE,
+    state          TEXT NOT NULL,
+    startBy        INTEGER,
+    decidedAt      INTEGER,
+    decidedBy      TEXT,
+    decisionKey    TEXT,
+    reason         TEXT,
+    fence          INTEGER NOT NULL,
+    leaseOwner     TEXT,
+    leaseUntil     INTEGER,
+    outcome        TEXT,
+    stateDelta     TEXT,
+    finishedAt     INTEGER,
+    told           INTEGER NOT NULL,
+    dueAt          INTEGER,
+    UNIQUE (session, toolCallId)
+  ) STRICT;
+  CREATE INDEX approval_of_chat ON approval (chat, state);
+  CREATE INDEX approval_of_owner ON approval (owner);
+  CREATE INDEX approval_due ON approval (dueAt) WHERE dueAt IS NOT NULL;
+
+  CREATE TABLE audit (
+    chat       TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    sequence   INTEGER NOT NULL,
+    at         INTEGER NOT NULL,
+    approvalId TEXT NOT NULL,
+    event      TEXT NOT NULL,
+    state      TEXT NOT NULL,
+    by         TEXT,
+    digest     TEXT NOT NULL,
+    hash       TEXT NOT NULL,
+    PRIMARY KEY (chat, sequence)
+  ) STRICT, WITHOUT ROWID;
+  `,
+];
+
+/** Throws a sentence when a later release has written this database: its rows may mean something unknown here. */
+export function refuseNewerSchema(db: DatabaseSync, path: string): void {
+  const version = schemaVersion(db);
+  if (version <= migrations.length) return;
+  throw new Error(
+    `The database ${path} has schema version ${version}, this release knows up to ${migrations.length}: ` +
+      "open it with the release that wrote it, or a later one.",
+  );
+}
+
+/** Brings the tables and triggers to this release's; call it inside a transaction. */
+export function migrate(db: DatabaseSync): void {
+  const old = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all();
+  for (const { name } of old) db.exec(`DROP TRIGGER ${String(name)}`);
+  for (const migration of migrations.slice(schemaVersion(db))) db.exec(migration);
+  db.exec(`PRAGMA user_version = ${migrations.length}`);
+  for (const [name, trigger] of Object.entries(triggers())) db.exec(`CREATE TRIGGER ${name} ${trigger}`);
+}
+
+function schemaVersion(db: DatabaseSync): number {
+  return Number(db.prepare("PRAGMA user_version").get()?.["user_version"]);
+}
+
+/**
+ * The store's own code never meets these. They are there for every other hand on the file: an old release, a repair
+ * script, a shell.
+ */
+function triggers(): Record<string, string> {
+  const columns = Object.entries(approvalColumns);
+  const fixed = ["created", ...columns.filter(([, kind]) => kind === "fixed").map(([name]) => name)];
+  const settled = columns.filter(([name, kind]) => kind === "moves" && name !== "told").map(([name]) => name);
+  const legal = approvalStates.flatMap((from) => targets(from).map((to) => `(${quote(from)}, ${quote(to)})`));
+  const terminal = approvalStates.filter((state) => targets(state).length === 0);
+
+  return {
+    approval_starts_once: refuse(
+      "BEFORE INSERT ON approval",
+      `NEW.state NOT IN ('pending', 'approved') OR NEW.fence <> 0 OR NEW.told <> 0 OR EXISTS (
+         SELECT 1 FROM approval
+         WHERE id = NEW.id OR session = NEW.session AND toolCallId = NEW.toolCallId)`,
+      "an approval starts once, pending or approved",
+    ),
+    approval_is_fixed: refuse(
+      "BEFORE UPDATE ON approval",
+      changed(fixed),
+      "who asked for what, and until when, never changes",
+    ),
+    approval_moves: refuse(
+      "BEFORE UPDATE OF state ON approval",
+      `OLD.state <> NEW.state AND (OLD.state, NEW.state) NOT IN (VALUES ${legal.join(", ")})`,
+      "no such transition",
+    ),
+    approval_is_decided_once: refuse(
+      "BEFORE UPDATE OF decidedAt, decidedBy, decisionKey ON approval",
+      `OLD.state <> 'pending' AND (${changed(["decidedAt", "decidedBy", "decisionKey"])})`,
+      "a decision never changes",
+    ),
+    approval_fence_rises: refuse(
+      "BEFORE UPDATE OF fence, state ON approval",
+      `NEW.fence NOT IN (OLD.fence, OLD.fence + 1)
+       OR NEW.fence = OLD.fence AND NEW.state = 'executing' AND OLD.state <> 'executing'
+       OR NEW.fence <> OLD.fence AND NEW.state <> 'executing'`,
+      "each claim, and nothing else, raises the fence by one",
+    ),
+    approval_stays_settled: refuse(
+      "BEFORE UPDATE ON approval",
+      `OLD.state IN (${terminal.map(quote).join(", ")}) AND (${changed(settled)})`,
+      "a settled approval never changes",
+    ),
+    approval_is_told_once: refuse("BEFORE UPDATE OF told ON approval", "NEW.told < OLD.told", "told stays told"),
+    approval_stays: refuse(
+      "BEFORE DELETE ON approval",
+      "EXISTS (SELECT 1 FROM session WHERE id = OLD.session)",
+      "an approval stays as long as its session",
+    ),
+    audit_is_added_to: refuse(
+      "BEFORE INSERT ON audit",
+      "EXISTS (SELECT 1 FROM audit WHERE chat = NEW.chat AND sequence = NEW.sequence)",
+      "an audit entry never changes",
+    ),
+    audit_never_changes: refuse("BEFORE UPDATE ON audit", "TRUE", "an audit entry never changes"),
+    audit_stays: refuse(
+      "BEFORE DELETE ON audit",
+      "EXISTS (SELECT 1 FROM session WHERE id = OLD.chat)",
+      "an audit stays as long as its chat",
+    ),
+  };
+}
+
+function refuse(when: string, condition: string, because: string): string {
+  return `${when} WHEN ${condition} BEGIN SELECT RAISE(ABORT, ${quote(`refused: ${because}`)}); END`;
+}
+
+/** Where an event leads from a state; staying in a state is no move (a reclaim is seen by its fence). */
+function targets(from: ApprovalState): ApprovalState[] {
+  const cells = approvalEvents.map((event) => transitions[from][event]);
+  return [...new Set(cells.flatMap((cell) => ("to" in cell && cell.to !== from ? [cell.to] : [])))];
+}
+
+function changed(columns: readonly string[]): string {
+  return columns.map((column) => `OLD.${column} IS NOT NEW.${column}`).join(" OR ");
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}

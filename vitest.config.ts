@@ -1,0 +1,45 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+/** The package's public names lead to the sources, so that tests can use them without a build. */
+function publicNames() {
+  const { name, exports } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8")) as {
+    name: string;
+    exports: Record<string, string | { default: string }>;
+  };
+  return Object.entries(exports).flatMap(([subpath, target]) => {
+    if (typeof target === "string") return [];
+    const source = target.default.replace(/^\.\/dist\/(.*)\.js$/, "./src/$1.ts");
+    return [
+      {
+        find: new RegExp(`^${name}${subpath.slice(1)}$`),
+        replacement: fileURLToPath(new URL(source, import.meta.url)),
+      },
+    ];
+  });
+}
+
+function project(name: string, include: string[], options: object = {}) {
+  return { extends: true as const, test: { name, include, ...options } };
+}
+
+export default defineConfig({
+  resolve: { alias: publicNames() },
+  test: {
+    environment: "node",
+    projects: [
+      project("unit", ["src/**/*.test.ts", "demo/**/*.test.{ts,tsx}"]),
+      project("contracts", ["test/contracts/**/*.test.ts"], { testTimeout: 30_000, hookTimeout: 30_000 }),
+      project("journeys", ["test/journeys/**/*.test.ts"], { testTimeout: 30_000, hookTimeout: 30_000 }),
+      // Playwright drives a real Chromium here. One file after the other, and after everything else: a page that has
+      // to share two cores with the other tests is slow for reasons that are not its own.
+      project("browser", ["test/browser/**/*.test.ts"], {
+        testTimeout: 60_000,
+        hookTimeout: 60_000,
+        fileParallelism: false,
+        sequence: { groupOrder: 1 },
+      }),
+    ],
+  },
+});
