@@ -29,6 +29,8 @@ export function ApprovalCard(props: ApprovalCardProps) {
   const card = useRef<HTMLElement>(null);
   const toolName = getToolName(part);
   const input: unknown = row?.input ?? part.input;
+  const hint = hintOf(part, row);
+  const output: unknown = part.output ?? data?.output ?? row?.output;
 
   const answer = (approved: boolean, reason?: string) => {
     props.onAnswer(approvalId, approved, reason);
@@ -52,10 +54,10 @@ export function ApprovalCard(props: ApprovalCardProps) {
           {tagOf(state, toolName, t)}
         </span>
       </header>
-      <Hint part={part} row={row} />
-      <Note state={state} row={row} runningHere={runningHere} />
+      {hint && <Hint text={hint} />}
+      {!(state === "waiting" && hint) && <Note state={state} row={row} runningHere={runningHere} />}
       <Arguments input={input} />
-      <Outcome state={state} part={part} data={data} row={row} />
+      <Outcome state={state} part={part} data={data} row={row} output={output} />
       {state === "waiting" && <Decide onAnswer={answer} {...expiryOf(data, row)} clockOffset={props.clockOffset} />}
       {state === "undelivered" && (
         <div className="card-actions">
@@ -64,15 +66,23 @@ export function ApprovalCard(props: ApprovalCardProps) {
           </button>
         </div>
       )}
-      <details className="more">
-        <summary>{t.exactCall}</summary>
-        <JsonBlock value={{ tool: toolName, arguments: input }} label={t.exactCall} />
-        {row && (
-          <p className="digest">
-            {t.digest} <code>{row.digest}</code>
-          </p>
+      <div className="mores">
+        <details className="more">
+          <summary>{t.exactCall}</summary>
+          <JsonBlock value={{ tool: toolName, arguments: input }} label={t.exactCall} />
+          {row && (
+            <p className="digest">
+              {t.digest} <code>{row.digest}</code>
+            </p>
+          )}
+        </details>
+        {state === "done" && output !== undefined && (
+          <details className="more">
+            <summary>{t.result}</summary>
+            <JsonBlock value={output} label={t.result} />
+          </details>
         )}
-      </details>
+      </div>
     </article>
   );
 }
@@ -85,18 +95,21 @@ function expiryOf(data: ApprovalData | undefined, row: ApprovalView | undefined)
   return { createdAt: row?.createdAt, expiresAt: row?.expiresAt ?? data?.expiresAt };
 }
 
-/** What the model wrote about the call. It may be wrong or lie, so it is marked as the model's. */
-function Hint({ part, row }: { part: ToolPart; row: ApprovalView | undefined }) {
-  const { t } = useWords();
+/** What was said about the call when it was made, in the model's words or the tool's. */
+function hintOf(part: ToolPart, row: ApprovalView | undefined): string | undefined {
   const approval = part.approval as { descriptor?: unknown; requestReason?: string } | undefined;
   const described = (approval?.descriptor as { hint?: unknown } | undefined)?.hint;
-  const hint = row?.hint ?? (typeof described === "string" ? described : approval?.requestReason);
-  if (!hint) return null;
+  return row?.hint ?? (typeof described === "string" ? described : approval?.requestReason);
+}
+
+/** It may be wrong or lie, so it is marked as the assistant's and never mixed with the arguments. */
+function Hint({ text }: { text: string }) {
+  const { t } = useWords();
   const [before, after] = t.assistantSays;
   return (
     <p className="card-hint">
       {before}
-      <VisibleText text={hint} />
+      <VisibleText text={text} />
       {after}
     </p>
   );
@@ -156,51 +169,26 @@ function Outcome(props: {
   part: ToolPart;
   data: ApprovalData | undefined;
   row: ApprovalView | undefined;
+  output: unknown;
 }) {
-  const { state, part, data, row } = props;
+  const { state, part, data, row, output } = props;
   const { t } = useWords();
-  const output: unknown = part.output ?? data?.output ?? row?.output;
   const errorText = part.errorText ?? data?.errorText ?? row?.errorText;
   const reason = row?.reason ?? data?.reason ?? (part.approval as { reason?: string } | undefined)?.reason;
   const transaction = (output as { transaction_id?: unknown } | null | undefined)?.transaction_id;
 
-  if (state === "done") {
-    return (
-      <>
-        {typeof transaction === "string" && (
-          <dl className="fields">
-            <div className="field">
-              <dt>{t.transaction}</dt>
-              <dd>
-                <code>
-                  <VisibleText text={transaction} />
-                </code>
-              </dd>
-            </div>
-          </dl>
-        )}
-        {output !== undefined && (
-          <details className="more">
-            <summary>{t.result}</summary>
-            <JsonBlock value={output} label={t.result} />
-          </details>
-        )}
-      </>
-    );
-  }
-  const said =
-    state === "failed"
-      ? { label: t.error, text: errorText }
-      : state === "denied" || state === "cancelled"
-        ? { label: t.reason, text: reason }
-        : undefined;
-  if (!said?.text) return null;
+  const said = [
+    { when: state === "done", label: t.transaction, text: transaction },
+    { when: state === "failed", label: t.error, text: errorText },
+    { when: state === "denied" || state === "cancelled", label: t.reason, text: reason },
+  ].find(({ when, text }) => when && typeof text === "string" && text !== "");
+  if (!said) return null;
   return (
     <dl className="fields">
       <div className="field field-outcome">
         <dt>{said.label}</dt>
         <dd>
-          <VisibleText text={said.text} />
+          <VisibleText text={String(said.text)} />
         </dd>
       </div>
     </dl>

@@ -1,26 +1,28 @@
 import type { ApprovalView } from "adk-stream-protocol/protocol";
 import { callSummary, clockTime } from "./format.ts";
 import { useWords } from "./preferences.ts";
-import { trackOf, type Stop } from "./track.ts";
+import { trackOf, type Track } from "./track.ts";
 import { VisibleText } from "./visible-text.tsx";
 
-const stopX = [14, 122, 230, 338] as const;
-const mainY = 16;
-const branchY = 58;
+const stopX = [8, 120, 232, 344] as const;
+const railY = 26;
+const branchY = 50;
+const branchLength = 46;
 
-/** One approval's way through its states, drawn as a line with stops and, where it left the line, a branch. */
+/** One approval's way through its states: a line with stops and, where it left the line, a branch. */
 export function ApprovalTrack({ row }: { row: ApprovalView }) {
   const { t, language } = useWords();
-  const { reached, at, branch } = trackOf(row);
+  const track = trackOf(row);
+  const { reached, branch } = track;
   const names = [t.track.asked, t.track.approved, t.track.running, t.track.done];
-  const end = branch ? t.tags[branch] : names[reached];
+  const end = branch ? t.tags[branch] : track.at === "waiting" ? t.tags.waiting : names[reached];
+  const endedAt = row.finishedAt ?? row.decidedAt ?? row.createdAt;
   const summary = callSummary(row.input);
-  const times = [row.createdAt, row.decidedAt, undefined, row.finishedAt];
-  const path = names.slice(0, reached + 1).join(", ") + (branch ? `, ${t.tags[branch]}` : "");
-  const tone = toneOf(branch, at);
+  const path = [...names.slice(0, reached + 1), ...(branch ? [t.tags[branch]] : [])].join(", ");
+  const x = stopX[reached];
 
   return (
-    <li className={`track track-${tone}`} data-state={row.state}>
+    <li className={`track track-${toneOf(track)}`} data-state={row.state}>
       <div className="track-title">
         <span>
           {row.toolName}
@@ -31,31 +33,27 @@ export function ApprovalTrack({ row }: { row: ApprovalView }) {
             </>
           )}
         </span>
-        <span className="track-end">{end}</span>
+        <span className="track-end">
+          {end} <time>{clockTime(endedAt, language)}</time>
+        </span>
       </div>
-      <svg viewBox={`0 0 352 ${branch ? 78 : 44}`} role="img" aria-label={`${row.toolName} ${summary}: ${path}`}>
-        <path className="rail" d={`M${stopX[0]} ${mainY}H${stopX[3]}`} />
-        {reached > 0 && <path className="rail-done" d={`M${stopX[0]} ${mainY}H${stopX[reached]}`} />}
-        {branch && <path className="rail-branch" d={branchPath(stopX[reached] ?? 0)} />}
+      <svg viewBox={`0 0 352 ${branch ? 60 : 36}`} role="img" aria-label={`${row.toolName} ${summary}: ${path}`}>
+        <path className="rail" d={`M${stopX[0]} ${railY}H${stopX[3]}`} />
+        {reached > 0 && <path className="rail-done" d={`M${stopX[0]} ${railY}H${x}`} />}
+        {branch && <path className="rail-branch" d={`M${x} ${railY}c0 16 8 24 24 24h${branchLength - 24}`} />}
         {names.map((name, index) => (
-          <g key={name} className={stopClass(index, reached, at, branch !== undefined)}>
-            <circle cx={stopX[index]} cy={mainY} r={index === reached && !branch ? 7 : 5.5} />
-            {(!branch || index <= reached) && (
-              <text x={stopX[index]} y={38} textAnchor={index === 0 ? "start" : index === 3 ? "end" : "middle"} dx={index === 0 ? -8 : index === 3 ? 8 : 0}>
-                {name}
-              </text>
-            )}
-            {times[index] !== undefined && index <= reached && (
-              <title>{`${name} ${clockTime(times[index], language)}`}</title>
-            )}
+          <g key={name} className={stopClass(index, track)}>
+            <circle cx={stopX[index]} cy={railY} r={index === reached && !branch ? 7 : 5} />
+            <text x={stopX[index]} y={12} textAnchor={anchorOf(index)} dx={index === 0 ? -7 : index === 3 ? 7 : 0}>
+              {name}
+            </text>
           </g>
         ))}
         {branch && (
           <g className="stop stop-branch">
-            <circle cx={(stopX[reached] ?? 0) + 70} cy={branchY} r={7} />
-            <text x={(stopX[reached] ?? 0) + 84} y={branchY + 4} textAnchor="start">
-              {t.tags[branch]}
-              {row.finishedAt !== undefined && ` · ${clockTime(row.finishedAt, language)}`}
+            <circle cx={x + branchLength} cy={branchY} r={7} />
+            <text x={x + branchLength + 13} y={branchY + 4}>
+              {t.branches[branch]}
             </text>
           </g>
         )}
@@ -64,17 +62,18 @@ export function ApprovalTrack({ row }: { row: ApprovalView }) {
   );
 }
 
-function branchPath(x: number): string {
-  return `M${x} ${mainY}c0 26 10 ${branchY - mainY} 40 ${branchY - mainY}h30`;
+function anchorOf(index: number): "start" | "middle" | "end" {
+  return index === 0 ? "start" : index === 3 ? "end" : "middle";
 }
 
-function stopClass(index: number, reached: number, at: Stop, branched: boolean): string {
-  if (index > reached) return "stop";
-  return index === reached && at === "waiting" && !branched ? "stop stop-here" : "stop stop-done";
+function stopClass(index: number, { reached, at, branch }: Track): string {
+  if (index > reached) return branch ? "stop stop-missed" : "stop";
+  return index === reached && at === "waiting" ? "stop stop-here" : "stop stop-done";
 }
 
-function toneOf(branch: ReturnType<typeof trackOf>["branch"], at: Stop): string {
+function toneOf({ branch, at }: Track): "no" | "off" | "wait" | "ok" | "go" {
   if (branch === "denied" || branch === "failed") return "no";
+  if (branch === "unknown") return "wait";
   if (branch) return "off";
   return at === "waiting" ? "wait" : at === "over" ? "ok" : "go";
 }

@@ -95,6 +95,12 @@ function isBusy({ status }: BridgeChat): boolean {
   return status === "submitted" || status === "streaming";
 }
 
+/** Growing text shows by itself that something happens. */
+function isSpeaking(message: UIMessage | undefined): boolean {
+  const part = message?.role === "assistant" ? message.parts.at(-1) : undefined;
+  return part?.type === "text" && part.state === "streaming" && part.text !== "";
+}
+
 function Messages({ bridge }: { bridge: BridgeChat }) {
   const { t } = useWords();
   const box = useRef<HTMLDivElement>(null);
@@ -139,7 +145,7 @@ function Messages({ bridge }: { bridge: BridgeChat }) {
         {messages.map((message) => (
           <MessageView key={message.id} message={message} bridge={bridge} />
         ))}
-        {isBusy(bridge) && (
+        {isBusy(bridge) && !isSpeaking(messages.at(-1)) && (
           <p className="thinking" data-testid="thinking">
             <span className="visually-hidden">{t.thinking}</span>
             <span aria-hidden="true" />

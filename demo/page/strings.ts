@@ -72,10 +72,11 @@ export interface Strings {
   approvals: string;
   noApprovals: string;
   track: { asked: string; approved: string; running: string; done: string };
+  branches: { denied: string; expired: string; cancelled: string; failed: string; unknown: string };
   stream: string;
   streamEmpty: string;
   streamResumed: string;
-  streamEnd: string;
+
   newest: string;
   nowPlaying: (track: number) => string;
   silent: (track: number) => string;
@@ -191,10 +192,11 @@ const en: Strings = {
   approvals: "Approvals",
   noApprovals: "Each request for approval is drawn here, from the question to the outcome.",
   track: { asked: "asked", approved: "approved", running: "running", done: "done" },
+  branches: { denied: "denied", expired: "expired", cancelled: "withdrawn", failed: "failed", unknown: "unknown" },
   stream: "Stream",
   streamEmpty: "The raw chunks appear here as they arrive.",
   streamResumed: "resumed",
-  streamEnd: "end",
+
   newest: "Newest",
   nowPlaying: (track) => `Playing track ${track}`,
   silent: (track) => `Track ${track} plays after a click`,
@@ -310,10 +312,11 @@ const ja: Strings = {
   approvals: "承認",
   noApprovals: "承認の依頼ごとに、質問から結果までの道のりを表示します。",
   track: { asked: "依頼", approved: "承認", running: "実行", done: "完了" },
+  branches: { denied: "拒否", expired: "期限切れ", cancelled: "取り下げ", failed: "失敗", unknown: "不明" },
   stream: "ストリーム",
   streamEmpty: "届いたチャンクをそのまま表示します。",
   streamResumed: "再開",
-  streamEnd: "終わり",
+
   newest: "最新へ",
   nowPlaying: (track) => `トラック ${track} を再生中`,
   silent: (track) => `クリックするとトラック ${track} が鳴ります`,
