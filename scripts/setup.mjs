@@ -35,7 +35,7 @@ function installDependencies() {
   const wanted = createHash("sha256").update(`${process.platform} ${process.arch}\n`).update(lock).digest("hex");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
 
-  console.log("Installing the dependencies with npm ci; this takes about half a minute.");
+  console.log("Installing the dependencies with npm ci; this takes up to a minute.");
   // A NODE_ENV=production or omit=optional of the caller would leave out the tools, or their binaries.
   const options = ["--include=dev", "--include=optional", "--loglevel=error", "--no-audit", "--no-fund"];
   const [command, ...first] = npmCommand();
@@ -110,7 +110,7 @@ function installBrowser() {
           "fonts-ipaexfont-gothic), or set CHROMIUM_PATH to a Chromium or Chrome, and try again.",
       );
     }
-    console.log("Installing Chromium with apt-get; this takes about half a minute.");
+    console.log("Installing Chromium with apt-get; this takes up to a minute.");
     installPackages(["chromium", "fonts-liberation", ...missingFontPackages()]);
     if (!findChromium()) throw new SetupError("apt-get brought no Chromium. Set CHROMIUM_PATH to one and try again.");
   } else if (canInstallPackages() && missingFontPackages().length > 0) {

@@ -105,7 +105,7 @@ function LoadedChat({ place, music, health }: { place: Place; music: Music; heal
           </div>
         </div>
       </div>
-      <aside aria-label={t.panelTab} />
+      <aside aria-label={t.panelLabel} />
     </main>
   );
 }

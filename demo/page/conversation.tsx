@@ -61,7 +61,7 @@ export function Conversation({ chatId, initialMessages, tap, music, health }: Co
             </div>
           </div>
         </div>
-        <aside aria-label={t.panelTab} tabIndex={0}>
+        <aside aria-label={t.panelLabel} tabIndex={0}>
           <WalletPanel wallet={wallet} />
           <section aria-labelledby="approvals-title">
             <h2 id="approvals-title">{t.approvals}</h2>

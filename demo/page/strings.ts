@@ -15,6 +15,7 @@ export interface Strings {
   views: string;
   chatTab: string;
   panelTab: string;
+  panelLabel: string;
   emptyTitle: string;
   emptyText: string;
   suggestionsLabel: string;
@@ -103,7 +104,8 @@ const en: Strings = {
   newChat: "New chat",
   views: "Views",
   chatTab: "Chat",
-  panelTab: "Wallet and approvals",
+  panelTab: "Wallet",
+  panelLabel: "Wallet, approvals and stream",
   emptyTitle: "It asks before it pays.",
   emptyText:
     "Ask for a payment and you will see the exact call. Nothing is sent until you approve it, and an approved call runs once.",
@@ -223,7 +225,8 @@ const ja: Strings = {
   newChat: "新しいチャット",
   views: "表示",
   chatTab: "チャット",
-  panelTab: "残高と承認",
+  panelTab: "残高",
+  panelLabel: "残高・承認・ストリーム",
   emptyTitle: "支払う前に、必ず確認します。",
   emptyText:
     "送金を頼むと、実行される内容がそのまま表示されます。承認するまで何も送られず、承認した呼び出しは一度だけ実行されます。",

@@ -292,7 +292,7 @@ export class Bridge {
     const chat = await this.#store.findChat(owner, chatName);
     if (!chat) throw answers.length > 0 ? unknownApproval(answers[0]!.id) : unknownChat(chatName);
     return this.#exclusive(chat, async (queue) => {
-      const given = await this.#resolve(chat, answers);
+      const given = [...(await this.#resolve(chat, answers)).values()];
       const changed: Approval[] = [];
       const said = new Map<string, boolean>();
       for (const { approval: before, answer } of given) {
@@ -308,7 +308,7 @@ export class Bridge {
       const reply = given.at(-1)?.approval.messageId ?? messageId ?? newId("msg");
       if (changed.length > 0) {
         // Every answered call is settled in the reply that carries the answer, or stock chats send it again for ever.
-        const repeated = given.filter(({ approval, answer }) => answer.approved !== undefined && !answer.result && !changed.some(({ id }) => id === approval.id));
+        const repeated = given.filter(({ approval, answer, shown }) => answer.approved !== undefined && !shown && !changed.some(({ id }) => id === approval.id));
         const settled = [...repeated.map(({ approval }) => approval), ...changed];
         return { chat: chat.id, turn: await this.#continue(queue, settled, { reply, answered: said }) };
       }
@@ -320,41 +320,53 @@ export class Bridge {
     });
   }
 
-  /** The reply to answers that changed nothing: what became of each call, and no model call. */
+  /**
+   * The reply to answers that changed nothing: what became of each call, and no model call. It ends with a step, and the
+   * metadata publishes it: stock chats look past the last step for answers, and would send the same ones for ever.
+   */
   async *#outcomes(ids: readonly string[], said: ReadonlyMap<string, boolean>, messageId: string): AsyncGenerator<UIMessageChunk> {
     yield { type: "start", messageId };
+    const notices: UIMessageChunk[] = [];
     for (const id of ids) {
       const attempt = this.#executor.attempt(id);
       const approval = attempt ? await attempt : await this.#store.getApproval(id);
-      if (approval) yield* outcomeChunks(approval, said.get(id) ?? agrees(approval, true));
+      if (!approval) continue;
+      const chunks = outcomeChunks(approval, said.get(id) ?? approval.state !== "denied");
+      notices.push(...chunks.filter(({ type }) => type === "data-approval"));
+      yield* chunks.filter(({ type }) => type !== "data-approval");
     }
-    yield { type: "finish", finishReason: "stop" };
+    yield* [{ type: "start-step" }, ...notices, { type: "finish-step" }] satisfies UIMessageChunk[];
+    yield { type: "finish", finishReason: "stop", messageMetadata: {} };
   }
 
-  /** The rows the answers are about. An answer for a row of another chat or owner is one for no row at all. */
-  async #resolve(chat: Session, answers: readonly Answer[]): Promise<{ approval: Approval; answer: Answer }[]> {
+  /**
+   * The rows the answers are about, with all that was said about each. An answer for a row of another chat or owner is one
+   * for no row at all. Throws before anything was decided.
+   */
+  async #resolve(chat: Session, answers: readonly Answer[]): Promise<Map<string, Given>> {
     const rows = await this.#store.listApprovals({ chat: chat.id });
-    const given: { approval: Approval; answer: Answer }[] = [];
+    const given = new Map<string, Given>();
     for (const answer of answers) {
       const approval = rows.find(({ id, toolCallId }) => id === answer.id || toolCallId === answer.id);
       if (!approval) {
         if (answer.approved !== undefined) throw unknownApproval(answer.id);
         continue; // the output of a free tool in the client's copy of the history
       }
-      if (!answer.result) given.push({ approval, answer });
-      else if (await this.#isClientCall(approval)) {
-        if (approval.state === "pending" && answer.approved !== true)
-          throw new BridgeError("conflict", `The call ${approval.toolCallId} waits for approval ${approval.id}; its result came without a yes.`);
-        given.push({ approval, answer });
-      } else if (isSettled(approval.state)) given.push({ approval, answer: { id: answer.id } });
-      // A result for a server's tool is never a client's to give.
+      const { id, toolCallId } = approval;
+      if (answer.approved === undefined && answer.id === id && id !== toolCallId)
+        throw new BridgeError("invalid", `The answer to approval ${id} must be true or false; this one decides nothing.`);
+      const earlier = given.get(id)?.answer;
+      if (earlier?.approved !== undefined && answer.approved !== undefined && earlier.approved !== answer.approved)
+        throw new BridgeError("invalid", `Approval ${id} is answered both ways in one request; nothing was decided.`);
+      const merged = { ...earlier, ...answer, id };
+      given.set(id, { approval, answer: merged, shown: merged.result !== undefined });
     }
-    const decisions = new Map<string, boolean>();
-    for (const { approval, answer } of given) {
-      if (answer.approved === undefined) continue;
-      if (decisions.has(approval.id) && decisions.get(approval.id) !== answer.approved)
-        throw new BridgeError("invalid", `Approval ${approval.id} is answered both ways in one request; nothing was decided.`);
-      decisions.set(approval.id, answer.approved);
+    for (const { approval, answer } of given.values()) {
+      if (!answer.result || isSettled(approval.state)) continue;
+      if (!(await this.#isClientCall(approval)))
+        throw new BridgeError("conflict", `The call ${approval.toolCallId} runs on the server; its result is not the client's to give.`);
+      if (approval.state === "pending" && answer.approved !== true)
+        throw new BridgeError("conflict", `The call ${approval.toolCallId} waits for approval ${approval.id}; its result came without a yes.`);
     }
     return given;
   }
@@ -519,6 +531,14 @@ export class Bridge {
   #refuseWhenClosed(): void {
     if (this.#closed) throw new BridgeError("unavailable", "The server is stopping. Try again in a moment.");
   }
+}
+
+/** What one request says about one row. */
+interface Given {
+  approval: Approval;
+  answer: Answer;
+  /** The client's copy has an outcome for this call already. */
+  shown: boolean;
 }
 
 /** True where a decision is what became of the row: a yes that was taken, or a no. */

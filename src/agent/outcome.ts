@@ -94,6 +94,7 @@ export function approvalToView(approval: Approval): ApprovalView {
   return {
     ...approvalToData(approval),
     id: approval.id,
+    messageId: approval.messageId,
     input: JSON.parse(approval.input) as unknown,
     digest: approval.digest,
     createdAt: approval.createdAt,

@@ -106,7 +106,7 @@ async function showOutcomes(input: TurnInput & { kind: "settled" }, { signal }: 
     else waiting.push(approval);
   }
   // A yes to a browser tool settles nothing yet. A step of its own keeps stock chats from sending the answer again.
-  if (waiting.some(({ state }) => state === "approved")) await log.writeStep(waiting.flatMap(dataApproval));
+  if (waiting.length > 0) await log.writeStep(waiting.flatMap(dataApproval));
 }
 
 /**

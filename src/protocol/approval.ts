@@ -128,6 +128,8 @@ export interface ApprovalData {
 /** What `GET /approvals` shows of a row. */
 export interface ApprovalView extends ApprovalData {
   id: string;
+  /** The assistant message the call is in. */
+  messageId: string;
   input: unknown;
   digest: string;
   hint?: string;

@@ -30,7 +30,7 @@ function checkOrigin(request: Request, allowedOrigins: readonly string[], authen
   const origin = request.headers.get("origin");
   if (origin === null) {
     if (request.headers.get("sec-fetch-site") === "cross-site" || (authenticated && request.headers.has("cookie")))
-      throw new BridgeError("forbidden", "A request with cookies needs an Origin header.");
+      throw new BridgeError("forbidden", "A request from another site, or one with cookies, needs an Origin header.");
     return;
   }
   if (!allowedOrigins.includes(origin) && !isOwnOrigin(origin, request))

@@ -43,7 +43,7 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
           const dialect = dialectOf(url);
           const body = parseChatRequest(await readBody(request, maxBodyBytes));
           const reply = await bridge.submit(owner, body.id, interpret(body, () => crypto.randomUUID()));
-          return sseResponse(bridge, reply, translator(dialect, (id) => bridge.approval(owner, id)));
+          return sseResponse(bridge, reply, translator(dialect, (id) => bridge.approval(owner, id)), { logger });
         },
       },
     },
@@ -54,7 +54,8 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
           const dialect = dialectOf(url);
           const reply = await bridge.resume(owner, id);
           if (!reply) return new Response(null, { status: 204 });
-          return sseResponse(bridge, reply, translator(dialect, (approval) => bridge.approval(owner, approval)), lastEventId(request));
+          const translate = translator(dialect, (approval) => bridge.approval(owner, approval));
+          return sseResponse(bridge, reply, translate, { logger, after: lastEventId(request) });
         },
       },
     },
@@ -107,7 +108,7 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
       for (const { path, methods } of routes) {
         const match = path.exec(url.pathname);
         if (!match) continue;
-        const route = methods[request.method];
+        const route = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
         if (route) return await route({ request, url, owner, id: decodeId(match[1]) });
         const allow = Object.keys(methods).join(", ");
         return errorResponse("method_not_allowed", `${url.pathname} takes ${allow}, not ${request.method}.`, { allow });

@@ -27,9 +27,9 @@ function partToAnswer(part: Part): Answer | undefined {
   if (part.type === "tool-result") return resultToAnswer(part);
   const name = part.type === "dynamic-tool" ? part["toolName"] : part.type.startsWith("tool-") ? part.type.slice(5) : undefined;
   const toolCallId = part["toolCallId"];
-  if (typeof name !== "string" || typeof toolCallId !== "string") return undefined;
   const approval = isObject(part["approval"]) ? part["approval"] : undefined;
-  if (name === "adk_request_confirmation") return confirmationToAnswer(part, toolCallId, approval);
+  if (name === "adk_request_confirmation") return confirmationToAnswer(part, toolCallId ?? approval?.["id"], approval);
+  if (typeof name !== "string" || typeof toolCallId !== "string") return undefined;
 
   const result = outputOf(part);
   if (approval && "approved" in approval) {
@@ -41,11 +41,14 @@ function partToAnswer(part: Part): Answer | undefined {
 }
 
 /** A part of the second dialect: the confirmation is a tool call of its own, and its id is the approval's. */
-function confirmationToAnswer(part: Part, id: string, approval: Record<string, unknown> | undefined): Answer | undefined {
+function confirmationToAnswer(part: Part, id: unknown, approval: Record<string, unknown> | undefined): Answer | undefined {
+  if (typeof id !== "string") return undefined;
   if (approval && "approved" in approval) return { id, ...decision(approval["approved"], approval["reason"], id) };
-  const output = part["output"];
-  if (!isObject(output) || !("confirmed" in output)) return undefined;
-  return { id, ...decision(output["confirmed"], output["reason"], id) };
+  const { output } = part;
+  if (isObject(output)) return { id, ...decision(output["confirmed"], output["reason"], id) };
+  // A finished part that says neither is refused: taken for nothing new, stock chats would send it for ever.
+  if (output !== undefined || part["state"] === "output-error") return { id, ...decision(output, undefined, id) };
+  return undefined;
 }
 
 /** The seeds' `tool-result`: for the confirmation's id `{confirmed}`, for the call's own id `{approved, user_message}`. */

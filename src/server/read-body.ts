@@ -10,7 +10,7 @@ export async function readBody(request: Request, maxBytes: number): Promise<unkn
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let text = "";
   let bytes = 0;
-  for await (const piece of request.body ?? []) {
+  for await (const piece of piecesOf(request)) {
     bytes += piece.byteLength;
     if (bytes > maxBytes) throw tooLarge();
     text += decode(decoder, piece);
@@ -18,6 +18,15 @@ export async function readBody(request: Request, maxBytes: number): Promise<unkn
   text += decode(decoder);
   // Deeper than a call's arguments may be: clients send back messages with arguments in them.
   return parseJson(text, { maxDepth: 64 });
+}
+
+/** A body that breaks off is the client's doing, not a failure of the server. */
+async function* piecesOf({ body }: Request): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body ?? [];
+  } catch (error) {
+    throw new BridgeError("malformed", "The body broke off before its end.", { cause: error });
+  }
 }
 
 function decode(decoder: TextDecoder, piece?: Uint8Array): string {
