@@ -15,7 +15,7 @@ export function ApprovalTrack({ row }: { row: ApprovalView }) {
   const track = trackOf(row);
   const { reached, branch } = track;
   const names = [t.track.asked, t.track.approved, t.track.running, t.track.done];
-  const end = branch ? t.tags[branch] : track.at === "waiting" ? t.tags.waiting : names[reached];
+  const end = branch ? t.branches[branch] : track.at === "waiting" ? t.track.waiting : names[reached];
   const endedAt = row.finishedAt ?? row.decidedAt ?? row.createdAt;
   const summary = callSummary(row.input);
   const path = [...names.slice(0, reached + 1), ...(branch ? [t.tags[branch]] : [])].join(", ");

@@ -12,7 +12,6 @@ import type { Music } from "./music.ts";
 import { useWords } from "./preferences.ts";
 import { StreamPanel } from "./stream-panel.tsx";
 import type { StreamTap } from "./stream-tap.ts";
-import { wasAsked } from "./track.ts";
 import { useBridgeChat, type BridgeChat } from "./use-bridge-chat.ts";
 import { WalletPanel } from "./wallet-panel.tsx";
 
@@ -30,8 +29,7 @@ export function Conversation({ chatId, initialMessages, tap, music, health }: Co
   const bridge = useBridgeChat({ chatId, initialMessages, tap, music });
   const [view, setView] = useState<"chat" | "panel">("chat");
   const waiting = [...bridge.cards.values()].filter((card) => card.state === "waiting").length;
-  const asked = bridge.ledger.approvals.filter(wasAsked);
-  const { wallet } = bridge.ledger;
+  const { approvals, wallet } = bridge.ledger;
 
   useEffect(() => {
     document.title = waiting > 0 ? `(${waiting}) adk-stream-protocol` : "adk-stream-protocol";
@@ -65,11 +63,11 @@ export function Conversation({ chatId, initialMessages, tap, music, health }: Co
           <WalletPanel wallet={wallet} />
           <section aria-labelledby="approvals-title">
             <h2 id="approvals-title">{t.approvals}</h2>
-            {asked.length === 0 ? (
+            {approvals.length === 0 ? (
               <p className="muted small">{t.noApprovals}</p>
             ) : (
               <ul className="tracks">
-                {asked.map((row) => (
+                {approvals.map((row) => (
                   <ApprovalTrack key={row.id} row={row} />
                 ))}
               </ul>

@@ -1,10 +1,8 @@
-/** The server answers with `{error:{code, message}}`; a chat's error carries that text whole. */
+/** The server refuses with `{code, message}`; a chat's error carries that text whole. */
 export function errorSentence(error: Error): string {
   try {
-    const body = JSON.parse(error.message) as { error?: { message?: unknown } | string; message?: unknown };
-    const nested = typeof body.error === "object" ? body.error?.message : body.error;
-    const text = nested ?? body.message;
-    if (typeof text === "string" && text) return text;
+    const { message } = JSON.parse(error.message) as { message?: unknown };
+    if (typeof message === "string" && message !== "") return message;
   } catch {
     // Not JSON: the text is the sentence.
   }

@@ -72,7 +72,7 @@ export interface Strings {
   payments: string;
   approvals: string;
   noApprovals: string;
-  track: { asked: string; approved: string; running: string; done: string };
+  track: { waiting: string; asked: string; approved: string; running: string; done: string };
   branches: { denied: string; expired: string; cancelled: string; failed: string; unknown: string };
   stream: string;
   streamEmpty: string;
@@ -193,7 +193,7 @@ const en: Strings = {
   payments: "Payments",
   approvals: "Approvals",
   noApprovals: "Each request for approval is drawn here, from the question to the outcome.",
-  track: { asked: "asked", approved: "approved", running: "running", done: "done" },
+  track: { waiting: "waiting", asked: "asked", approved: "approved", running: "running", done: "done" },
   branches: { denied: "denied", expired: "expired", cancelled: "withdrawn", failed: "failed", unknown: "unknown" },
   stream: "Stream",
   streamEmpty: "The raw chunks appear here as they arrive.",
@@ -314,7 +314,7 @@ const ja: Strings = {
   payments: "支払い",
   approvals: "承認",
   noApprovals: "承認の依頼ごとに、質問から結果までの道のりを表示します。",
-  track: { asked: "依頼", approved: "承認", running: "実行", done: "完了" },
+  track: { waiting: "承認待ち", asked: "依頼", approved: "承認", running: "実行", done: "完了" },
   branches: { denied: "拒否", expired: "期限切れ", cancelled: "取り下げ", failed: "失敗", unknown: "不明" },
   stream: "ストリーム",
   streamEmpty: "届いたチャンクをそのまま表示します。",

@@ -34,9 +34,3 @@ export function trackOf(row: Pick<ApprovalView, "state" | "decidedAt">): Track {
       return { reached: 2, at: "over", branch: "unknown" };
   }
 }
-
-/** Browser calls without a gate stand in the ledger too, approved from the start; nobody was asked about those. */
-export function wasAsked(row: Pick<ApprovalView, "state" | "decidedAt">): boolean {
-  if (row.decidedAt !== undefined) return true;
-  return row.state === "pending" || row.state === "expired" || row.state === "cancelled";
-}

@@ -1,5 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { Gemini } from "@google/adk";
 import { createBridge } from "adk-stream-protocol";
 import { demoRules, geminiAt, startScriptedGemini } from "adk-stream-protocol/gemini";
 import { listen } from "adk-stream-protocol/server";
@@ -14,10 +15,11 @@ mkdirSync(settings.dataDir, { recursive: true });
 
 const gemini = await chooseGemini(settings);
 const wallet = openWallet(join(settings.dataDir, "wallet.db"));
+const store = sqliteStore({ path: join(settings.dataDir, "bridge.db") });
 const page = loadStaticPage({ "/": builtPage("page-v7"), "/v6/": builtPage("page-v6") });
 const bridge = await createBridge({
   agent: createAgent({ model: gemini.model, wallet }),
-  store: sqliteStore(join(settings.dataDir, "bridge.db")),
+  store,
   // The wallet takes the key of the call, so a payment interrupted by a crash may be tried again.
   tools: { process_payment: { effect: "idempotent" }, get_weather: { effect: "readonly" } },
   ...(settings.approvalTtlMs === undefined ? {} : { approvalTtlMs: settings.approvalTtlMs }),
@@ -49,25 +51,22 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 async function stop(): Promise<void> {
   await server.close();
   await bridge.close();
+  await store.close();
   wallet.close();
   await gemini.close();
   process.exit(0);
 }
 
-async function chooseGemini({ model, scripted, geminiUrl, apiKey }: Settings) {
+/** Google's with a key, another address when one is named, and otherwise the script that comes with the demo. */
+async function chooseGemini({ model, scripted, geminiUrl, apiKey = "none" }: Settings) {
   if (scripted) {
-    const server = await startScriptedGemini({ rules: demoRules });
-    return {
-      model: geminiAt({ model, url: server.url, apiKey: "none" }),
-      label: `scripted Gemini as ${model} (set GOOGLE_API_KEY to talk to Google's)`,
-      close: () => server.close(),
-    };
+    const script = await startScriptedGemini({ rules: demoRules });
+    const label = `scripted Gemini as ${model} (set GOOGLE_API_KEY to talk to Google's)`;
+    return { model: geminiAt({ model, url: script.url }), label, close: () => script.close() };
   }
-  return {
-    model: geminiAt({ model, apiKey: apiKey ?? "none", ...(geminiUrl ? { url: geminiUrl } : {}) }),
-    label: `${model} at ${geminiUrl ?? "Google"}`,
-    close: async () => undefined,
-  };
+  const close = async () => undefined;
+  if (geminiUrl) return { model: geminiAt({ model, url: geminiUrl, apiKey }), label: `${model} at ${geminiUrl}`, close };
+  return { model: new Gemini({ model, apiKey }), label: `${model} at Google`, close };
 }
 
 function builtPage(name: string): string {

@@ -113,7 +113,7 @@ export class Bridge {
     this.#sessions = new StoreSessionService(store);
     const gate = new Gate({ store, tools, approvalTtlMs, startMs, maxPending: options.maxPending ?? 32, logger });
     this.#plugins = [gate, ...(options.plugins ?? [])];
-    this.#executor = new Executor({ store, gate, tools, logger, leaseMs: options.leaseMs ?? 10_000, host: (row) => this.#host(row) });
+    this.#executor = new Executor({ store, gate, tools, logger, leaseMs: options.leaseMs ?? 10_000, waitMs: approvalTtlMs, host: (row) => this.#host(row) });
     this.#sweepMs = options.sweepMs ?? 1000;
     this.#turnTools = {
       store,
@@ -365,7 +365,7 @@ export class Bridge {
       if (!answer.result || isSettled(approval.state)) continue;
       if (!(await this.#isClientCall(approval)))
         throw new BridgeError("conflict", `The call ${approval.toolCallId} runs on the server; its result is not the client's to give.`);
-      if (approval.state === "pending" && answer.approved !== true)
+      if (approval.state === "pending" && answer.approved === undefined)
         throw new BridgeError("conflict", `The call ${approval.toolCallId} waits for approval ${approval.id}; its result came without a yes.`);
     }
     return given;

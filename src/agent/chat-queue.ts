@@ -10,7 +10,7 @@ export interface QueuedTurn {
   /** The approvals this turn settles. */
   covers: ReadonlySet<string>;
   started: boolean;
-  stop(reason: string): void;
+  stop(reason: Error): void;
   done: Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export class ChatQueue {
       ...named,
       covers: new Set(input.kind === "settled" ? input.approvals : []),
       started: false,
-      stop: (reason) => controller.abort(new Error(reason)),
+      stop: (reason) => controller.abort(reason),
       done: this.#tail.then(async () => {
         queued.started = true;
         try {
@@ -76,7 +76,7 @@ export class ChatQueue {
   }
 
   /** Stops everything that runs or waits; true when there was something. */
-  async stopAll(reason: string): Promise<boolean> {
+  async stopAll(reason: Error): Promise<boolean> {
     const turns = [...this.#turns];
     for (const turn of turns) turn.stop(reason);
     await Promise.allSettled(turns.map(({ done }) => done));

@@ -1,7 +1,13 @@
 import { getFunctionResponses, type Event } from "@google/adk";
-import type { CitationMetadata, FunctionResponse, GroundingMetadata, Part } from "@google/genai";
+import type {
+  CitationMetadata,
+  FunctionResponse,
+  GenerateContentResponseUsageMetadata,
+  GroundingMetadata,
+  Part,
+} from "@google/genai";
 import type { FinishReason, UIMessageChunk } from "ai";
-import { type Call, callsOf, keptOf } from "./history.ts";
+import { type Call, callsOf, isReserved, keptOf } from "./history.ts";
 
 /**
  * ADK events in, AI SDK chunks out: one event and what is open so far give the next chunks and the next state. Nothing
@@ -9,9 +15,10 @@ import { type Call, callsOf, keptOf } from "./history.ts";
  *
  *   start-step · reasoning · text · tool-input-start/-available per call · [approval requests] · outputs · finish-step
  *
- * A step is one model call with its tools. ADK streams text as partial events and then repeats it whole in one event that
- * is not partial; the repetition closes the text and is not shown again. What is open is closed before a step ends:
- * `ai@6` rejects a delta for a part that was open across one.
+ * A step is one model call with its tools: it ends with the tools' answers, or with the model's own finish reason. ADK
+ * streams text as partial events and then repeats it whole in one event that is not partial; the repetition closes the
+ * text and is not shown again. What is open is closed before a step ends: `ai@6` rejects a delta for a part that was open
+ * across one.
  */
 export interface ChunkState {
   inStep: boolean;
@@ -19,19 +26,26 @@ export interface ChunkState {
   open?: { kind: "text" | "reasoning"; id: string };
   /** Parts started so far; numbers their ids. */
   parts: number;
-  /** Text and reasoning streamed since the last whole event, which repeats them. */
+  /** Text and reasoning streamed and not yet repeated. */
   streamed: { text: string; reasoning: string };
   /** Calls kept back until they have an outcome, see `defer`. */
   deferred: ReadonlyMap<string, Call>;
   sources: ReadonlySet<string>;
-  /** True once anything was shown: a model that returns nothing at all has refused. */
+  /** True once anything was shown. */
   shown: boolean;
+  /** True until the model call under way has said something: one that ends like this has refused. */
+  silent: boolean;
   finishReason: FinishReason;
   error?: string;
-  usage: Usage;
-  /** Usage of the model call under way; it counts when the next one begins. */
-  callUsage: Usage;
-  answeredCall: boolean;
+  /** By agent and run: a parent's last count comes after its children's, and an agent run as a tool counts beside its caller. */
+  usage: ReadonlyMap<string, AgentUsage>;
+}
+
+/** Each event repeats its model call's usage so far, so a call counts when the next one begins. */
+interface AgentUsage {
+  before: Usage;
+  call: Usage;
+  ended: boolean;
 }
 
 export interface Usage {
@@ -61,42 +75,40 @@ export const initialChunkState: ChunkState = {
   deferred: new Map(),
   sources: new Set(),
   shown: false,
+  silent: true,
   finishReason: "stop",
-  usage: noUsage,
-  callUsage: noUsage,
-  answeredCall: false,
+  usage: new Map(),
 };
 
 type Step = [ChunkState, UIMessageChunk[]];
 
 export function eventToChunks(before: ChunkState, event: Event, options: ChunkOptions = {}): Step {
-  let state = options.inner ? before : countUsage(before, event);
+  let state = countUsage(before, event);
   const chunks: UIMessageChunk[] = [];
   const emit = ([next, more]: Step) => {
     state = next;
     chunks.push(...more);
   };
 
-  if (event.finishReason && !options.inner) state = { ...state, finishReason: toFinishReason(event.finishReason) };
-  if (event.errorCode) emit(errorToChunks(state, event));
-
-  const responses = [...getFunctionResponses(event), ...keptOf(event).map((part) => part.functionResponse)];
-  const calls = callsOf(event);
-  for (const part of event.content?.parts ?? []) {
+  if (!options.inner) state = readEnding(state, event);
+  const parts = event.content?.parts ?? [];
+  const calls = event.partial ? [] : callsOf(event);
+  for (const part of parts) {
     if (part.functionCall) {
       const call = calls.find(({ id }) => id === part.functionCall?.id);
       if (call) emit(callToChunks(state, call, options));
     } else if (!part.functionResponse && !options.inner) emit(partToChunks(state, part, event.partial ?? false));
   }
-  if (!event.partial && event.content?.parts?.some((part) => part.text))
-    state = { ...state, streamed: { text: "", reasoning: "" } };
+  if (!event.partial && parts.some((part) => part.text)) state = { ...state, streamed: { text: "", reasoning: "" } };
   if (!options.inner) emit(sourcesToChunks(state, event));
-  if (responses.length > 0) {
-    for (const response of responses) emit(responseToChunks(state, response));
-    state = { ...state, answeredCall: true };
-  }
+
+  const responses = [...getFunctionResponses(event), ...keptOf(event).map((part) => part.functionResponse)];
+  for (const response of responses) emit(responseToChunks(state, response));
   // ADK answers all calls of a step in one event; held ones are stripped from it, and the step ends here all the same.
-  if (responses.length > 0 || event.customMetadata?.["kept"]) emit(closeStep(state));
+  const answered = responses.length > 0 || event.customMetadata?.["kept"] !== undefined;
+  const ended = !event.partial && event.finishReason !== undefined && parts.length > 0 && calls.length === 0;
+  if (answered || ended) emit(closeStep(state));
+  if (answered && !options.inner) state = { ...state, silent: true };
   return [state, chunks];
 }
 
@@ -111,7 +123,7 @@ export function announceCall(state: ChunkState, toolCallId: string): Step {
 
 /** Opens a step unless one is open. */
 export function openStep(state: ChunkState): Step {
-  return state.inStep ? [state, []] : [{ ...state, inStep: true, shown: true }, [{ type: "start-step" }]];
+  return state.inStep ? [state, []] : [{ ...state, inStep: true, shown: true, silent: false }, [{ type: "start-step" }]];
 }
 
 /** Ends the open step, and first whatever is open inside it. */
@@ -121,9 +133,9 @@ export function closeStep(before: ChunkState): Step {
   return [{ ...state, inStep: false, streamed: { text: "", reasoning: "" } }, [...chunks, { type: "finish-step" }]];
 }
 
-/** The sum over all model calls of the turn. */
-export function totalUsage({ usage, callUsage }: ChunkState): Usage {
-  return addUsage(usage, callUsage);
+/** The sum over all model calls of the turn, those of agents run as tools among them. */
+export function totalUsage({ usage }: ChunkState): Usage {
+  return [...usage.values()].reduce((sum, { before, call }) => addUsage(addUsage(sum, before), call), noUsage);
 }
 
 function closePart(state: ChunkState): Step {
@@ -144,26 +156,31 @@ function openPart(before: ChunkState, kind: "text" | "reasoning"): Step {
 function partToChunks(state: ChunkState, part: Part, partial: boolean): Step {
   if (part.text) return textToChunks(state, part.text, part.thought ? "reasoning" : "text", partial);
   const chunk = mediaToChunk(part);
-  if (!chunk) return [state, []];
+  // A picture that is only thought of has no place on `ai@6`.
+  if (!chunk || part.thought) return [state, []];
   const [stepped, chunks] = openStep(state);
   const [closed, more] = closePart(stepped);
   return [closed, [...chunks, ...more, chunk]];
 }
 
 function textToChunks(before: ChunkState, text: string, kind: "text" | "reasoning", partial: boolean): Step {
-  const streamed = before.streamed[kind];
-  const repeated = !partial && streamed !== "" && text.startsWith(streamed);
-  const delta = repeated ? text.slice(streamed.length) : text;
-  let state = before;
+  const [streamed, delta] = partial ? [before.streamed[kind] + text, text] : withoutRepetition(before.streamed[kind], text);
+  let state: ChunkState = { ...before, streamed: { ...before.streamed, [kind]: streamed } };
   const chunks: UIMessageChunk[] = [];
   if (delta) {
     const [opened, start] = openPart(state, kind);
     chunks.push(...start, { type: `${kind}-delta`, id: opened.open!.id, delta });
-    state = partial ? { ...opened, streamed: { ...opened.streamed, [kind]: streamed + delta } } : opened;
+    state = opened;
   }
   if (partial) return [state, chunks];
   const [closed, end] = closePart(state);
   return [closed, [...chunks, ...end]];
+}
+
+/** What is left of the streamed text, and what a whole text adds to it. */
+function withoutRepetition(streamed: string, text: string): [streamed: string, delta: string] {
+  if (streamed.startsWith(text)) return [streamed.slice(text.length), ""];
+  return ["", text.startsWith(streamed) ? text.slice(streamed.length) : text];
 }
 
 function mediaToChunk(part: Part): UIMessageChunk | undefined {
@@ -195,8 +212,8 @@ function callToChunks(before: ChunkState, call: Call, { defer }: ChunkOptions): 
   ];
 }
 
-function responseToChunks(before: ChunkState, { id: toolCallId, response }: FunctionResponse): Step {
-  if (!toolCallId) return [before, []];
+function responseToChunks(before: ChunkState, { id: toolCallId, name, response }: FunctionResponse): Step {
+  if (!toolCallId || isReserved(name)) return [before, []];
   const [state, chunks] = announceCall(before, toolCallId);
   const error = response && Object.keys(response).length === 1 ? response["error"] : undefined;
   return [
@@ -219,21 +236,22 @@ function sourcesToChunks(before: ChunkState, event: Event): Step {
   for (const { key, chunk } of fresh)
     if (!sources.has(key)) {
       sources.add(key);
-      chunks.push(chunk(`source-${sources.size}`));
+      chunks.push(chunk);
     }
   return [{ ...stepped, sources }, chunks];
 }
 
-type Source = { key: string; chunk: (sourceId: string) => UIMessageChunk };
+/** The id is the source's own address: a message that is continued does not start to count again. */
+type Source = { key: string; chunk: UIMessageChunk };
 
 function groundingSources(metadata: GroundingMetadata | undefined): Source[] {
-  return (metadata?.groundingChunks ?? []).flatMap(({ web, maps, retrievedContext }): Source[] => {
-    const page = web ?? maps;
+  return (metadata?.groundingChunks ?? []).flatMap(({ web, maps, image, retrievedContext }): Source[] => {
+    const page = web ?? maps ?? (image && { uri: image.sourceUri, title: image.title });
     if (page?.uri) return [urlSource(page.uri, page.title)];
     const title = retrievedContext?.title ?? retrievedContext?.uri;
     if (!title) return [];
     const key = retrievedContext?.uri ?? title;
-    return [{ key, chunk: (sourceId) => ({ type: "source-document", sourceId, mediaType: "text/plain", title }) }];
+    return [{ key, chunk: { type: "source-document", sourceId: key, mediaType: "text/plain", title } }];
   });
 }
 
@@ -242,13 +260,25 @@ function citationSources(metadata: CitationMetadata | undefined): Source[] {
 }
 
 function urlSource(url: string, title: string | undefined): Source {
-  return { key: url, chunk: (sourceId) => ({ type: "source-url", sourceId, url, ...(title && { title }) }) };
+  return { key: url, chunk: { type: "source-url", sourceId: url, url, ...(title && { title }) } };
 }
 
-function errorToChunks(state: ChunkState, { errorCode, errorMessage }: Event): Step {
+/** How the model call ended, as far as this event tells. */
+function readEnding(state: ChunkState, { finishReason, errorCode, errorMessage, content, usageMetadata, partial }: Event): ChunkState {
   // A reply cut short by a filter carries its finish reason as an error code too: that is an ending, not a failure.
-  if (errorCode && errorCode in finishReasons) return [{ ...state, finishReason: toFinishReason(errorCode) }, []];
-  return [{ ...state, error: modelErrorText(errorCode, errorMessage), shown: true }, []];
+  const isEnding = errorCode !== undefined && Object.hasOwn(finishReasons, errorCode);
+  if (errorCode && !isEnding) return { ...state, error: modelErrorText(errorCode, errorMessage), shown: true };
+  const reason = finishReason ?? errorCode;
+  const next = reason === undefined ? state : { ...state, finishReason: toFinishReason(reason) };
+  // A refused prompt comes as a count of its tokens and nothing else, streamed; otherwise as a reason without content.
+  if (partial || content?.parts?.length || !state.silent || (reason === undefined && !usageMetadata)) return next;
+  const refused = reason === undefined || (next.finishReason !== "stop" && next.finishReason !== "length");
+  return refused ? { ...next, error: refusalText(reason, errorMessage), shown: true } : next;
+}
+
+function refusalText(reason: string | undefined, message: string | undefined): string {
+  if (reason === undefined) return "The model returned nothing. The prompt may have been blocked by its safety filters.";
+  return `The model returned nothing (${reason})${message ? `: ${message}` : "."}`;
 }
 
 function modelErrorText(code: string | undefined, message: string | undefined): string {
@@ -257,11 +287,12 @@ function modelErrorText(code: string | undefined, message: string | undefined): 
   return `The model returned an error (${code ?? "unknown"})${said}`;
 }
 
-/** Every finish reason Gemini has, in AI SDK's words. */
+/** Every finish reason Gemini has, and every reason to block a prompt, in AI SDK's words. */
 const finishReasons: Readonly<Record<string, FinishReason>> = {
   FINISH_REASON_UNSPECIFIED: "stop",
   STOP: "stop",
   MAX_TOKENS: "length",
+  CONTINUATION: "length",
   SAFETY: "content-filter",
   RECITATION: "content-filter",
   LANGUAGE: "content-filter",
@@ -272,6 +303,8 @@ const finishReasons: Readonly<Record<string, FinishReason>> = {
   IMAGE_RECITATION: "content-filter",
   IMAGE_PROHIBITED_CONTENT: "content-filter",
   MODEL_ARMOR: "content-filter",
+  JAILBREAK: "content-filter",
+  BLOCKED_REASON_UNSPECIFIED: "content-filter",
   MALFORMED_FUNCTION_CALL: "error",
   MALFORMED_RESPONSE: "error",
   MISSING_THOUGHT_SIGNATURE: "error",
@@ -281,21 +314,30 @@ const finishReasons: Readonly<Record<string, FinishReason>> = {
   IMAGE_OTHER: "other",
   OTHER: "other",
 };
-const toFinishReason = (reason: string): FinishReason => finishReasons[reason] ?? "other";
+const toFinishReason = (reason: string): FinishReason => (Object.hasOwn(finishReasons, reason) ? finishReasons[reason]! : "other");
 
-function countUsage(state: ChunkState, { usageMetadata, content }: Event): ChunkState {
-  if (!usageMetadata) return state;
-  const callUsage: Usage = {
-    inputTokens: usageMetadata.promptTokenCount ?? 0,
-    outputTokens: (usageMetadata.candidatesTokenCount ?? 0) + (usageMetadata.thoughtsTokenCount ?? 0),
-    totalTokens: usageMetadata.totalTokenCount ?? 0,
-    reasoningTokens: usageMetadata.thoughtsTokenCount ?? 0,
-    cachedInputTokens: usageMetadata.cachedContentTokenCount ?? 0,
+/** The state with the tokens of this event counted, and nothing shown. */
+export function countUsage(state: ChunkState, event: Event): ChunkState {
+  const { usageMetadata, content, partial, finishReason } = event;
+  const key = `${event.invocationId}/${event.author}/${event.branch ?? ""}`;
+  const last = state.usage.get(key) ?? { before: noUsage, call: noUsage, ended: false };
+  const answered = getFunctionResponses(event).length > 0 || event.customMetadata?.["kept"] !== undefined;
+  const speaks = content !== undefined && !answered;
+  // What is said after an answer or a finish reason belongs to the next call; a count without content trails this one.
+  const next: AgentUsage = last.ended && speaks ? { before: addUsage(last.before, last.call), call: noUsage, ended: false } : last;
+  const call = usageMetadata ? toUsage(usageMetadata) : next.call;
+  const ended = next.ended || answered || (speaks && !partial && finishReason !== undefined);
+  return { ...state, usage: new Map(state.usage).set(key, { ...next, call, ended }) };
+}
+
+function toUsage(metadata: GenerateContentResponseUsageMetadata): Usage {
+  return {
+    inputTokens: (metadata.promptTokenCount ?? 0) + (metadata.toolUsePromptTokenCount ?? 0),
+    outputTokens: (metadata.candidatesTokenCount ?? 0) + (metadata.thoughtsTokenCount ?? 0),
+    totalTokens: metadata.totalTokenCount ?? 0,
+    reasoningTokens: metadata.thoughtsTokenCount ?? 0,
+    cachedInputTokens: metadata.cachedContentTokenCount ?? 0,
   };
-  // Content after a tool's answer belongs to the next model call; each event repeats its call's usage so far.
-  if (state.answeredCall && content)
-    return { ...state, answeredCall: false, usage: addUsage(state.usage, state.callUsage), callUsage };
-  return { ...state, callUsage };
 }
 
 function addUsage(a: Usage, b: Usage): Usage {

@@ -40,6 +40,11 @@ export class Executor {
     return this.#attempts.get(id);
   }
 
+  /** When no attempt is under way in this process any more. */
+  async idle(): Promise<void> {
+    while (this.#attempts.size > 0) await Promise.allSettled(this.#attempts.values());
+  }
+
   /** A call whose process died in the middle: what happens next is what its tool declared. */
   recover(approval: Approval): Promise<Approval> {
     return this.#once(approval, async () => {
@@ -65,10 +70,11 @@ export class Executor {
   }
 
   /** An answer from outside: a browser tool's result, an inner agent's reply. Accepted once, and only when approved. */
-  async settle(approval: Approval, result: { event: "succeed" | "fail"; outcome: JsonObject }): Promise<Approval> {
+  async settle(approval: Approval, result: Finish): Promise<Approval> {
     const claim = await this.#options.store.move(approval.id, { event: "claim", ...this.#lease() });
-    if (!claim.moved || !claim.approval) return claim.approval ?? approval;
-    return this.#finish(claim.approval, result);
+    const row = claim.approval ?? approval;
+    // A long-running tool that was approved has been claimed by its own attempt, and waits like this for its result.
+    return claim.moved || row.state === "executing" ? this.#finish(row, result) : row;
   }
 
   async #once(approval: Approval, run: () => Promise<Approval>): Promise<Approval> {
@@ -94,23 +100,25 @@ export class Executor {
       ),
       this.#options.leaseMs / 3,
     );
+    let result: Finish | undefined;
     try {
-      return await this.#finish(claimed, await this.#run(claimed));
+      result = await this.#run(claimed);
     } finally {
       clearInterval(renewal);
     }
+    if (result) return this.#finish(claimed, result);
+    await store.renewLease(claimed.id, claimed.fence, this.#options.waitMs);
+    return (await store.getApproval(claimed.id)) ?? claimed;
   }
 
-  async #finish(
-    { id, fence }: Approval,
-    result: { event: "succeed" | "fail"; outcome: JsonObject; stateDelta?: JsonObject },
-  ): Promise<Approval> {
+  async #finish({ id, fence }: Approval, result: Finish): Promise<Approval> {
     const { approval } = await this.#options.store.move(id, { ...result, fence });
     if (!approval) throw new Error(`Approval ${id} is gone.`);
     return approval;
   }
 
-  async #run(approval: Approval): Promise<{ event: "succeed" | "fail"; outcome: JsonObject; stateDelta?: JsonObject }> {
+  /** What became of the call; undefined where a long-running tool has only begun. */
+  async #run(approval: Approval): Promise<Finish | undefined> {
     let context: Context | undefined;
     try {
       const { agent, runner } = await this.#options.host(approval);
@@ -141,21 +149,35 @@ export class Executor {
       this.#options.gate.pass(context);
       setIdempotencyKey(context, approval.idempotencyKey);
       const args = JSON.parse(approval.input) as Record<string, unknown>;
-      const outcome = toObject(await callTool(agent, tool, args, context));
+      const result = await callTool(agent, tool, args, context);
       if (approval.toolCallId in context.actions.requestedToolConfirmations)
         throw new Error("The tool asked for a second approval, which is not supported.");
-      return { event: "succeed", outcome, stateDelta: { ...context.actions.stateDelta } };
+      if (tool.isLongRunning && result == null) return undefined;
+      return { event: "succeed", outcome: toObject(result), stateDelta: this.#stateDelta(approval, context) };
     } catch (error) {
-      return { event: "fail", outcome: { error: describeError(error) }, stateDelta: { ...context?.actions.stateDelta } };
+      return { event: "fail", outcome: { error: describeError(error) }, stateDelta: this.#stateDelta(approval, context) };
     }
   }
+
+  /** The tool has run: state that is not JSON must not keep its outcome from being recorded. */
+  #stateDelta(approval: Approval, context: Context | undefined): JsonObject {
+    const delta = context?.actions.stateDelta ?? {};
+    const kept = Object.entries(delta).filter(([, value]) => isJson(value));
+    const lost = Object.keys(delta).length - kept.length;
+    if (lost > 0) this.#options.logger.warn("State a tool left could not be written as JSON.", { approval: approval.id, lost });
+    return Object.fromEntries(kept);
+  }
 }
+
+type Finish = { event: "succeed" | "fail"; outcome: JsonObject; stateDelta?: JsonObject };
 
 export interface ExecutorOptions {
   store: Store;
   gate: Gate;
   tools: ToolPolicies;
   leaseMs: number;
+  /** How long a long-running tool may take to be settled after it has begun. */
+  waitMs: number;
   logger: Logger;
   /** The agent that made the call, and the runner of its session. */
   host(approval: Approval): Promise<{ agent: LlmAgent; runner: Runner }>;
@@ -182,10 +204,15 @@ async function callTool(agent: LlmAgent, tool: BaseTool, args: Record<string, un
     result = await callback({ tool, args, context });
     if (result) break;
   }
-  result ??= await tool.runAsync({ args, toolContext: context });
-  let altered: unknown = await pluginManager.runAfterToolCallback({ ...call, result: toObject(result) });
+  result ??= await tool.runAsync({ args, toolContext: context }).catch(async (error: unknown) => {
+    const handled = error instanceof Error ? await pluginManager.runOnToolErrorCallback({ ...call, error }) : undefined;
+    if (handled == null) throw error;
+    return handled;
+  });
+  const response = result as Record<string, unknown>;
+  let altered: unknown = await pluginManager.runAfterToolCallback({ ...call, result: response });
   for (const callback of altered == null ? agent.canonicalAfterToolCallbacks : []) {
-    altered = await callback({ tool, args, context, response: toObject(result) });
+    altered = await callback({ tool, args, context, response });
     if (altered) break;
   }
   return altered ?? result;
@@ -200,9 +227,15 @@ function toObject(value: unknown): JsonObject {
 
 /** The tool has run: a result that is not JSON must not turn its success into a failure. */
 function toJson(value: object): JsonObject {
+  if (!isJson(value)) return { result: "The tool ran; its result could not be written as JSON." };
+  const written = JSON.parse(JSON.stringify(value)) as unknown;
+  return typeof written === "object" && written !== null && !Array.isArray(written) ? (written as JsonObject) : { result: written };
+}
+
+function isJson(value: unknown): boolean {
   try {
-    return JSON.parse(JSON.stringify(value)) as JsonObject;
+    return JSON.stringify(value) !== undefined;
   } catch {
-    return { result: "The tool ran; its result could not be written as JSON." };
+    return false;
   }
 }

@@ -2,20 +2,28 @@ import {
   type BaseTool,
   BasePlugin,
   type Context,
+  createEvent,
   type Event,
-  type LlmRequest,
-  type LlmResponse,
+  Gemini,
   generateClientFunctionCallId,
+  type InvocationContext,
   isAgentTool,
   isFunctionTool,
+  isLlmAgent,
+  isLoopAgent,
+  type LlmRequest,
+  type LlmResponse,
+  StreamingMode,
 } from "@google/adk";
-import type { GenerateContentResponseUsageMetadata } from "@google/genai";
+import type { FunctionCall, Part } from "@google/genai";
 import { actionDigest, BridgeError, canonicalJson } from "../protocol/index.ts";
 import type { Approval, NewApproval, Store } from "../stores/index.ts";
 import { isClientTool } from "./client-tool.ts";
-import { callsOf } from "./history.ts";
+import { callsOf, isReserved } from "./history.ts";
 import { newId } from "./ids.ts";
 import { describeError, type Logger } from "./logger.ts";
+import { MissingTool } from "./missing-tool.ts";
+import { approvalToResponse } from "./outcome.ts";
 import type { ToolPolicies } from "./tool-policy.ts";
 
 /**
@@ -23,15 +31,19 @@ import type { ToolPolicies } from "./tool-policy.ts";
  * *holds* the call. Held means: a row in the ledger, a placeholder instead of the tool's result, the placeholder taken
  * out of the event again, and no further model call in this run. The ledger decides, the executor runs, the turn delivers.
  *
- * What it relies on in ADK is listed in docs/design/approval.md as K1–K14, each with a contract test.
+ * What it relies on in ADK is listed in docs/design/approval.md as K1–K17, each with a contract test. Responses are
+ * changed in place and not returned, so that the callbacks of other plugins and of the agent see them too.
  */
 export class Gate extends BasePlugin {
   readonly #options: GateOptions;
   /** The run each session is in. A call outside a run of ours fails closed. */
-  readonly #runs = new Map<string, Run>();
+  readonly #runs = new Map<string, Scope>();
   /** Contexts of the executor's own calls, which pass. */
   readonly #passing = new WeakSet<Context>();
-  readonly #sawCall = new WeakSet<object>();
+  /** Contexts of calls whose tool threw. */
+  readonly #failed = new WeakSet<Context>();
+  /** What the model is saying to each agent right now. */
+  readonly #answers = new WeakMap<InvocationContext, ModelAnswer>();
 
   constructor(options: GateOptions) {
     super("adk-stream-protocol-gate");
@@ -39,8 +51,13 @@ export class Gate extends BasePlugin {
   }
 
   enter(sessionId: string, run: Run): () => void {
-    this.#runs.set(sessionId, run);
-    return () => this.#runs.get(sessionId) === run && this.#runs.delete(sessionId);
+    const scope: Scope = { run, held: new Set(), answers: [] };
+    this.#runs.set(sessionId, scope);
+    return () => {
+      if (this.#runs.get(sessionId) === scope) this.#runs.delete(sessionId);
+      if (scope.answers.some(({ calls }) => calls.length > 0))
+        this.#options.logger.warn("A model's answer broke off; its calls were dropped.", { session: sessionId });
+    };
   }
 
   pass(context: Context): void {
@@ -50,11 +67,22 @@ export class Gate extends BasePlugin {
   /** Returning an object skips the tool and `FunctionTool`'s own gate (K1); `undefined` runs it. */
   override async beforeToolCallback({ tool, toolArgs, toolContext }: ToolCallback): Promise<Result | undefined> {
     if (this.#passing.has(toolContext)) return undefined;
+    if (tool instanceof MissingTool) return tool.runAsync();
+    if (isStopped(toolContext)) return { error: "The turn was stopped; the tool was not run." };
     const gated = await this.#isGated(tool, toolArgs, toolContext);
     if (typeof gated !== "boolean") return gated;
-    if (isAgentTool(tool)) return this.#holdAgentTool(tool, toolArgs, toolContext, gated);
+    // ADK runs an agent's tool in a Runner without plugins (K10): we run it ourselves, and hold the call while it waits.
+    if (isAgentTool(tool)) {
+      const innerSession = `${toolContext.sessionId}~${toolContext.functionCallId}`;
+      return this.#hold(tool, toolArgs, toolContext, { gated, external: true, innerSession });
+    }
     if (!gated && !isClientTool(tool)) return undefined;
     return invalidArguments(tool, toolArgs) ?? this.#hold(tool, toolArgs, toolContext, { gated, external: isClientTool(tool) });
+  }
+
+  /** A throw overrides whatever `afterToolCallback` returns (K16): such a call is answered, and must not be held. */
+  override async onToolErrorCallback({ toolContext }: { toolContext: Context }): Promise<undefined> {
+    this.#failed.add(toolContext);
   }
 
   /** The first plugin's value keeps every other after-callback away from a call that has not run (K14). */
@@ -64,8 +92,9 @@ export class Gate extends BasePlugin {
     const asked = toolContext.actions.requestedToolConfirmations;
     const id = toolContext.functionCallId ?? "";
     const request = asked[id];
+    delete asked[id]; // K8: nothing left for ADK to ask about
+    if (this.#failed.has(toolContext)) return undefined;
     if (request) {
-      delete asked[id]; // K8: nothing left for ADK to ask about
       const { hint, payload } = request;
       return this.#hold(tool, toolArgs, toolContext, { gated: true, external: false, hint, payload });
     }
@@ -75,19 +104,30 @@ export class Gate extends BasePlugin {
   }
 
   /** In place: what is left in the event is what is stored, yielded and sent (K3). */
-  override async onEventCallback({ event }: { event: Event }): Promise<undefined> {
+  override async onEventCallback({ invocationContext, event }: { invocationContext: InvocationContext; event: Event }): Promise<undefined> {
+    const held = this.#runs.get(invocationContext.session.id)?.held;
     const parts = event.content?.parts;
-    if (!parts?.some((part) => isPlaceholder(part.functionResponse?.response))) return undefined;
-    const kept = parts.filter((part) => !isPlaceholder(part.functionResponse?.response));
-    event.customMetadata = { ...event.customMetadata, kept };
+    const isHeld = ({ functionResponse }: Part) => functionResponse?.id !== undefined && held?.has(functionResponse.id);
+    if (!parts?.some(isHeld)) return undefined;
+    event.customMetadata = { ...event.customMetadata, kept: parts.filter((part) => !isHeld(part)) };
     event.content = undefined;
     return undefined;
   }
 
   /** `{}` ends the step for this agent, its parents and its later siblings: no event, no request (K4). */
   override async beforeModelCallback({ callbackContext, llmRequest }: { callbackContext: Context; llmRequest: LlmRequest }) {
-    const { session } = callbackContext.invocationContext;
-    if (this.#runs.get(session.id)?.paused) return {};
+    const { invocationContext } = callbackContext;
+    const { session } = invocationContext;
+    const scope = this.#runs.get(session.id);
+    if (scope?.run.paused) {
+      if (!isInLoop(invocationContext)) return {};
+      // Nothing at all would send a loop round for ever; this event tells it to end.
+      callbackContext.actions.escalate = true;
+      return { interrupted: true };
+    }
+    const answer: ModelAnswer = { tools: llmRequest.toolsDict, calls: [], called: false, held: false };
+    this.#answers.set(invocationContext, answer);
+    scope?.answers.push(answer);
     // An agent without contents (`includeContents: "none"`) resumes at its own call; a request begins with the user.
     if (llmRequest.contents[0]?.role === "model") {
       const asked = session.events.findLast(({ author, content }) => author === "user" && content?.parts?.[0]?.text);
@@ -96,20 +136,57 @@ export class Gate extends BasePlugin {
     return undefined;
   }
 
+  /**
+   * Gathers the calls of one answer into one event, because ADK runs the tools of each streamed chunk by itself (K15), and
+   * a held call must be in the same step as its siblings.
+   */
   override async afterModelCallback({ callbackContext, llmResponse }: { callbackContext: Context; llmResponse: LlmResponse }) {
     const { invocationContext } = callbackContext;
+    const answer = this.#answers.get(invocationContext);
+    if (!answer || llmResponse.partial) return undefined;
     const parts = llmResponse.content?.parts ?? [];
-    if (parts.some((part) => part.functionCall)) {
-      this.#sawCall.add(invocationContext);
-      renameRepeatedCalls(parts, invocationContext.session.events);
-      return undefined;
+    const calls = parts.filter((part) => part.functionCall);
+    const others = parts.filter((part) => !part.functionCall);
+    if (calls.length > 0) {
+      this.#adopt(calls, answer, invocationContext);
+      answer.called = true;
+      answer.calls.push(...calls);
+    }
+    if (answer.held && answer.calls.splice(0).length > 0) {
+      this.#options.logger.warn("Calls behind a held one were dropped.", { session: invocationContext.session.id });
+      llmResponse.content = others.length > 0 ? { ...llmResponse.content, parts: others } : undefined;
+    } else if (calls.length > 0 && hasEnding(invocationContext, llmResponse)) {
+      llmResponse.content = others.length > 0 ? { ...llmResponse.content, parts: others } : undefined;
+      llmResponse.usageMetadata = undefined; // the last response has it
+    } else if (answer.calls.length > 0) {
+      llmResponse.content = { role: "model", parts: [...others, ...answer.calls.splice(0)] };
     }
     // The usage-only response behind a call makes ADK ask the model again after a transfer or a long-running call (K11).
-    if (!llmResponse.content && llmResponse.usageMetadata && !llmResponse.errorCode && this.#sawCall.delete(invocationContext)) {
-      this.#runs.get(invocationContext.session.id)?.onUsage(llmResponse.usageMetadata);
-      return { ...llmResponse, usageMetadata: undefined };
-    }
+    if (answer.called && !llmResponse.content && !llmResponse.errorCode) this.#takeUsage(invocationContext, llmResponse);
     return undefined;
+  }
+
+  /** Reports usage that will be in no event: alone, it would make one. */
+  #takeUsage({ invocationId, agent, branch, session }: InvocationContext, llmResponse: LlmResponse): void {
+    const { usageMetadata } = llmResponse;
+    if (!usageMetadata) return;
+    this.#runs.get(session.id)?.run.onUsage(createEvent({ invocationId, author: agent?.name, branch, usageMetadata }));
+    llmResponse.usageMetadata = undefined;
+  }
+
+  /** Makes a model's calls ones that can be answered: each id once in a chat, each name a tool's. */
+  #adopt(calls: readonly Part[], { tools }: ModelAnswer, { session }: InvocationContext): void {
+    const used = new Set(session.events.flatMap(callsOf).map(({ id }) => id));
+    const isInner = this.#runs.get(session.id)?.run.chat !== session.id;
+    for (const { functionCall: call } of calls as readonly { functionCall: FunctionCall }[]) {
+      // A model may count its calls from one in every turn, and in every agent that is run as a tool.
+      if (call.id && (isInner || used.has(call.id))) call.id = generateClientFunctionCallId();
+      if (call.id) used.add(call.id);
+      if (call.name === undefined || Object.hasOwn(tools, call.name)) continue;
+      // ADK's own names mean something to it even where nobody offered them; no model answers for a person.
+      if (isReserved(call.name)) call.name = `unknown_${call.name}`;
+      Object.defineProperty(tools, call.name, { value: new MissingTool(call.name), enumerable: true, configurable: true });
+    }
   }
 
   /** True, false, or an error to answer with. A check that cannot be made is a yes: it fails closed. */
@@ -130,60 +207,70 @@ export class Gate extends BasePlugin {
     }
   }
 
-  /** ADK runs an agent's tool in a Runner without plugins (K10): we run it ourselves, and hold the call while it waits. */
-  async #holdAgentTool(tool: BaseTool, args: Args, context: Context, gated: boolean): Promise<Result> {
-    const innerSession = `${context.sessionId}~${context.functionCallId}`;
-    return this.#hold(tool, args, context, { gated, external: true, innerSession }, async (approval, run) =>
-      gated ? undefined : run.runInner(approval),
+  async #hold(tool: BaseTool, args: Args, context: Context, how: Held): Promise<Result> {
+    const { store, logger } = this.#options;
+    let approval: Approval | undefined;
+    try {
+      const scope = this.#runs.get(context.sessionId);
+      // ADK goes through all calls of a step whatever happens, and another turn may have entered meanwhile.
+      if (!scope || isStopped(context)) throw new Error("The call belongs to no turn.");
+      const { run } = scope;
+      approval = await this.#createRow(tool, args, context, how, run);
+      const settled = how.innerSession !== undefined && !how.gated ? await run.runInner(approval) : undefined;
+      if (settled) {
+        await store.markTold(settled.id);
+        context.state.update(settled.stateDelta ?? {});
+        return approvalToResponse(settled) ?? {};
+      }
+      await run.onHeld(approval);
+      run.paused = true;
+      scope.held.add(approval.toolCallId);
+      const answer = this.#answers.get(context.invocationContext);
+      if (answer) answer.held = true;
+      return placeholder(approval.id);
+    } catch (error) {
+      logger.error("A call could not be held.", { tool: tool.name, error: describeError(error) });
+      if (approval) await this.#giveUp(approval);
+      const why = error instanceof BridgeError ? error.message : "Approval is not available.";
+      return { error: how.innerSession ? "The agent could not finish." : `${why} The tool was not run.` };
+    }
+  }
+
+  async #createRow(tool: BaseTool, args: Args, context: Context, how: Held, run: Run): Promise<Approval> {
+    const { store, tools, approvalTtlMs, startMs, maxPending } = this.#options;
+    const { agent, branch } = context.invocationContext;
+    const call = { toolCallId: context.functionCallId ?? "", toolName: tool.name };
+    const input = canonicalJson(args);
+    const id = newId("apr");
+    return store.createApproval(
+      {
+        ...how,
+        ...call,
+        id,
+        input,
+        chat: run.chat,
+        session: context.sessionId,
+        owner: run.owner,
+        messageId: run.messageId,
+        agent: agent?.name ?? "",
+        branch,
+        digest: await actionDigest({ approvalId: id, owner: run.owner, chat: run.chat, ...call, input: args }),
+        effect: tools.get(tool.name)?.effect ?? "opaque",
+        state: how.gated ? "pending" : "approved",
+        ttlMs: approvalTtlMs,
+        startMs: startSpan(how, { approvalTtlMs, startMs }),
+      },
+      { maxPending },
     );
   }
 
-  async #hold(
-    tool: BaseTool,
-    args: Args,
-    context: Context,
-    how: Pick<NewApproval, "gated" | "external" | "hint" | "payload" | "innerSession">,
-    settleNow?: (approval: Approval, run: Run) => Promise<Result | undefined>,
-  ): Promise<Result> {
-    const { store, logger, tools } = this.#options;
-    let approval: Approval | undefined;
+  async #giveUp(approval: Approval): Promise<void> {
+    const { store, logger } = this.#options;
     try {
-      const run = this.#runs.get(context.sessionId);
-      if (!run) throw new Error("The call belongs to no turn.");
-      const { agent, branch } = context.invocationContext;
-      const call = { toolCallId: context.functionCallId ?? "", toolName: tool.name };
-      const input = canonicalJson(args);
-      const id = newId("apr");
-      approval = await store.createApproval(
-        {
-          ...how,
-          ...call,
-          id,
-          input,
-          chat: run.chat,
-          session: context.sessionId,
-          owner: run.owner,
-          messageId: run.messageId,
-          agent: agent?.name ?? "",
-          branch,
-          digest: await actionDigest({ approvalId: id, owner: run.owner, chat: run.chat, ...call, input: args }),
-          effect: tools.get(tool.name)?.effect ?? "opaque",
-          state: how.gated ? "pending" : "approved",
-          ttlMs: this.#options.approvalTtlMs,
-          startMs: how.external ? this.#options.approvalTtlMs : this.#options.startMs,
-        },
-        { maxPending: this.#options.maxPending },
-      );
-      const result = await settleNow?.(approval, run);
-      if (result) return result;
-      run.paused = true;
-      await run.onHeld(approval);
-      return placeholder(approval.id);
+      await store.move(approval.id, { event: "cancel", reason: "The call could not be shown." });
+      await store.markTold(approval.id);
     } catch (error) {
-      logger.error("A call could not be held; the tool was not run.", { tool: tool.name, error: describeError(error) });
-      if (approval) await store.move(approval.id, { event: "cancel", reason: "The call could not be shown." });
-      const why = error instanceof BridgeError ? error.message : "Approval is not available.";
-      return { error: `${why} The tool was not run.` };
+      logger.error("A call that could not be held could not be cancelled.", { approval: approval.id, error: describeError(error) });
     }
   }
 }
@@ -205,11 +292,30 @@ export interface Run {
   /** Set by the gate: the run ends without asking the model again. */
   paused: boolean;
   onHeld(approval: Approval): Promise<void>;
-  onUsage(usage: GenerateContentResponseUsageMetadata): void;
-  /** Runs an agent's tool until it is done (its result) or waits for a person (undefined). */
-  runInner(approval: Approval): Promise<Result | undefined>;
+  /** Usage that comes in no event of the run, as an event of its own. */
+  onUsage(event: Event): void;
+  /** Runs an agent's tool until it is done (its row, settled) or waits for a person (undefined). */
+  runInner(approval: Approval): Promise<Approval | undefined>;
 }
 
+interface Scope {
+  run: Run;
+  /** Ids of the calls held in this run. */
+  held: Set<string>;
+  answers: ModelAnswer[];
+}
+
+/** One answer of a model, from its request to its last response. */
+interface ModelAnswer {
+  /** The tools of the request, where ADK looks for the ones that are called (K17). */
+  tools: LlmRequest["toolsDict"];
+  /** Calls that wait for the answer's last response. */
+  calls: Part[];
+  called: boolean;
+  held: boolean;
+}
+
+type Held = Pick<NewApproval, "gated" | "external" | "hint" | "payload" | "innerSession">;
 type Args = Record<string, unknown>;
 type Result = Record<string, unknown>;
 interface ToolCallback {
@@ -218,10 +324,29 @@ interface ToolCallback {
   toolContext: Context;
 }
 
+const isStopped = ({ invocationContext }: Context): boolean => invocationContext.abortSignal?.aborted ?? false;
+
 const placeholderKey = `held-${crypto.randomUUID()}`;
 const placeholder = (approvalId: string): Result => ({ [placeholderKey]: approvalId });
 const isPlaceholder = (result: unknown): boolean =>
   typeof result === "object" && result !== null && placeholderKey in result;
+
+/** How long after a yes a call may start. An agent waits as long as its own calls do, and they expire by themselves. */
+function startSpan({ external, innerSession }: Held, { approvalTtlMs, startMs }: { approvalTtlMs: number; startMs: number }): number {
+  if (innerSession !== undefined) return Number.POSITIVE_INFINITY;
+  return external ? approvalTtlMs : startMs;
+}
+
+/** True where a response with calls is certain to be followed by another: the class sends what it counted at the end (K15). */
+function hasEnding({ agent, runConfig }: InvocationContext, { usageMetadata }: LlmResponse): boolean {
+  const isStreaming = runConfig?.streamingMode === StreamingMode.SSE;
+  return isStreaming && usageMetadata !== undefined && isLlmAgent(agent) && agent.canonicalModel instanceof Gemini;
+}
+
+function isInLoop({ agent }: InvocationContext): boolean {
+  for (let parent = agent?.parentAgent; parent; parent = parent.parentAgent) if (isLoopAgent(parent)) return true;
+  return false;
+}
 
 /** A person is not asked about arguments the tool would refuse anyway. */
 function invalidArguments(tool: BaseTool, args: Args): Result | undefined {
@@ -232,15 +357,5 @@ function invalidArguments(tool: BaseTool, args: Args): Result | undefined {
     return undefined;
   } catch (error) {
     return { error: `Error in tool '${tool.name}': ${describeError(error)}` };
-  }
-}
-
-/** A model may count its calls from one in every turn; a session needs each id once. */
-function renameRepeatedCalls(parts: NonNullable<NonNullable<LlmResponse["content"]>["parts"]>, events: Event[]): void {
-  const used = new Set(events.flatMap(callsOf).map(({ id }) => id));
-  for (const { functionCall } of parts) {
-    if (!functionCall?.id) continue;
-    if (used.has(functionCall.id)) functionCall.id = generateClientFunctionCallId();
-    used.add(functionCall.id);
   }
 }

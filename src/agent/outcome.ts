@@ -56,13 +56,20 @@ export function approvalToData(approval: Approval): ApprovalData {
     ...(approval.decidedBy !== undefined && { decidedBy: approval.decidedBy }),
     ...(approval.reason !== undefined && { reason: approval.reason }),
     ...(approval.state === "succeeded" && { output: approval.outcome }),
-    ...((approval.state === "failed" || approval.state === "indeterminate") && { errorText: errorText(approval) }),
+    ...(approval.state !== "succeeded" && isSettled(approval.state) && { errorText: errorText(approval) }),
   };
 }
 
 /** `data-approval`: how the state travels beside the stock parts. Calls nobody is asked about have none. */
 export function dataApproval(approval: Approval): UIMessageChunk[] {
   return approval.gated ? [{ type: "data-approval", id: approval.id, data: approvalToData(approval) }] : [];
+}
+
+/** The question to a person, in the step of its call. */
+export function questionChunks(approval: Approval): UIMessageChunk[] {
+  const { id: approvalId, toolCallId, hint } = approval;
+  const descriptor = hint === undefined ? {} : { approvalDescriptor: { hint } };
+  return [{ type: "tool-approval-request", approvalId, toolCallId, ...descriptor }, ...dataApproval(approval)];
 }
 
 /**

@@ -2,21 +2,22 @@ import { createEvent, type Event, isAgentTool, type Runner, SequentialAgent, Str
 import type { Content } from "@google/genai";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { BridgeError, isSettled } from "../protocol/index.ts";
-import { AlreadyAnswered, type Approval, type Session, type Store } from "../stores/index.ts";
+import { AlreadyAnswered, type Approval, type JsonObject, type Session, type Store } from "../stores/index.ts";
 import { abortable, stepThrough } from "./abortable.ts";
 import {
   announceCall,
   type ChunkState,
   closeStep,
+  countUsage,
   eventToChunks,
   initialChunkState,
   openStep,
   totalUsage,
 } from "./event-to-chunks.ts";
-import { agentOf } from "./agents.ts";
+import { agentOf, agentOutcome, agentRequest } from "./agents.ts";
 import { type Executor, findTool, requireLlmAgent } from "./executor.ts";
 import type { Gate, Run } from "./gate.ts";
-import { awaitsModel, keptResults, lastText, openCalls, responseEvent, unknownCalls } from "./history.ts";
+import { awaitsModel, keptResults, openCalls, responseEvent, unknownCalls } from "./history.ts";
 import { describeError, type Logger } from "./logger.ts";
 import { messageToContent } from "./message-to-content.ts";
 import { approvalToResponse, dataApproval, interruptedResponse, lateNote, outcomeChunks, runningResponse } from "./outcome.ts";
@@ -95,7 +96,8 @@ async function showOutcomes(input: TurnInput & { kind: "settled" }, { signal }: 
   for (const id of input.approvals) {
     let approval = await tools.store.getApproval(id);
     if (!approval) continue;
-    if (approval.decidedAt !== undefined && approval.state !== "denied")
+    const waits = approval.external && approval.state === "approved";
+    if (approval.decidedAt !== undefined && approval.state !== "denied" && !waits)
       await log.write(dataApproval({ ...approval, state: "approved", outcome: undefined }));
     if (!approval.external && (approval.state === "approved" || approval.state === "executing")) {
       const attempt = tools.executor.attempt(id) ?? tools.executor.execute(approval);
@@ -177,7 +179,7 @@ async function run(
     messageId: turn.reply,
     paused: false,
     onHeld: (approval) => log.ask(approval),
-    onUsage: (usageMetadata) => log.count(createEvent({ usageMetadata })),
+    onUsage: (event) => log.count(event),
     runInner: (approval) => runInner(approval, turn, tools, log),
   };
   const leave = tools.gate.enter(session.id, scope);
@@ -218,18 +220,14 @@ async function runInner(approval: Approval, turn: Turn, tools: TurnTools, log: T
     appName: agentOf(tool).name,
     state: outer.state,
   });
-  const args = JSON.parse(approval.input) as Record<string, unknown>;
-  const request = typeof args["request"] === "string" ? args["request"] : approval.input;
+  const request = agentRequest(tool, JSON.parse(approval.input) as JsonObject);
   const fresh = (await store.events(inner.id)).length === 0;
   const progress = fresh
     ? await run(inner, { role: "user", parts: [{ text: request }] }, turn, tools, log)
     : await advance(inner, turn, tools, log);
   if (progress === "parked") return undefined;
-  const { state, outcome } = await executor.settle(approval, {
-    event: "succeed",
-    outcome: { result: lastText(await loadEvents(inner, tools)) },
-  });
-  return state === "succeeded" ? outcome : undefined;
+  const settled = await executor.settle(approval, agentOutcome(tool, await loadEvents(inner, tools)));
+  return isSettled(settled.state) ? settled : undefined;
 }
 
 /**
@@ -328,7 +326,7 @@ class TurnLog {
 
   /** Usage that came in no event of its own. */
   count(event: Event): void {
-    [this.#state] = eventToChunks(this.#state, event);
+    this.#state = countUsage(this.#state, event);
   }
 
   /** Asks a person about a held call; a call that only waits for the browser is shown without a question. */

@@ -27,7 +27,10 @@ export function readPayments(text: string): Payment[] {
 
 /** Whether somebody seems to want a payment, also where amount or name is missing. */
 export function mentionsPayment(text: string): boolean {
-  return !notARequest.test(text) && /\b(?:send|pay|transfer|wire|remit|payment|money)\b|送金|送って|払って|支払|振り?込/iu.test(text);
+  return (
+    !notARequest.test(text) &&
+    /\b(?:send|pay|transfer|wire|remit|payment|money)\b|送金|送って|払って|支払|振り?込/iu.test(text)
+  );
 }
 
 /** Whether the amount is in another currency than the demo's. */
@@ -89,7 +92,9 @@ function readEnglish(text: string): Payment[] {
 
     const name = readName(tokens, at + 1);
     if (name === undefined) continue;
-    const amountFollows = tokens[skipFiller(tokens, name.next)]?.kind === "amount";
+    // Where a sum is waiting, one behind a comma belongs to the next person.
+    const follower = amount === undefined ? skipFiller(tokens, name.next) : name.next;
+    const amountFollows = tokens[follower]?.kind === "amount" && !(to && amount !== undefined);
     const earlier = waiting[0] ?? payments.at(-1)?.recipient;
     if (and && (earlier === undefined || !(amountFollows || (listing && goesOnListing(tokens, name, earlier))))) {
       listing = false;
@@ -134,7 +139,8 @@ function goesOnListing(tokens: readonly Token[], { first, next }: ReadName, earl
 
 function skipFiller(tokens: readonly Token[], start: number): number {
   let next = start;
-  while (tokens[next]?.raw === ":" || tokens[next]?.raw === "," || isWord(tokens[next], "a", "the", "for", "of")) next += 1;
+  while (tokens[next]?.raw === ":" || tokens[next]?.raw === "," || isWord(tokens[next], "a", "the", "for", "of"))
+    next += 1;
   return next;
 }
 
@@ -176,7 +182,9 @@ function readJapanese(text: string): Payment[] {
     end = index + all.length;
   }
   const [only] = payments;
-  return only !== undefined && payments.length === 1 && description !== undefined ? [{ ...only, description }] : payments;
+  return only !== undefined && payments.length === 1 && description !== undefined
+    ? [{ ...only, description }]
+    : payments;
 }
 
 function withoutHonorific(name: string): string {

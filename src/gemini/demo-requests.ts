@@ -19,11 +19,18 @@ export function readRequest(message: string): DemoRequest {
   const foreign = mentionsPayment(text) && mentionsOtherCurrency(text);
   const payments = foreign ? [] : readPayments(text);
   const weather = weatherWord.test(text);
-  const places = weather ? [...readJapanesePlaces(text), ...readEnglishPlaces(text)] : [];
+  const japanesePlaces = weather ? readJapanesePlaces(text) : [];
+  const places = weather && japanesePlaces.length === 0 ? readEnglishPlaces(text) : japanesePlaces;
   const location = locationWord.test(text);
   const track = readTrack(text);
   const clear = payments.length > 0 || places.length > 0 || location || track !== undefined;
-  return { payments, places, location, track, unclear: clear && !foreign ? undefined : findUnclear(text, foreign, weather) };
+  return {
+    payments,
+    places,
+    location,
+    track,
+    unclear: clear && !foreign ? undefined : findUnclear(text, foreign, weather),
+  };
 }
 
 function findUnclear(text: string, foreign: boolean, weather: boolean): DemoRequest["unclear"] {
@@ -54,7 +61,10 @@ function readEnglishPlaces(text: string): string[] {
   let start = keyword;
   while (isPlaceWord(tokens[start - 1]) && isCapitalised(tokens[start - 1])) start -= 1;
   if (start === keyword && keyword === 1 && isPlaceWord(tokens[0])) start = 0;
-  const before = tokens.slice(start, keyword).map(({ raw }) => raw.replace(/['’]s$/u, "")).join(" ");
+  const before = tokens
+    .slice(start, keyword)
+    .map(({ raw }) => raw.replace(/['’]s$/u, ""))
+    .join(" ");
   return before === "" ? [] : [before];
 }
 
@@ -99,22 +109,17 @@ function stripTimes(phrase: string): string {
   return phrase.replace(new RegExp(`^(?:${when})+`, "u"), "").replace(/(?:の|は|って|では|で)$/u, "");
 }
 
-const trackWords: Readonly<Record<string, number>> = {
-  one: 1,
-  first: 1,
-  一: 1,
-  two: 2,
-  second: 2,
-  二: 2,
-  other: 0,
-};
-const musicWord = /\b(?:music|bgm|tracks?|songs?|tune)\b|曲|音楽|トラック|ＢＧＭ|BGM/iu;
+const trackWords: Readonly<Record<string, number>> = { one: 1, first: 1, 一: 1, two: 2, second: 2, 二: 2 };
+const musicWord = /\b(?:music|bgm|tracks?|songs?|tune)\b|曲|音楽|トラック/iu;
 const trackNumber =
   /\b(?:music|bgm|track|song|tune)\b(?:\s*(?:to|number|no\.?|#|track|song))*\s*#?\s*(\d+|one|two)|\b(first|second)\s+(?:track|song|tune)|(?:曲|トラック|音楽|BGM)[^\d一二、。]{0,4}([\d一二]+)|([\d一二]+)\s*(?:番|曲目|つ目)/iu;
 
 function readTrack(text: string): number | "another" | undefined {
   if (!musicWord.test(text) || /\b(?:stop|pause|turn off)\b|止め|消し/iu.test(text)) return undefined;
-  const said = trackNumber.exec(text)?.slice(1).find((group) => group !== undefined);
+  const said = trackNumber
+    .exec(text)
+    ?.slice(1)
+    .find((group) => group !== undefined);
   if (said === undefined) return "another";
   const track = trackWords[said.toLowerCase()] ?? Number(said);
   return Number.isInteger(track) && track > 0 ? track : "another";

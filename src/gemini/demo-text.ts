@@ -12,6 +12,12 @@ export function normalise(text: string): string {
   return text.slice(0, 1000).normalize("NFKC").replace(/\s+/gu, " ").trim();
 }
 
+/** A value from a tool, as it is put into a sentence. */
+export function toWords(value: unknown): string {
+  if (value === undefined || value === null) return "";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
 /** A number as people type it, with or without separators. */
 export const numberPattern = String.raw`(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?`;
 

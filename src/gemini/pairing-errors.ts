@@ -14,7 +14,9 @@ export function pairingErrors(contents: readonly Content[]): string[] {
     const calls = callsOf(content);
     const responses = responsesOf(content);
     if (calls.length > 0) {
-      const answered = responsesOf(contents[turn + 1]).map(label).join(", ");
+      const answered = responsesOf(contents[turn + 1])
+        .map(label)
+        .join(", ");
       const called = calls.map(label).join(", ");
       if (answered !== called) errors.push(`turn ${turn} calls [${called}] but turn ${turn + 1} answers [${answered}]`);
     }

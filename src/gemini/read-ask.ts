@@ -26,7 +26,7 @@ export function readAsk(body: RequestBody, model: string, request: number): Ask 
     responses: readResponses(contents, lastSpoken),
     contents,
     toolNames: (body.tools ?? []).flatMap((tool) => tool.functionDeclarations ?? []).map(({ name }) => name),
-    system: textOf(body.systemInstruction as Content | undefined),
+    system: textOf(body.systemInstruction),
     model,
     request,
   };

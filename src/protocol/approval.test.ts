@@ -51,8 +51,8 @@ function follow(from: ApprovalState, events: readonly ApprovalEvent[]): Approval
 
 describe("the approval's state machine", () => {
   test("has an expectation for every state and every event", () => {
-    expect(rows.map(([state]) => state).toSorted()).toEqual(approvalStates.toSorted());
-    expect(header.toSorted()).toEqual(approvalEvents.toSorted());
+    expect(new Set(rows.map(([state]) => state))).toEqual(new Set(approvalStates));
+    expect(new Set(header)).toEqual(new Set(approvalEvents));
     expect(cells).toHaveLength(approvalStates.length * approvalEvents.length);
   });
 
@@ -62,8 +62,8 @@ describe("the approval's state machine", () => {
   });
 
   test("has no cell beyond the table", () => {
-    expect(Object.keys(transitions).toSorted()).toEqual(approvalStates.toSorted());
-    for (const row of Object.values(transitions)) expect(Object.keys(row).toSorted()).toEqual(approvalEvents.toSorted());
+    expect(new Set(Object.keys(transitions))).toEqual(new Set(approvalStates));
+    for (const row of Object.values(transitions)) expect(new Set(Object.keys(row))).toEqual(new Set(approvalEvents));
   });
 
   test("I1: no walk leaves a terminal state", () => {

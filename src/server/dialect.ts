@@ -12,13 +12,16 @@ export type Translate = (chunk: UIMessageChunk) => Promise<UIMessageChunk[]>;
 export type Lookup = (approvalId: string) => Promise<ApprovalView | undefined>;
 
 const toolName = "adk_request_confirmation";
-const notRun = "The user rejected this call; it was not run.";
+const notRun = "The call was not run.";
 
 /** A translator for one stream. */
 export function translator(confirmation: Confirmation, lookup: Lookup): Translate {
   if (confirmation === "approval") return async (chunk) => [chunk];
+  let messageId: string | undefined;
   const asked: string[] = [];
   const settled = new Set<string>();
+  /** Why calls have no output, by their ids, as the notices say. */
+  const reasons = new Map<string, string>();
   const settle = (toolCallId: string, errorText: string): UIMessageChunk[] => {
     if (settled.has(toolCallId)) return [];
     settled.add(toolCallId);
@@ -26,6 +29,9 @@ export function translator(confirmation: Confirmation, lookup: Lookup): Translat
   };
   return async (chunk) => {
     switch (chunk.type) {
+      case "start":
+        messageId = chunk.messageId;
+        return [chunk];
       case "tool-approval-request":
         asked.push(chunk.approvalId);
         return [];
@@ -36,13 +42,16 @@ export function translator(confirmation: Confirmation, lookup: Lookup): Translat
         return parts.length > 0 ? [chunk, { type: "start-step" }, ...parts, { type: "finish-step" }] : [chunk];
       }
       case "tool-output-denied":
-        return settle(chunk.toolCallId, notRun);
+        return settle(chunk.toolCallId, reasons.get(chunk.toolCallId) ?? notRun);
       case "tool-output-error":
         return settle(chunk.toolCallId, chunk.errorText);
       case "data-approval": {
-        const { state, toolCallId } = chunk.data as ApprovalData;
+        const { approvalId, state, toolCallId, errorText } = chunk.data as ApprovalData;
+        if (errorText !== undefined) reasons.set(toolCallId, errorText);
         if (state !== "expired" && state !== "cancelled") return [chunk];
-        return [chunk, ...settle(toolCallId, `The call was not run: its approval is ${state}.`)];
+        // A chat knows the calls of the message it is reading, and fails at an outcome for any other.
+        if ((await lookup(approvalId))?.messageId !== messageId) return [chunk];
+        return [chunk, ...settle(toolCallId, errorText ?? notRun)];
       }
       default:
         return [chunk];
@@ -88,25 +97,26 @@ function withConfirmations(parts: readonly Part[], views: ReadonlyMap<string, Ap
   for (const part of parts) {
     if (part.type === "step-start") flush();
     const view = isToolUIPart(part) && part.approval ? views.get(part.toolCallId) : undefined;
-    result.push(view ? plainPart(part) : part);
+    result.push(view ? plainPart(part, view) : part);
     if (view) asked.push(confirmationPart(view));
   }
   flush();
   return result;
 }
 
-function plainPart(part: Part): Part {
+/** The call's own part, without the approval that is now a part of its own. */
+function plainPart(part: Part, { errorText = notRun }: ApprovalView): Part {
   if (!isToolUIPart(part)) return part;
-  const { approval, ...plain } = part;
+  const { approval: _approval, ...plain } = part;
   if (part.state === "approval-requested" || part.state === "approval-responded") return { ...plain, state: "input-available" } as Part;
-  if (part.state === "output-denied") return { ...plain, state: "output-error", errorText: approval?.reason ?? notRun } as Part;
+  if (part.state === "output-denied") return { ...plain, state: "output-error", errorText } as Part;
   return plain as Part;
 }
 
 function confirmationPart(approval: ApprovalView): Part {
   const part = { type: `tool-${toolName}` as const, toolCallId: approval.id, input: confirmationInput(approval) };
   if (approval.decidedAt === undefined && (approval.state === "expired" || approval.state === "cancelled"))
-    return { ...part, state: "output-error", errorText: `The approval is ${approval.state}.` };
+    return { ...part, state: "output-error", errorText: approval.errorText ?? notRun };
   if (approval.decidedAt === undefined) return { ...part, state: "input-available" };
   return { ...part, state: "output-available", output: { confirmed: approval.state !== "denied" } };
 }

@@ -9,7 +9,7 @@ import type { Approval, Change, NewApproval } from "./store.ts";
  */
 
 /** What to write: the row afterwards, and the event that goes into the audit. */
-export interface Applied {
+interface Applied {
   approval: Approval;
   event: Change["event"];
   by?: string;
@@ -129,7 +129,7 @@ export function exactText(text: string, field: string): string {
 }
 
 /** Leaves out what is undefined, as JSON does, so that a row looks the same before and after it was stored. */
-export function withoutUndefined<T extends object>(value: T): T {
+function withoutUndefined<T extends object>(value: T): T {
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
 }
 

@@ -3,13 +3,14 @@ import type { LogEntry } from "./store.ts";
 type Listener = (entries: readonly LogEntry[]) => void;
 
 /** Who wants to hear of a chat's log in this process; the part of `Store.watch` that no database is needed for. */
-export interface LogListeners {
+interface LogListeners {
   watch(chat: string, listener: Listener): () => void;
   /** Call after the entries are committed. */
   notify(chat: string, entries: readonly LogEntry[]): void;
   clear(): void;
 }
 
+/** The watchers of one store. */
 export function logListeners(): LogListeners {
   const listeners = new Map<string, Set<{ listener: Listener }>>();
   const waiting: { chat: string; entries: readonly LogEntry[] }[] = [];

@@ -83,9 +83,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     now,
 
     async openChat({ owner, name, appName }) {
+      for (const [field, text] of Object.entries({ owner, name, appName })) exactText(text, field);
       const found = sessions.get(chats.get(key(owner, name)) ?? "");
       if (found) return copy(found);
-      for (const [field, text] of Object.entries({ owner, name, appName })) exactText(text, field);
       const id = newId();
       const at = now();
       chats.set(key(owner, name), id);
@@ -98,13 +98,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
 
     async openSession({ id, chat, appName, state = {} }) {
+      for (const [field, text] of Object.entries({ id, appName })) exactText(text, field);
       const { owner } = requireChat(chat);
       const taken = sessions.get(id);
       if (taken && taken.chat !== chat) {
         throw new BridgeError("conflict", `Session ${id} belongs to another chat than ${chat}.`);
       }
       if (taken) return copy(taken);
-      for (const [field, text] of Object.entries({ id, appName })) exactText(text, field);
       const at = now();
       return addSession({ id, chat, owner, appName, state, createdAt: at, updatedAt: at });
     },
@@ -127,9 +127,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async events(sessionId) {
       const rows = events.get(sessionId) ?? [];
-      return rows
-        .filter((row) => !row.withdrawn)
-        .map(({ position, text }) => ({ position, event: JSON.parse(text) }));
+      return rows.filter((row) => !row.withdrawn).map(({ position, text }) => ({ position, event: JSON.parse(text) }));
     },
 
     async appendEvent(sessionId, { id, event, responses, stateDelta }) {

@@ -3,7 +3,7 @@ import { mkdirSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { BridgeError, isSettled } from "../protocol/index.ts";
-import { applyChange, dueAt, exactText, newApprovalRow, refusePast, renewedLease } from "./apply-change.ts";
+import { applyChange, exactText, newApprovalRow, refusePast, renewedLease } from "./apply-change.ts";
 import { nextAuditEntry } from "./audit-chain.ts";
 import { createPrivateFile, lockFile } from "./file-lock.ts";
 import { logListeners } from "./log-listeners.ts";
@@ -123,9 +123,9 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
     now,
 
     async openChat({ owner, name, appName }) {
+      for (const [field, text] of Object.entries({ owner, name, appName })) exactText(text, field);
       const found = getChat(owner, name);
       if (found) return found;
-      for (const [field, text] of Object.entries({ owner, name, appName })) exactText(text, field);
       const id = newId();
       const at = now();
       return transaction("FULL", () =>
@@ -138,17 +138,15 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
     },
 
     async openSession({ id, chat, appName, state = {} }) {
+      for (const [field, text] of Object.entries({ id, appName })) exactText(text, field);
       const { owner } = requireChat(chat);
       const taken = getSession(id);
       if (taken && taken.chat !== chat) {
         throw new BridgeError("conflict", `Session ${id} belongs to another chat than ${chat}.`);
       }
       if (taken) return taken;
-      for (const [field, text] of Object.entries({ id, appName })) exactText(text, field);
       const at = now();
-      return transaction("FULL", () =>
-        addSession({ id, chat, owner, appName, state, createdAt: at, updatedAt: at }),
-      );
+      return transaction("FULL", () => addSession({ id, chat, owner, appName, state, createdAt: at, updatedAt: at }));
     },
 
     async getSession(id) {
@@ -171,6 +169,8 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
     async appendEvent(sessionId, { id, event, responses, stateDelta }) {
       for (const text of [id, ...responses]) exactText(text, "An event's id and its calls' ids");
       const text = JSON.stringify(event);
+      // As JSON first: a field that is undefined is no field, and must not remove the one that is there.
+      const delta = JSON.stringify(stateDelta ?? {});
       return transaction("FULL", () => {
         const session = getSession(sessionId);
         if (!session) throw new BridgeError("not_found", `There is no session ${sessionId}.`);
@@ -187,7 +187,7 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
           const taken = "INSERT INTO response (session, callId, position) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
           if (run(taken, sessionId, callId, position) === 0) throw new AlreadyAnswered(callId);
         }
-        const state = JSON.stringify({ ...session.state, ...stateDelta });
+        const state = JSON.stringify({ ...session.state, ...parse(delta) });
         run("UPDATE session SET state = ?, updatedAt = ? WHERE id = ?", state, now(), sessionId);
         return { position, event: parse(text) };
       });
@@ -359,7 +359,9 @@ function openDatabase(path: string, now: number): { db: DatabaseSync; unlock: ()
     db.exec("BEGIN IMMEDIATE");
     migrate(db);
     // The lock says that whoever was executing is dead, so nobody needs to wait for a lease to run out.
-    db.prepare("UPDATE approval SET leaseUntil = ?1, dueAt = ?1 WHERE state = 'executing' AND leaseUntil > ?1").run(now);
+    db.prepare("UPDATE approval SET leaseUntil = ?1, dueAt = ?1 WHERE state = 'executing' AND leaseUntil > ?1").run(
+      now,
+    );
     db.exec("COMMIT");
     return { db, unlock };
   } catch (error) {

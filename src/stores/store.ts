@@ -15,24 +15,33 @@ export interface Store {
   /** The chat `(owner, name)`, made when it is new. */
   openChat(chat: { owner: string; name: string; appName: string }): Promise<Session>;
   findChat(owner: string, name: string): Promise<Session | undefined>;
-  /** A session inside a chat (an agent run as a tool); returns the existing one when the id is taken. */
+  /**
+   * A session inside a chat (an agent run as a tool); returns the existing one when the id is taken. Throws `not_found`
+   * for an unknown chat and `conflict` when the id belongs to another chat.
+   */
   openSession(session: { id: string; chat: string; appName: string; state?: JsonObject }): Promise<Session>;
   getSession(id: string): Promise<Session | undefined>;
-  /** Removes a chat's session with everything that hangs on it. */
+  /**
+   * Removes a chat's session with everything that hangs on it. Of an inner session the audit stays, because it is the
+   * chat's.
+   */
   deleteSession(id: string): Promise<void>;
   /** Events in append order, without the withdrawn ones. */
   events(sessionId: string): Promise<StoredEvent[]>;
   /**
    * Appends one event and merges `stateDelta` into the session's state, in one transaction. An event with an id that is
-   * already there replaces it in place. Throws {@link AlreadyAnswered} when one of `responses` (call ids this event
-   * answers) has been answered by another event of this session.
+   * already there replaces it in place. Throws `not_found` without the session, and {@link AlreadyAnswered} when one of
+   * `responses` (call ids this event answers) has been answered by another event of this session.
    */
   appendEvent(sessionId: string, event: NewEvent): Promise<StoredEvent>;
-  /** Withdraws the events from `position` on; their calls may be answered again. */
+  /** Withdraws the events from `position` on; their calls may be answered again. State they merged stays merged. */
   withdrawEvents(sessionId: string, position: number): Promise<void>;
 
   // ── the log ────────────────────────────────────────────────────────────────────────────────────────────────────
-  /** Appends entries of one chat with consecutive sequence numbers (from 1), in one transaction. */
+  /**
+   * Appends entries of one chat with consecutive sequence numbers (from 1), in one transaction. Throws `not_found` when
+   * there is no such chat, so that a turn cannot outlive it.
+   */
   append(chat: string, entries: readonly NewLogEntry[]): Promise<LogEntry[]>;
   /** Entries with `after < sequence`, in order. */
   read(chat: string, range?: { after?: number; limit?: number }): Promise<LogEntry[]>;
@@ -44,7 +53,10 @@ export interface Store {
   openTurns(): Promise<{ chat: string; turn: string; sequence: number }[]>;
 
   // ── approvals ──────────────────────────────────────────────────────────────────────────────────────────────────
-  /** Inserts a row, or returns the one that stands for the same call. Throws `too_many` past `maxPending` of its chat. */
+  /**
+   * Inserts a row, or returns the one that stands for the same call. Throws `too_many` past `maxPending` of its chat,
+   * `not_found` when that owner has no such session in that chat, `conflict` when the id stands for another call.
+   */
   createApproval(approval: NewApproval, limits?: { maxPending?: number }): Promise<Approval>;
   getApproval(id: string): Promise<Approval | undefined>;
   /** Oldest first. */
@@ -57,7 +69,7 @@ export interface Store {
   move(id: string, change: Change): Promise<{ moved: boolean; approval: Approval | undefined }>;
   /** Extends the lease of the attempt that holds `fence`; false when the row has moved on. */
   renewLease(id: string, fence: number, leaseMs: number): Promise<boolean>;
-  /** Marks that the outcome reached the model's history; true for the first caller only. */
+  /** Marks that the outcome reached the model's history; true for the first caller only, and only once it is settled. */
   markTold(id: string): Promise<boolean>;
   /**
    * Rows that need somebody: pending past `expiresAt`, approved past `startBy`, approved server tools nobody claimed,

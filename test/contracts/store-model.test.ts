@@ -4,7 +4,14 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ApprovalState, transition } from "../../src/protocol/index.ts";
-import { type Approval, type AuditEntry, type Change, type Session, type Store, verifyAudit } from "../../src/stores/index.ts";
+import {
+  type Approval,
+  type AuditEntry,
+  type Change,
+  type Session,
+  type Store,
+  verifyAudit,
+} from "../../src/stores/index.ts";
 import { memoryStore } from "../../src/stores/memory.ts";
 import { sqliteStore } from "../../src/stores/sqlite.ts";
 import { newApproval } from "./store.ts";
@@ -120,7 +127,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("renew"), call, fence, leaseMs: span }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("tell"), call }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("tick"), ms: fc.integer({ min: 1, max: 6 }) }) },
-) as fc.Arbitrary<Step>;
+);
 
 function toChange(name: Change["event"], withFence: number | undefined, leaseMs: number): Change {
   switch (name) {
@@ -143,7 +150,9 @@ function toChange(name: Change["event"], withFence: number | undefined, leaseMs:
 }
 
 /** I16: what the audit alone says about each row; throws where it contradicts the state machine. */
-function replay(entries: readonly AuditEntry[]): Map<string, { state: ApprovalState; fence: number; decisions: number }> {
+function replay(
+  entries: readonly AuditEntry[],
+): Map<string, { state: ApprovalState; fence: number; decisions: number }> {
   expect(verifyAudit(entries)).toBeUndefined();
   const rows = new Map<string, { state: ApprovalState; fence: number; decisions: number }>();
   for (const entry of entries) {
@@ -184,7 +193,11 @@ describe.each([
     chats += 1;
     clock.at = 1_000_000;
     const chat = await store.openChat({ owner: "alice", name: `chat ${chats}`, appName: "app" });
-    await work(chat).finally(() => store.deleteSession(chat.id));
+    try {
+      await work(chat);
+    } finally {
+      await store.deleteSession(chat.id);
+    }
   };
 
   test("I1, I2, I11, I14, I16: follows the model on any walk", async () => {
@@ -210,7 +223,15 @@ describe.each([
         const state = next.approved ? "approved" : "pending";
         await store.createApproval(newApproval(chat, String(next.call), { external, ttlMs, startMs, state }));
         const startBy = next.approved ? clock.at + startMs : undefined;
-        const fresh = { state, external, startMs, expiresAt: clock.at + ttlMs, startBy, fence: 0, told: false } as const;
+        const fresh = {
+          state,
+          external,
+          startMs,
+          expiresAt: clock.at + ttlMs,
+          startBy,
+          fence: 0,
+          told: false,
+        } as const;
         if (!row) model.set(id, { ...fresh, audit: ["create"] });
       } else if (next.do === "move") {
         const aimed = next.fence === undefined ? undefined : (row?.fence ?? 0) + next.fence;
@@ -319,7 +340,8 @@ describe.each([
     await scheduler.waitFor(Promise.all(everybody));
 
     const final = (await store.getApproval(id)) as Approval;
-    const won = (...events: Change["event"][]) => told.filter(({ change, moved }) => moved && events.includes(change.event));
+    const won = (...events: Change["event"][]) =>
+      told.filter(({ change, moved }) => moved && events.includes(change.event));
     const decided = won("approve", "deny");
     const claimed = won("claim", "reclaim").map(({ approval }) => approval.fence);
     const finished = won("succeed", "fail");

@@ -1,11 +1,11 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { createInterface } from "node:readline";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { approvalEvents, type ApprovalState, approvalStates, transition } from "../../src/protocol/index.ts";
 import type { Change, Store } from "../../src/stores/index.ts";
 import { sqliteStore } from "../../src/stores/sqlite.ts";
@@ -93,7 +93,18 @@ describe("the SQLite database keeps the rules against every other hand", () => {
 
   test("I15, A6: who asked for what, and until when, never changes", async () => {
     await withEveryState((raw) => {
-      const texts = ["id", "chat", "session", "owner", "toolCallId", "toolName", "input", "digest", "messageId", "agent"];
+      const texts = [
+        "id",
+        "chat",
+        "session",
+        "owner",
+        "toolCallId",
+        "toolName",
+        "input",
+        "digest",
+        "messageId",
+        "agent",
+      ];
       const more = ["branch", "hint", "payload", "effect", "innerSession", "idempotencyKey"];
       const numbers = ["external", "gated", "startMs", "createdAt", "expiresAt", "created"];
       for (const column of [...texts, ...more]) {
@@ -198,6 +209,11 @@ describe("the SQLite database keeps the rules against every other hand", () => {
 });
 
 describe("the SQLite file", () => {
+  const children: ChildProcess[] = [];
+  afterEach(() => {
+    for (const child of children.splice(0)) child.kill("SIGKILL");
+  });
+
   /** A process of its own that opens the store and says how that went. */
   async function openInChild(path: string) {
     const store = new URL("../../src/stores/sqlite.ts", import.meta.url).href;
@@ -220,6 +236,7 @@ describe("the SQLite file", () => {
       }`;
     const flags = ["--disable-warning=ExperimentalWarning", "--experimental-strip-types", "--input-type=module"];
     const child = spawn(process.execPath, [...flags, "--eval", script], { stdio: ["ignore", "pipe", "inherit"] });
+    children.push(child);
     const exited = once(child, "exit");
     const lines = createInterface({ input: child.stdout });
     const [said] = (await Promise.race([once(lines, "line"), exited.then(() => ["nothing"])])) as [string];

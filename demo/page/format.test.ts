@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { callSummary, money, timeLeft } from "./format.ts";
+
+test("a sum is shown with every digit it has", () => {
+  expect(money(40, "USD", "en")).toBe("$40.00");
+  expect(money(40.005, "USD", "en")).toBe("$40.005");
+  expect(money(0.1 + 0.2, "USD", "en")).toBe("$0.30000000000000004");
+  expect(money(1234567, "USD", "en")).toBe("$1,234,567.00");
+});
+
+test("currencies that share a sign can be told apart", () => {
+  expect(money(1, "AUD", "en")).not.toBe(money(1, "USD", "en"));
+});
+
+test("what is no sum of money is left to be shown as it came", () => {
+  expect(money("40", "USD", "en")).toBeUndefined();
+  expect(money(40, "dollars", "en")).toBeUndefined();
+  expect(money(40, "USD\u202e", "en")).toBeUndefined();
+  expect(money(Number.POSITIVE_INFINITY, "USD", "en")).toBeUndefined();
+});
+
+test("the time left never goes below zero", () => {
+  expect(timeLeft(61_000)).toBe("1:01");
+  expect(timeLeft(400)).toBe("0:01");
+  expect(timeLeft(-5)).toBe("0:00");
+  expect(timeLeft(2 * 3600_000 + 60_000)).toBe("2 h 1 min");
+});
+
+test("a call is told apart by its most telling argument", () => {
+  expect(callSummary({ amount: 30, recipient: "Alice" })).toBe("Alice");
+  expect(callSummary({ location: "Tokyo" })).toBe("Tokyo");
+  expect(callSummary({})).toBe("");
+  expect(callSummary(undefined)).toBe("");
+});

@@ -1,0 +1,59 @@
+import { expect, it } from "vitest";
+import { readAsk, type RequestBody } from "./read-ask.ts";
+import { findRule, type Rule } from "./script.ts";
+
+const user = (text: string) => ({ role: "user", parts: [{ text }] });
+const model = (text: string) => ({ role: "model", parts: [{ text }] });
+const call = (...args: object[]) => ({
+  role: "model",
+  parts: args.map((arg, index) => ({ functionCall: { id: `c${index}`, name: "pay", args: arg } })),
+});
+const response = (...ids: string[]) => ({
+  role: "user",
+  parts: ids.map((id) => ({ functionResponse: { id, name: "pay", response: { id } } })),
+});
+const ask = (...contents: RequestBody["contents"]) => readAsk({ contents }, "m", 1);
+
+it("reads what the user has just said", () => {
+  expect(ask(user("hi"), model("hello"), user("pay Bob"))).toMatchObject({
+    text: "pay Bob",
+    fresh: true,
+    responses: [],
+  });
+});
+
+it("remembers what the user said while tool results come in, with the arguments they belong to", () => {
+  expect(ask(user("pay"), call({ a: 1 }, { a: 2 }), response("c0", "c1"))).toMatchObject({
+    text: "pay",
+    fresh: false,
+    responses: [
+      { id: "c0", args: { a: 1 }, response: { id: "c0" } },
+      { id: "c1", args: { a: 2 }, response: { id: "c1" } },
+    ],
+  });
+});
+
+it("sees both when the user speaks over a pending call", () => {
+  const seen = ask(user("pay"), call({ a: 1 }), response("c0"), user("never mind"));
+  expect(seen).toMatchObject({ text: "never mind", fresh: true, responses: [{ id: "c0" }] });
+});
+
+it("leaves out what ADK says in the user's name", () => {
+  expect(ask(user("pay"), user("For context:\n[root] called tool `transfer_to_agent`"))).toMatchObject({
+    text: "pay",
+    fresh: true,
+  });
+  const nudge = "Continue processing previous requests as instructed. Exit or provide a summary.";
+  expect(ask(user("pay"), model("Done."), user(nudge))).toMatchObject({ text: "pay", fresh: false });
+  expect(ask(user("pay"), model("Done."), user(" "))).toMatchObject({ text: "pay", fresh: false });
+});
+
+it("takes the first rule that fits, and a pattern only for what is new", () => {
+  const weather: Rule = { when: /weather/gi, say: [] };
+  const otherwise: Rule = { say: [] };
+  const rules = [weather, otherwise];
+  expect(findRule(rules, ask(user("Weather?")))).toBe(weather);
+  expect(findRule(rules, ask(user("Weather?")))).toBe(weather);
+  expect(findRule(rules, ask(user("Weather?"), call({}), response("c0")))).toBe(otherwise);
+  expect(findRule([weather], ask(user("hi")))).toBeUndefined();
+});

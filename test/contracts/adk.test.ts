@@ -1,0 +1,539 @@
+/**
+ * What the gate relies on in ADK, one test each, with nothing of ours between but the scripted Gemini. Some of it is
+ * documented, some is only how ADK happens to work: when a new release breaks one of these, the message says which of our
+ * code stood on it. The numbers are those of docs/design/approval.md.
+ */
+import {
+  AgentTool,
+  type BaseAgent,
+  BasePlugin,
+  type BaseTool,
+  Context,
+  createEvent,
+  type Event,
+  FunctionTool,
+  Gemini,
+  getFunctionCalls,
+  getFunctionResponses,
+  InMemorySessionService,
+  InvocationContext,
+  isLlmAgent,
+  LlmAgent,
+  type LlmResponse,
+  LogLevel,
+  LongRunningFunctionTool,
+  ReadonlyContext,
+  Runner,
+  setLogLevel,
+  StreamingMode,
+  ToolConfirmation,
+} from "@google/adk";
+import type { Content, Part } from "@google/genai";
+import {
+  call,
+  geminiAt,
+  pause,
+  type Piece,
+  type Rule,
+  type ScriptedGemini,
+  startScriptedGemini,
+  text,
+} from "adk-stream-protocol/gemini";
+import { afterEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+
+setLogLevel(LogLevel.ERROR);
+
+const gate = "src/agent/gate.ts";
+const turn = "src/agent/turn.ts";
+const executor = "src/agent/executor.ts";
+
+const open = new Set<ScriptedGemini>();
+afterEach(async () => {
+  await Promise.all([...open].map((gemini) => gemini.close()));
+  open.clear();
+});
+
+type Hooks = Partial<Pick<BasePlugin, `${string}Callback` & keyof BasePlugin>>;
+
+interface Scene {
+  hooks?: Hooks;
+  /** What the model says to each user's text; after tools it says "Done.". */
+  says?: Record<string, readonly Piece[]>;
+  tools?: readonly BaseTool[];
+  /** The agents below the root, or the tools they are wrapped in. */
+  below?: (model: () => Gemini) => { subAgents?: BaseAgent[]; tools?: BaseTool[] };
+  root?: Partial<ConstructorParameters<typeof LlmAgent>[0]>;
+  isResumable?: boolean;
+}
+
+/** An agent that can pay, a plugin made of `hooks`, and a model that follows the script. */
+async function openScene({ hooks = {}, says = {}, tools = [], below, root, isResumable = true }: Scene = {}) {
+  const rules: Rule[] = [
+    { when: ({ responses }) => responses.length > 0, say: [text("Done.")] },
+    { when: ({ toolNames }) => toolNames.includes("helper_pay"), say: [call("helper_pay", { amount: 7 })] },
+    ...Object.entries({ ...words, ...says }).map(([said, say]) => ({ when: new RegExp(`^${said}$`), say })),
+    { say: [text("Hello.")] },
+  ];
+  const gemini = await startScriptedGemini({ rules, strictPairing: false });
+  open.add(gemini);
+  const model = () => geminiAt({ model: "gemini-2.5-flash", url: gemini.url });
+  const payments: unknown[] = [];
+  const { subAgents = [], tools: more = [] } = below?.(model) ?? {};
+  const agent = new LlmAgent({
+    name: "root_agent",
+    model: model(),
+    tools: [paymentTool(payments), weatherTool(), ...tools, ...more],
+    subAgents,
+    ...root,
+  });
+  class Hooked extends BasePlugin {}
+  const plugin = Object.assign(new Hooked("hooks"), hooks);
+  const sessionService = new InMemorySessionService();
+  const session = { appName: "app", userId: "user", sessionId: "session" };
+  await sessionService.createSession(session);
+  const runner = new Runner({
+    appName: "app",
+    agent,
+    sessionService,
+    plugins: [plugin],
+    resumabilityConfig: { isResumable },
+  });
+  return {
+    agent,
+    gemini,
+    payments,
+    runner,
+    sessionService,
+    session,
+    async load() {
+      return (await sessionService.getSession(session))!;
+    },
+    async events(): Promise<Event[]> {
+      return (await sessionService.getSession(session))!.events;
+    },
+    async run(newMessage: Content, streamingMode = StreamingMode.SSE): Promise<Event[]> {
+      const events: Event[] = [];
+      const { userId, sessionId } = session;
+      const run = runner.runAsync({ userId, sessionId, newMessage, runConfig: { streamingMode, maxLlmCalls: 6 } });
+      for await (const event of run) events.push(event);
+      return events;
+    },
+  };
+}
+
+const words: Record<string, readonly Piece[]> = {
+  pay: [call("process_payment", { amount: 50, recipient: "Hanako" })],
+  mixed: [call("get_weather", { location: "Tokyo" }), call("process_payment", { amount: 50, recipient: "Hanako" })],
+  delegate: [call("transfer_to_agent", { agentName: "helper" })],
+};
+
+const user = (said: string): Content => ({ role: "user", parts: [{ text: said }] });
+
+function paymentTool(payments: unknown[]): BaseTool {
+  return new FunctionTool({
+    name: "process_payment",
+    description: "Pays.",
+    requireConfirmation: true,
+    parameters: z.object({ amount: z.number(), recipient: z.string() }),
+    execute: (payment) => {
+      payments.push(payment);
+      return { paid: payment.amount };
+    },
+  });
+}
+
+function weatherTool(): BaseTool {
+  return new FunctionTool({
+    name: "get_weather",
+    description: "The weather.",
+    parameters: z.object({ location: z.string() }),
+    execute: () => ({ temperature: 21 }),
+  });
+}
+
+/** The gate in its smallest form: payments are answered for, the answer is taken out again, the run is paused. */
+function holding(tool = "process_payment"): Required<Pick<Hooks, "beforeToolCallback" | "onEventCallback" | "beforeModelCallback">> {
+  let paused = false;
+  return {
+    async beforeToolCallback({ tool: { name } }) {
+      if (name !== tool) return undefined;
+      paused = true;
+      return { held: true };
+    },
+    async onEventCallback({ event }) {
+      const kept = event.content?.parts?.filter((part) => !isHeld(part));
+      if (kept && kept.length < event.content!.parts!.length) event.content = kept.length > 0 ? { role: "user", parts: kept } : undefined;
+      return undefined;
+    },
+    async beforeModelCallback() {
+      if (!paused) return undefined;
+      paused = false;
+      return {};
+    },
+  };
+}
+
+const isHeld = ({ functionResponse }: Part): boolean => functionResponse?.response?.["held"] === true;
+const names = (events: readonly Event[]) => events.flatMap(getFunctionResponses).map(({ name }) => name);
+const callOf = (events: readonly Event[], name: string) => events.flatMap(getFunctionCalls).find((found) => found.name === name)!;
+const answerTo = (id: string | undefined, name: string, response: Record<string, unknown>): Content => ({
+  role: "user",
+  parts: [{ functionResponse: { id, name, response } }],
+});
+
+describe("ADK as the gate knows it", () => {
+  it("K1 a value from beforeToolCallback is the result: the tool and FunctionTool's own gate are skipped", async () => {
+    const scene = await openScene({ hooks: { beforeToolCallback: async () => ({ held: true }) } });
+    const events = await scene.run(user("pay"));
+    expect(scene.payments, `K1 broke: a held tool RAN; see ${gate} beforeToolCallback`).toEqual([]);
+    const [response] = events.flatMap(getFunctionResponses);
+    expect(response?.response, `K1 broke: see ${gate} beforeToolCallback`).toEqual({ held: true });
+    const calls = events.flatMap(getFunctionCalls).map(({ name }) => name);
+    expect(calls, `K1 broke: ADK asks for a confirmation of its own; see ${gate} beforeToolCallback`).toEqual(["process_payment"]);
+  });
+
+  it("K1 undefined from beforeToolCallback runs the tool", async () => {
+    const scene = await openScene({ says: { sky: [call("get_weather", { location: "Tokyo" })] }, hooks: { beforeToolCallback: async () => undefined } });
+    const [response] = (await scene.run(user("sky"))).flatMap(getFunctionResponses);
+    expect(response?.response, `K1 broke: a free tool is not run; see ${gate} beforeToolCallback`).toEqual({ temperature: 21 });
+  });
+
+  it("K2 the call, with its id, is in session.events when beforeToolCallback runs", async () => {
+    let seen: boolean | undefined;
+    const scene = await openScene({
+      hooks: {
+        async beforeToolCallback({ toolContext }) {
+          const ids = toolContext.invocationContext.session.events.flatMap(getFunctionCalls).map(({ id }) => id);
+          seen = toolContext.functionCallId !== undefined && ids.includes(toolContext.functionCallId);
+          return { held: true };
+        },
+      },
+    });
+    await scene.run(user("pay"));
+    expect(seen, `K2 broke: a row may outlive a call nobody stored; see ${gate} #hold and ${turn} heal`).toBe(true);
+  });
+
+  it("K3 a change made in place by onEventCallback is what is stored and yielded", async () => {
+    const scene = await openScene({ hooks: holding() });
+    const yielded = await scene.run(user("mixed"));
+    const why = `K3 broke: placeholders leak; see ${gate} onEventCallback`;
+    expect(names(yielded), `${why} (yielded)`).toEqual(["get_weather"]);
+    expect(names(await scene.events()), `${why} (stored)`).toEqual(["get_weather"]);
+  });
+
+  it("K3 customMetadata set by onEventCallback is stored with the event", async () => {
+    const scene = await openScene({
+      hooks: {
+        ...holding(),
+        async onEventCallback({ event }) {
+          if (!event.content?.parts?.some(isHeld)) return undefined;
+          event.customMetadata = { kept: event.content.parts.filter((part) => !isHeld(part)) };
+          event.content = undefined;
+          return undefined;
+        },
+      },
+    });
+    await scene.run(user("mixed"));
+    const kept = (await scene.events()).flatMap(({ customMetadata }) => (customMetadata?.["kept"] as Part[] | undefined) ?? []);
+    expect(
+      kept.map(({ functionResponse }) => functionResponse?.name),
+      `K3 broke: free results of a held step are lost; see ${gate} onEventCallback and src/agent/history.ts keptResults`,
+    ).toEqual(["get_weather"]);
+  });
+
+  it("K4 {} from beforeModelCallback ends the run: no request and no event", async () => {
+    const scene = await openScene({ hooks: holding() });
+    const events = await scene.run(user("pay"));
+    expect(scene.gemini.requests, `K4 broke: the model is asked while a call is held; see ${gate} beforeModelCallback`).toHaveLength(1);
+    expect(events.at(-1)?.content, `K4 broke: {} became an event; see ${gate} beforeModelCallback`).toBeUndefined();
+  });
+
+  it("K5 runAsync with the responses of an open step runs no tool and sends one valid turn", async () => {
+    const scene = await openScene({ hooks: holding() });
+    await scene.run(user("mixed"));
+    const { id } = callOf(await scene.events(), "process_payment");
+    await scene.run(answerTo(id, "process_payment", { paid: 50 }));
+    const why = `K5 broke: see ${turn} advance`;
+    expect(scene.payments, `${why}: answering a call runs it`).toEqual([]);
+    expect(scene.gemini.requests, why).toHaveLength(2);
+    expect(scene.gemini.requests[1]?.pairingErrors, why).toEqual([]);
+    expect(scene.gemini.requests[1]?.responses.map(({ name }) => name), why).toEqual(["get_weather", "process_payment"]);
+  });
+
+  it("K6 with isResumable the agent that made the call is resumed", async () => {
+    const scene = await openScene({ hooks: holding("helper_pay"), below: withHelper });
+    await scene.run(user("delegate"));
+    const { id } = callOf(await scene.events(), "helper_pay");
+    const events = await scene.run(answerTo(id, "helper_pay", { paid: 7 }));
+    const authors = new Set(events.map(({ author }) => author));
+    expect([...authors], "K6 broke: see resumabilityConfig in src/agent/bridge.ts").toEqual(["helper"]);
+  });
+
+  it("K7 a user's message with an empty text starts a run and reaches no request", async () => {
+    const scene = await openScene();
+    await scene.run(user("hello"));
+    await scene.run(user(""));
+    expect(scene.gemini.requests, `K7 broke: see the empty texts in ${turn} advance`).toHaveLength(2);
+    const parts = scene.gemini.requests[1]?.contents.flatMap((content) => content.parts ?? []);
+    expect(parts?.some((part) => part.text === ""), `K7 broke: see the empty texts in ${turn} advance`).toBe(false);
+  });
+
+  it("K8 a request deleted in afterToolCallback raises no confirmation of ADK's own", async () => {
+    const asking = new FunctionTool({
+      name: "asking",
+      description: "Asks by itself.",
+      parameters: z.object({}),
+      execute: (_, context) => {
+        context?.requestConfirmation({ hint: "Sure?" });
+        return { status: "asked" };
+      },
+    });
+    let hint: string | undefined;
+    const scene = await openScene({
+      tools: [asking],
+      says: { ask: [call("asking")] },
+      hooks: {
+        async afterToolCallback({ toolContext }) {
+          const { requestedToolConfirmations: asked } = toolContext.actions;
+          hint = asked[toolContext.functionCallId!]?.hint;
+          delete asked[toolContext.functionCallId!];
+          return { held: true };
+        },
+      },
+    });
+    const events = await scene.run(user("ask"));
+    expect(hint, `K8 broke: requests of ctx.requestConfirmation() are not where ${gate} afterToolCallback looks`).toBe("Sure?");
+    const calls = events.flatMap(getFunctionCalls).map(({ name }) => name);
+    expect(calls, `K8 broke: ADK asks too; see ${gate} afterToolCallback`).toEqual(["asking"]);
+  });
+
+  it("K9 a context of our own runs a confirmed tool and carries its state delta", async () => {
+    const scene = await openScene({
+      tools: [
+        new FunctionTool({
+          name: "remember",
+          description: "Remembers.",
+          requireConfirmation: true,
+          parameters: z.object({ word: z.string() }),
+          execute: ({ word }, context) => {
+            context?.state.set("word", word);
+            return { remembered: word };
+          },
+        }),
+      ],
+    });
+    const invocationContext = new InvocationContext({
+      sessionService: scene.sessionService,
+      invocationId: "outside",
+      agent: scene.agent,
+      session: await scene.load(),
+      pluginManager: scene.runner.pluginManager,
+      runConfig: {},
+    });
+    const tools = await scene.agent.canonicalTools(new ReadonlyContext(invocationContext));
+    const toolContext = new Context({
+      invocationContext,
+      functionCallId: "call-1",
+      toolConfirmation: new ToolConfirmation({ confirmed: true }),
+    });
+    const tool = tools.find(({ name }) => name === "remember");
+    const why = `K9 broke: see ${executor} #run`;
+    expect(await tool?.runAsync({ args: { word: "tea" }, toolContext }), why).toEqual({ remembered: "tea" });
+    expect(toolContext.actions.stateDelta, why).toEqual({ word: "tea" });
+  });
+
+  it("K10 alarm: AgentTool still runs its agent without our plugins", async () => {
+    const seen: string[] = [];
+    const scene = await openScene({
+      says: { ask: [call("helper", { request: "hello" })] },
+      below: (model) => ({ tools: [new AgentTool({ agent: new LlmAgent({ name: "helper", description: "Helps.", model: model() }) })] }),
+      hooks: {
+        async beforeModelCallback({ callbackContext }) {
+          seen.push(callbackContext.agentName);
+          return undefined;
+        },
+      },
+    });
+    await scene.run(user("ask"));
+    expect(
+      seen.includes("helper"),
+      `K10 is fixed in ADK: #holdAgentTool in ${gate} and runInner in ${turn} can go if a held inner call can pause the outer one`,
+    ).toBe(false);
+  });
+
+  it("K11 alarm: the usage-only response behind a transfer still makes the parent ask the model again", async () => {
+    const scene = await openScene({ below: withHelper });
+    await scene.run(user("delegate"));
+    expect(
+      scene.gemini.requests.length,
+      `K11 is fixed in ADK: what afterModelCallback in ${gate} does about responses without content can go`,
+    ).toBeGreaterThan(3);
+  });
+
+  it("K11 a response without content and usage is no event", async () => {
+    const scene = await openScene({
+      below: withHelper,
+      hooks: {
+        async afterModelCallback({ llmResponse }) {
+          return llmResponse.content ? undefined : { ...llmResponse, usageMetadata: undefined };
+        },
+      },
+    });
+    await scene.run(user("delegate"));
+    expect(scene.gemini.requests, `K11 broke: see afterModelCallback in ${gate}`).toHaveLength(3);
+  });
+
+  it("K12 alarm: a response as the last event still drops every turn since its call", async () => {
+    const scene = await openScene();
+    const session = await scene.load();
+    const add = (author: string, role: string, part: Part) =>
+      scene.sessionService.appendEvent({ session, event: createEvent({ author, content: { role, parts: [part] } }) });
+    await add("user", "user", { text: "weather" });
+    await add("root_agent", "model", { functionCall: { id: "call-1", name: "get_weather", args: {} } });
+    await add("user", "user", { text: "never mind" });
+    await add("root_agent", "model", { text: "Fine." });
+    await scene.run(answerTo("call-1", "get_weather", { temperature: 21 }));
+    expect(
+      JSON.stringify(scene.gemini.requests[0]?.contents).includes("never mind"),
+      `K12 is fixed in ADK: outcomes that come late can be responses instead of notes; see lateNote in src/agent/outcome.ts`,
+    ).toBe(false);
+  });
+
+  it("K13 agents are found by name and tools by agent, and the runner shows its plugins", async () => {
+    const scene = await openScene({ below: withHelper });
+    const why = `K13 broke: see #host in src/agent/bridge.ts and findTool in ${executor}`;
+    const { agent } = scene.runner;
+    expect("findAgent" in agent && agent.findAgent("root_agent"), why).toBe(scene.agent);
+    const helper = "findAgent" in agent ? agent.findAgent("helper") : undefined;
+    expect(helper && isLlmAgent(helper), why).toBe(true);
+    const tools = helper && isLlmAgent(helper) ? await helper.canonicalTools() : [];
+    expect(tools.map(({ name }) => name), why).toEqual(["helper_pay"]);
+    expect(typeof scene.runner.pluginManager.runBeforeToolCallback, why).toBe("function");
+    expect(typeof scene.runner.pluginManager.runAfterToolCallback, why).toBe("function");
+    expect(typeof scene.runner.pluginManager.runOnToolErrorCallback, why).toBe("function");
+  });
+
+  it("K14 a value from the first plugin's afterToolCallback keeps everybody else's away", async () => {
+    const touched: string[] = [];
+    const scene = await openScene({
+      hooks: { ...holding(), afterToolCallback: async ({ result }) => (result?.["held"] ? result : undefined) },
+      root: {
+        afterToolCallback: ({ tool }) => {
+          touched.push(tool.name);
+          return { forged: true };
+        },
+      },
+    });
+    class Second extends BasePlugin {
+      override async afterToolCallback({ tool }: Parameters<BasePlugin["afterToolCallback"]>[0]) {
+        touched.push(`second:${tool.name}`);
+        return undefined;
+      }
+    }
+    scene.runner.pluginManager.registerPlugin(new Second("second"));
+    await scene.run(user("pay"));
+    expect(touched, `K14 broke: callbacks see calls that never ran; see ${gate} afterToolCallback`).toEqual([]);
+  });
+
+  it("K15 alarm: a streamed answer still makes an event, and runs its tools, per chunk of calls", async () => {
+    const scene = await openScene({ says: { both: twoCallsApart }, hooks: { beforeToolCallback: async () => ({ ok: true }) } });
+    const events = await scene.run(user("both"));
+    expect(
+      events.map((event) => getFunctionCalls(event).length).filter((count) => count > 0),
+      `K15 is fixed in ADK: the calls ${gate} afterModelCallback gathers come gathered; that can go`,
+    ).toEqual([1, 1]);
+  });
+
+  it("K15 behind its calls a streamed answer has one more response, which can carry them instead", async () => {
+    const gathered: Part[] = [];
+    const scene = await openScene({
+      says: { both: twoCallsApart },
+      hooks: {
+        async beforeToolCallback() {
+          return { ok: true };
+        },
+        async afterModelCallback({ llmResponse }): Promise<LlmResponse | undefined> {
+          const calls = llmResponse.content?.parts?.filter(({ functionCall }) => functionCall) ?? [];
+          if (calls.length > 0) {
+            gathered.push(...calls);
+            return { ...llmResponse, content: undefined, usageMetadata: undefined };
+          }
+          if (llmResponse.partial || gathered.length === 0) return undefined;
+          return { ...llmResponse, content: { role: "model", parts: gathered.splice(0) } };
+        },
+      },
+    });
+    const events = await scene.run(user("both"));
+    const why = `K15 broke: calls of a streamed answer are lost; see ${gate} afterModelCallback`;
+    expect(events.flatMap(getFunctionCalls).map(({ args }) => args?.["location"]), why).toEqual(["Tokyo", "Kyoto"]);
+    expect(names(events), why).toEqual(["get_weather", "get_weather"]);
+    expect(scene.gemini.requests[1]?.pairingErrors, why).toEqual([]);
+    expect(scene.gemini.requests, why).toHaveLength(2);
+    expect(scene.agent.canonicalModel instanceof Gemini, `${why}: the model is no longer recognised`).toBe(true);
+  });
+
+  it("K16 onToolErrorCallback tells of a throw before afterToolCallback, whose value a throw overrides", async () => {
+    const order: string[] = [];
+    const failing = new LongRunningFunctionTool({
+      name: "failing",
+      description: "Fails.",
+      parameters: z.object({}),
+      execute: () => {
+        throw new Error("no luck");
+      },
+    });
+    const scene = await openScene({
+      tools: [failing],
+      says: { fail: [call("failing")] },
+      hooks: {
+        async onToolErrorCallback() {
+          order.push("error");
+          return undefined;
+        },
+        async afterToolCallback({ result }) {
+          order.push(`after ${JSON.stringify(result)}`);
+          return { held: true };
+        },
+      },
+    });
+    const [response] = (await scene.run(user("fail"))).flatMap(getFunctionResponses);
+    const why = `K16 broke: a tool that threw may be held although it is answered; see ${gate} onToolErrorCallback`;
+    expect(order, why).toEqual(["error", "after undefined"]);
+    expect(response?.response, why).toEqual({ error: "Error in tool 'failing': no luck" });
+  });
+
+  it("K17 the tools of a request can be added to until its calls are handled", async () => {
+    const scene = await openScene({
+      says: { odd: [call("no_such_tool")] },
+      hooks: {
+        async beforeModelCallback({ llmRequest }) {
+          const tool = new FunctionTool({ name: "no_such_tool", description: "", parameters: z.object({}), execute: () => ({ error: "none" }) });
+          llmRequest.toolsDict["no_such_tool"] = tool;
+          return undefined;
+        },
+      },
+    });
+    const events = await scene.run(user("odd"));
+    const why = `K17 broke: an unknown tool leaves a call without a response; see ${gate} afterModelCallback`;
+    expect(events.flatMap(getFunctionResponses).map(({ response }) => response), why).toEqual([{ error: "none" }]);
+    expect(scene.gemini.requests[0]?.toolNames, `${why}: the model is told of it`).not.toContain("no_such_tool");
+  });
+});
+
+const twoCallsApart: readonly Piece[] = [
+  call("get_weather", { location: "Tokyo" }),
+  pause(Promise.resolve()),
+  call("get_weather", { location: "Kyoto" }),
+];
+
+function withHelper(model: () => Gemini) {
+  const tool = new FunctionTool({
+    name: "helper_pay",
+    description: "Pays.",
+    parameters: z.object({ amount: z.number() }),
+    execute: ({ amount }) => ({ paid: amount }),
+  });
+  const helper = new LlmAgent({ name: "helper", description: "Pays.", model: model(), tools: [tool] });
+  return { subAgents: [helper] };
+}
