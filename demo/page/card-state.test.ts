@@ -93,15 +93,19 @@ test("an approval's newest data part is found in whatever message it stands", ()
 });
 
 describe("an unacknowledged answer", () => {
+  const times = { answeredAt: 3, lastBusyAt: 5, ledgerAt: 9 };
   test("is on its way while a request runs", () => {
-    expect(isDelivering({ status: "submitted", lastBusyAt: 5, ledgerAt: 9 })).toBe(true);
-    expect(isDelivering({ status: "streaming", lastBusyAt: 5, ledgerAt: 9 })).toBe(true);
+    expect(isDelivering({ ...times, status: "submitted" })).toBe(true);
+    expect(isDelivering({ ...times, status: "streaming" })).toBe(true);
   });
-  test("is lost when the request failed", () => {
-    expect(isDelivering({ status: "error", lastBusyAt: 5, ledgerAt: 0 })).toBe(false);
+  test("is lost when the request that carried it failed", () => {
+    expect(isDelivering({ ...times, status: "error", ledgerAt: 0 })).toBe(false);
+  });
+  test("is not lost because an earlier request failed", () => {
+    expect(isDelivering({ status: "error", lastBusyAt: 2, answeredAt: 3, ledgerAt: 1 })).toBe(true);
   });
   test("is lost only when the ledger was asked after the request", () => {
-    expect(isDelivering({ status: "ready", lastBusyAt: 5, ledgerAt: 5 })).toBe(true);
-    expect(isDelivering({ status: "ready", lastBusyAt: 5, ledgerAt: 6 })).toBe(false);
+    expect(isDelivering({ ...times, status: "ready", ledgerAt: 5 })).toBe(true);
+    expect(isDelivering({ ...times, status: "ready", ledgerAt: 6 })).toBe(false);
   });
 });

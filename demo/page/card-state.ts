@@ -68,16 +68,18 @@ export function approvalDataOf(messages: readonly UIMessage[]): Map<string, Appr
   return found;
 }
 
-/** Whether an answer that the server has not acknowledged is still on its way. */
+/** Whether an answer that the server has not acknowledged is still on its way. Times are by our clock. */
 export function isDelivering(facts: {
   status: ChatStatus;
-  /** When the chat was last busy, and when the ledger was last asked, by our clock. */
+  answeredAt: number;
   lastBusyAt: number;
+  /** When the ledger was last asked. */
   ledgerAt: number;
 }): boolean {
-  if (facts.status === "error") return false;
-  if (facts.status !== "ready") return true;
-  return facts.ledgerAt <= facts.lastBusyAt;
+  const { status, answeredAt, lastBusyAt, ledgerAt } = facts;
+  if (status === "submitted" || status === "streaming") return true;
+  if (status === "error" && lastBusyAt > answeredAt) return false;
+  return ledgerAt <= Math.max(lastBusyAt, answeredAt);
 }
 
 export interface CardFacts {

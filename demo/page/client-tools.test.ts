@@ -6,8 +6,13 @@ import { callsToRun, keysToSend } from "./client-tools.ts";
 
 type Part = UIMessage["parts"][number];
 
-const call = (change: object, tool = "get_location"): Part =>
-  ({ type: `tool-${tool}`, toolCallId: "c", state: "input-available", input: {}, ...change }) as Part;
+const call = (change: object, tool = "get_location"): Part => ({
+  type: `tool-${tool}`,
+  toolCallId: "c",
+  state: "input-available",
+  input: {},
+  ...change,
+});
 const yes = call({ state: "approval-responded", approval: { id: "a", approved: true } });
 const approved: Part = {
   type: "data-approval",

@@ -76,9 +76,7 @@ export function Conversation({ chatId, initialMessages, tap, music, health }: Co
           <StreamPanel tap={tap} />
           <p className="panel-foot">
             <ModelName health={health} />
-            <span>
-              AI SDK {__AI_MAJOR__}
-            </span>
+            <span>AI SDK {__AI_MAJOR__}</span>
           </p>
         </aside>
       </main>
@@ -105,16 +103,17 @@ function Messages({ bridge }: { bridge: BridgeChat }) {
   const following = useRef(true);
   const { messages } = bridge;
   const count = messages.length;
+  const saidLast = messages.at(-1)?.role;
 
   // New content pulls the view along only if the reader was at the end.
   useLayoutEffect(() => {
     if (following.current && box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [messages, bridge.cards]);
   useLayoutEffect(() => {
-    if (!box.current || messages.at(-1)?.role !== "user") return;
+    if (!box.current || saidLast !== "user") return;
     following.current = true;
     box.current.scrollTop = box.current.scrollHeight;
-  }, [count]);
+  }, [count, saidLast]);
 
   const onScroll = () => {
     const element = box.current;

@@ -66,7 +66,15 @@ export function ModelName({ health }: { health: Health | undefined }) {
 
 function ThemeIcon({ theme }: { theme: Preferences["theme"] }) {
   return (
-    <svg width="18" height="18" viewBox="0 0 18 18" fill="none" stroke="currentColor" strokeWidth="1.6" aria-hidden="true">
+    <svg
+      width="18"
+      height="18"
+      viewBox="0 0 18 18"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth="1.6"
+      aria-hidden="true"
+    >
       {theme === "auto" && (
         <>
           <circle cx="9" cy="9" r="6.2" />

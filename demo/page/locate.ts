@@ -14,8 +14,7 @@ export function locate(): Promise<Place> {
       return;
     }
     navigator.geolocation.getCurrentPosition(
-      ({ coords }) =>
-        resolve({ latitude: coords.latitude, longitude: coords.longitude, accuracy: coords.accuracy }),
+      ({ coords }) => resolve({ latitude: coords.latitude, longitude: coords.longitude, accuracy: coords.accuracy }),
       (error) => reject(new Error(sentence(error))),
       { timeout: timeoutMs, maximumAge: 60_000 },
     );

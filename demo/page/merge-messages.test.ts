@@ -5,14 +5,18 @@ import { hasUnsent, mergeMessages } from "./merge-messages.ts";
 
 type Part = UIMessage["parts"][number];
 
-const pay = (change: object): Part =>
-  ({ type: "tool-pay", toolCallId: "c", state: "input-available", input: {}, ...change }) as Part;
+const pay = (change: object): Part => ({
+  type: "tool-pay",
+  toolCallId: "c",
+  state: "input-available",
+  input: {},
+  ...change,
+});
 const asked = pay({ state: "approval-requested", approval: { id: "a" } });
 const answered = pay({ state: "approval-responded", approval: { id: "a", approved: true } });
 const reply = (...parts: Part[]): UIMessage => ({ id: "m", role: "assistant", parts });
 const said = (id: string, text: string): UIMessage => ({ id, role: "user", parts: [{ type: "text", text }] });
-const rows = (state: ApprovalState) =>
-  new Map([["a", { approvalId: "a", state } as ApprovalView]]);
+const rows = (state: ApprovalState) => new Map([["a", { approvalId: "a", state } as ApprovalView]]);
 const facts = { rows: new Map<string, ApprovalView>(), ranHere: new Set<string>(), failed: false };
 
 test("the server's messages replace ours", () => {

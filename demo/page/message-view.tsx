@@ -27,6 +27,25 @@ export function MessageView({ message, bridge }: { message: UIMessage; bridge: B
         <AssistantPart key={keyOf(part, index)} part={part} bridge={bridge} />
       ))}
       {sources.length > 0 && <Sources parts={sources} />}
+      <Failure message={message} bridge={bridge} />
+    </div>
+  );
+}
+
+/** A reply that broke off says so also after a reload; while the page still shows the error itself, that is enough. */
+function Failure({ message, bridge }: { message: UIMessage; bridge: BridgeChat }) {
+  const { t } = useWords();
+  const { error } = (message.metadata ?? {}) as { error?: unknown };
+  const isLast = message === bridge.messages.at(-1);
+  if (typeof error !== "string" || (isLast && (bridge.error || bridge.status !== "ready"))) return null;
+  return (
+    <div className="notice notice-error">
+      <p className="outside">{error}</p>
+      {isLast && (
+        <button type="button" className="button button-small" onClick={bridge.retry}>
+          {t.retry}
+        </button>
+      )}
     </div>
   );
 }

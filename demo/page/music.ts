@@ -33,7 +33,9 @@ const loops: Record<Track, Loop> = {
     step: 0.3,
     wave: "sine",
     gain: 0.16,
-    melody: [0, 7, 12, 16, 12, 7, 4, 7, -4, 3, 8, 12, 8, 3, 0, 3, -2, 5, 10, 14, 10, 5, 2, 5, -5, 2, 7, 11, 14, 11, 7, 2],
+    melody: [
+      0, 7, 12, 16, 12, 7, 4, 7, -4, 3, 8, 12, 8, 3, 0, 3, -2, 5, 10, 14, 10, 5, 2, 5, -5, 2, 7, 11, 14, 11, 7, 2,
+    ],
     bass: [-12, ...rests(7), -16, ...rests(7), -14, ...rests(7), -17, ...rests(7)],
   },
   2: {
@@ -108,8 +110,10 @@ function startLoop(context: AudioContext, output: AudioNode, loop: Loop): Return
     while (at < context.currentTime + lookAheadSeconds) {
       const high = loop.melody[step % loop.melody.length];
       const low = loop.bass[step % loop.bass.length];
-      if (high != null) playNote(context, output, { wave: loop.wave, semitone: high, at, seconds: loop.step * 2.2, level: 0.7 });
-      if (low != null) playNote(context, output, { wave: "sine", semitone: low, at, seconds: loop.step * 3.5, level: 1 });
+      if (high != null)
+        playNote(context, output, { wave: loop.wave, semitone: high, at, seconds: loop.step * 2.2, level: 0.7 });
+      if (low != null)
+        playNote(context, output, { wave: "sine", semitone: low, at, seconds: loop.step * 3.5, level: 1 });
       step += 1;
       at += loop.step;
     }

@@ -39,7 +39,7 @@ export function createStreamTap(options: TapOptions = {}): StreamTap {
   let seen = { sequence: 0, data: "" };
 
   const add = (entry: NewEntry) => {
-    waiting.push({ ...entry, key: nextKey++, at: now() } as TapEntry);
+    waiting.push({ ...entry, key: nextKey++, at: now() });
     if (waiting.length > 1) return;
     schedule(() => {
       entries = [...entries, ...waiting].slice(-limit);
@@ -86,7 +86,7 @@ export function createStreamTap(options: TapOptions = {}): StreamTap {
     },
     onChunk(listener) {
       chunkListeners.add(listener);
-      return () => chunkListeners.delete(listener);
+      return () => void chunkListeners.delete(listener);
     },
   };
 }

@@ -12,7 +12,11 @@ export function ToolLine({ part }: { part: ToolUIPart | DynamicToolUIPart }) {
   const summary = callSummary(part.input);
   const output: unknown = part.output;
   const outcome =
-    part.state === "output-available" ? outputSummary(output) : part.state === "output-error" ? t.toolFailed : t.toolRunning;
+    part.state === "output-available"
+      ? outputSummary(output)
+      : part.state === "output-error"
+        ? t.toolFailed
+        : t.toolRunning;
   return (
     <details className={part.state === "output-error" ? "tool-line tool-line-failed" : "tool-line"}>
       <summary aria-label={t.toolDetails(name)}>

@@ -83,8 +83,11 @@ export function useBridgeChat({ chatId, initialMessages, tap, music }: BridgeCha
   // ── showing: what was there stays there while a resumed stream catches up ────────────────────────────────────────
   const held = useRef<UIMessage[]>([]);
   const messages = useMemo(() => (busy ? holdBack(held.current, live) : live), [busy, live]);
+  // Nobody asked for a resumed stream, so nobody is told when one fails: the server's messages follow anyway.
+  const [unasked, setUnasked] = useState(false);
   const resume = useCallback(() => {
     held.current = chat.messages;
+    setUnasked(true);
     void chat.resumeStream();
   }, [chat]);
   useEffect(() => {
@@ -93,7 +96,13 @@ export function useBridgeChat({ chatId, initialMessages, tap, music }: BridgeCha
 
   const lastBusyAt = useRef(0);
   if (busy) lastBusyAt.current = Date.now();
-  const delivering = isDelivering({ status, lastBusyAt: lastBusyAt.current, ledgerAt: ledger.askedAt });
+  const answeredAt = useRef(0);
+  const delivering = isDelivering({
+    status,
+    answeredAt: answeredAt.current,
+    lastBusyAt: lastBusyAt.current,
+    ledgerAt: ledger.askedAt,
+  });
 
   const cards = useMemo(
     () => cardsOf(messages, { data, rows, running, delivering }),
@@ -115,33 +124,42 @@ export function useBridgeChat({ chatId, initialMessages, tap, music }: BridgeCha
     [chat, chatId],
   );
 
+  // Each answer of the ledger is looked at once, and only if it is younger than our last request.
+  const { askedAt, offline, sequence, running: generating } = ledger;
+  const lookedAt = useRef(0);
   useEffect(() => {
-    if (ledger.askedAt <= lastBusyAt.current || ledger.offline || isBusy(chat.status)) return;
-    if (ledger.running && (chat.status === "ready" || isDisconnect(chat.error))) {
+    if (askedAt === lookedAt.current || askedAt <= lastBusyAt.current || offline || isBusy(chat.status)) return;
+    lookedAt.current = askedAt;
+    if (generating && (chat.status === "ready" || (isDisconnect(chat.error) && !unasked))) {
       resume();
       return;
     }
-    if (ledger.sequence === seenSequence.current) return;
-    const { sequence } = ledger;
+    if (sequence === seenSequence.current) return;
     take(rows)
       .then((taken) => {
         if (!taken) return;
         seenSequence.current = sequence;
-        if (isDisconnect(chat.error) && !hasUnsent(taken.merged, taken.server)) chat.clearError();
+        if ((unasked || isDisconnect(chat.error)) && !hasUnsent(taken.merged, taken.server)) chat.clearError();
       })
       .catch(() => undefined);
-    // Each answer of the ledger is looked at once.
-  }, [ledger.askedAt, ledger.offline]);
+  }, [askedAt, offline, sequence, generating, rows, unasked, chat, take, resume]);
 
   useEffect(() => {
-    const look = tap.onChunk((type) => {
+    return tap.onChunk((type) => {
       if (type === "data-approval" || type.startsWith("tool-output") || type === "finish") refresh();
     });
-    return () => void look();
   }, [tap, refresh]);
   useEffect(() => {
     if (!busy) refresh();
   }, [busy, refresh]);
+  // Other tabs of this browser need not wait for their next look.
+  useEffect(() => {
+    const others = new BroadcastChannel(`chat:${chatId}`);
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has one origin, its own
+    others.postMessage(status);
+    others.addEventListener("message", refresh);
+    return () => others.close();
+  }, [chatId, status, refresh]);
 
   // ── browser tools ────────────────────────────────────────────────────────────────────────────────────────────────
   useEffect(() => {
@@ -168,7 +186,7 @@ export function useBridgeChat({ chatId, initialMessages, tap, music }: BridgeCha
 
   // ── sending what the stock predicate leaves ──────────────────────────────────────────────────────────────────────
   useEffect(() => {
-    if (chat.status !== "ready" || running.size > 0) return;
+    if (isBusy(chat.status) || running.size > 0) return;
     if (lastAssistantMessageIsCompleteWithApprovalResponses({ messages: chat.messages })) return;
     const keys = keysToSend(facts, ranHere.current, sent.current);
     if (keys.length === 0) return;
@@ -177,14 +195,21 @@ export function useBridgeChat({ chatId, initialMessages, tap, music }: BridgeCha
   }, [chat, facts, running, status]);
 
   // ── what a person does ───────────────────────────────────────────────────────────────────────────────────────────
-  const send = useCallback((text: string) => void chat.sendMessage({ text }), [chat]);
+  const send = useCallback(
+    (text: string) => {
+      setUnasked(false);
+      void chat.sendMessage({ text });
+    },
+    [chat],
+  );
   const answer = useCallback(
     (approvalId: string, approved: boolean, reason?: string) => {
       const now = Date.now();
       // A second click may come before the first one's render; much later, a card that asks again may be answered again.
       if (now - (answered.current.get(approvalId) ?? 0) < doubleClickMs) return;
       answered.current.set(approvalId, now);
-      lastBusyAt.current = now;
+      answeredAt.current = now;
+      setUnasked(false);
       void chat.addToolApprovalResponse({ id: approvalId, approved, ...(reason ? { reason } : {}) });
     },
     [chat],
@@ -195,8 +220,10 @@ export function useBridgeChat({ chatId, initialMessages, tap, music }: BridgeCha
   const retry = useCallback(async () => {
     if (isBusy(chat.status)) return;
     const now = await fetchLedger(chatId).catch(() => undefined);
-    const taken = now && (await take(new Map(now.approvals.map((row) => [row.approvalId, row]))).catch(() => undefined));
+    const taken =
+      now && (await take(new Map(now.approvals.map((row) => [row.approvalId, row]))).catch(() => undefined));
     if (!now || !taken || isBusy(chat.status)) return;
+    setUnasked(false);
     if (now.running) resume();
     else if (hasUnsent(taken.merged, taken.server)) await chat.sendMessage();
     else if (isDisconnect(chat.error) || taken.merged.length === 0) chat.clearError();
@@ -211,7 +238,7 @@ export function useBridgeChat({ chatId, initialMessages, tap, music }: BridgeCha
   return {
     messages,
     status,
-    error,
+    error: unasked ? undefined : error,
     ledger,
     rows,
     data,

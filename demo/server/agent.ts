@@ -31,7 +31,7 @@ export function createAgent({ model, wallet }: { model: BaseLlm | string; wallet
       description: z.string().default("").describe("What the payment is for"),
     }),
     requireConfirmation: true,
-    execute: ({ amount, recipient, currency = "USD", description = "" }, context) => {
+    execute: ({ amount, recipient, currency, description }, context) => {
       if (!context) throw new Error("A payment needs the call it belongs to.");
       const receipt = wallet.pay(idempotencyKey(context), { amount, recipient, currency, description });
       return {

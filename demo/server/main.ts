@@ -65,7 +65,8 @@ async function chooseGemini({ model, scripted, geminiUrl, apiKey = "none" }: Set
     return { model: geminiAt({ model, url: script.url }), label, close: () => script.close() };
   }
   const close = async () => undefined;
-  if (geminiUrl) return { model: geminiAt({ model, url: geminiUrl, apiKey }), label: `${model} at ${geminiUrl}`, close };
+  if (geminiUrl)
+    return { model: geminiAt({ model, url: geminiUrl, apiKey }), label: `${model} at ${geminiUrl}`, close };
   return { model: new Gemini({ model, apiKey }), label: `${model} at Google`, close };
 }
 

@@ -90,7 +90,8 @@ export function openWallet(path: string, now: () => number = Date.now): Wallet {
 function centsOf({ amount, recipient, currency }: PaymentOrder): number {
   if (!Number.isFinite(amount) || amount <= 0) throw new Error(`An amount must be more than 0; ${amount} came.`);
   const cents = Math.round(amount * 100);
-  if (Math.abs(amount * 100 - cents) > 1e-6 || cents === 0) throw new Error(`${amount} is not a whole number of cents.`);
+  if (Math.abs(amount * 100 - cents) > 1e-6 || cents === 0)
+    throw new Error(`${amount} is not a whole number of cents.`);
   if (recipient.trim() === "") throw new Error("A payment needs a recipient.");
   if (currency !== "USD") throw new Error(`The wallet holds USD; it cannot pay in ${currency}.`);
   return cents;

@@ -1,6 +1,6 @@
 import { type BaseAgent, type BasePlugin, type LlmAgent, isAgentTool, isLlmAgent, Runner, type SequentialAgent } from "@google/adk";
 import type { UIMessage, UIMessageChunk } from "ai";
-import { type ApprovalState, type ApprovalView, BridgeError, type Decision, isSettled } from "../protocol/index.ts";
+import { type ApprovalData, type ApprovalState, type ApprovalView, BridgeError, type Decision, isSettled } from "../protocol/index.ts";
 import type { Approval, JsonObject, Session, Store } from "../stores/index.ts";
 import { agentOf, agentTools } from "./agents.ts";
 import { ChatQueue, type QueuedTurn } from "./chat-queue.ts";
@@ -15,7 +15,7 @@ import { closeOpenTurns } from "./recover.ts";
 import { findReply, type Regeneration } from "./regenerate.ts";
 import { StoreSessionService } from "./session-service.ts";
 import type { ToolPolicy } from "./tool-policy.ts";
-import { runTurn, type Turn, type TurnInput, type TurnTools } from "./turn.ts";
+import { later, runTurn, serverCloses, type Turn, type TurnInput, type TurnTools } from "./turn.ts";
 
 export interface BridgeOptions {
   agent: BaseAgent;
@@ -76,6 +76,9 @@ export type DecisionResult =
   /** Another answer, the clock, or a cancellation came first. */
   | { outcome: "refused"; approval: ApprovalView };
 
+/** How long closing waits for tools: of one that is cut off, nobody may ever know what it did. */
+const closingMs = 5000;
+
 /** Starts the bridge: recovers what a crash left behind, then watches for expiry. */
 export async function createBridge(options: BridgeOptions): Promise<Bridge> {
   const bridge = new Bridge(options);
@@ -130,8 +133,7 @@ export class Bridge {
   }
 
   async start(): Promise<void> {
-    const chats = await closeOpenTurns(this.#store);
-    await this.#settleDue(chats);
+    await this.#settleDue(await closeOpenTurns(this.#store));
     if (this.#sweepMs > 0) {
       this.#timer = setInterval(() => void this.sweep(), this.#sweepMs);
       this.#timer.unref();
@@ -157,27 +159,43 @@ export class Bridge {
     const found = await this.#store.getApproval(decision.approvalId);
     if (!found || found.owner !== owner || !found.gated) throw unknownApproval(decision.approvalId);
     return this.#inChat(found.chat, async (queue) => {
-      const { moved, approval } = await this.#decide(found, decision);
-      if (moved || approval.state !== found.state) await this.#continue(queue, [approval]);
+      const { moved, expired, approval } = await this.#decide(found, decision);
+      if (moved || expired) await this.#continue(queue, [approval]);
       const view = approvalToView(approval);
       if (moved) return { outcome: "accepted", approval: view };
       return { outcome: agrees(approval, decision.approved) ? "repeated" : "refused", approval: view };
     });
   }
 
-  /** The outcome of a call that the application itself was waiting for (a long-running tool). */
-  async settle(owner: string, approvalId: string, outcome: JsonObject): Promise<ApprovalView> {
-    const found = await this.#store.getApproval(approvalId);
-    if (!found || found.owner !== owner || !found.external || found.innerSession) throw unknownApproval(approvalId);
+  /**
+   * The outcome of a call that the application itself was waiting for: a long-running tool, named by the
+   * `idempotencyKey` it was given.
+   */
+  async settle(owner: string, key: string, outcome: JsonObject): Promise<ApprovalView> {
+    const found = (await this.#store.getApproval(key)) ?? (await this.#findByCall(key));
+    const waits = found && !found.innerSession && (found.external || found.decidedAt !== undefined);
+    if (!waits || found.owner !== owner) throw unknownApproval(key);
     return this.#inChat(found.chat, async (queue) => {
-      const settled = await this.#executor.settle(found, { event: "succeed", outcome });
-      if (settled.state !== found.state) await this.#continue(queue, [settled]);
+      const before = (await this.#store.getApproval(found.id)) ?? found;
+      const settled = await this.#executor.settle(before, { event: "succeed", outcome });
+      if (settled.state !== before.state) await this.#continue(queue, [settled]);
       return approvalToView(settled);
     });
   }
 
+  /** By the key of a call that ran before it had a row, see `idempotencyKey`. */
+  async #findByCall(key: string): Promise<Approval | undefined> {
+    // The model may have named its call, with colons of its own.
+    for (let at = key.indexOf(":"); at !== -1; at = key.indexOf(":", at + 1)) {
+      const rows = await this.#store.listApprovals({ session: key.slice(0, at) });
+      const found = rows.find(({ toolCallId }) => toolCallId === key.slice(at + 1));
+      if (found) return found;
+    }
+    return undefined;
+  }
+
   /** The turn that is being generated, if any; a turn parked at an approval is not. */
-  async resume(owner: string, chatName: string): Promise<Reply | undefined> {
+  async resume(owner: string, chatName: string): Promise<Reading | undefined> {
     const chat = await this.#store.findChat(owner, chatName);
     const turn = chat && this.#queues.get(chat.id)?.running;
     return turn && { turn, chat: chat.id };
@@ -187,7 +205,7 @@ export class Bridge {
   async stop(owner: string, chatName: string): Promise<boolean> {
     const chat = await this.#store.findChat(owner, chatName);
     if (!chat) throw unknownChat(chatName);
-    return (await this.#queues.get(chat.id)?.stopAll("stopped")) ?? false;
+    return (await this.#queues.get(chat.id)?.stopAll(new Error("The user stopped the turn."))) ?? false;
   }
 
   /** The chat as a page loads it first. What is being generated right now comes from `resume`. */
@@ -219,18 +237,28 @@ export class Bridge {
     return approval?.owner === owner && approval.gated ? approvalToView(approval) : undefined;
   }
 
-  /** The chunks of one turn as they come, from its beginning or behind `after`, until it ends or the reader goes away. */
+  /**
+   * The chunks of one turn as they come, from its beginning or behind `after`, until it ends or the reader goes away. Throws
+   * when the turn was left without an end: a reply that looks finished would be taken for one.
+   */
   async *read(
     { turn, chat }: Reading,
     { after = turn.after, signal }: { after?: number; signal?: AbortSignal } = {},
   ): AsyncGenerator<LoggedChunk[]> {
     let cursor = Math.max(after, turn.after);
     let wake = () => {};
+    let left = false;
+    const leave = () => {
+      left = true;
+      wake();
+    };
+    turn.done.then(leave, leave);
     const unwatch = this.#store.watch(chat, () => wake());
     signal?.addEventListener("abort", () => wake(), { once: true });
     try {
       for (;;) {
         const woken = new Promise<void>((resolve) => (wake = resolve));
+        const isLast = left;
         const entries = await this.#store.read(chat, { after: cursor, limit: 256 });
         const chunks: LoggedChunk[] = [];
         let ended = false;
@@ -243,7 +271,9 @@ export class Bridge {
         if (chunks.length > 0) yield chunks;
         if (ended) return;
         if (signal?.aborted) return;
-        if (entries.length === 0) await woken;
+        if (entries.length > 0) continue;
+        if (isLast) throw new BridgeError("unavailable", "The server stopped in the middle of this reply.");
+        await woken;
       }
     } finally {
       unwatch();
@@ -258,12 +288,13 @@ export class Bridge {
     return this.#sweeping;
   }
 
-  /** Stops turns and timers. The store stays its owner's to close. */
+  /** Stops turns and timers, and gives tools that are running a moment to end. The store stays its owner's to close. */
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#timer);
+    await Promise.allSettled([...this.#queues.values()].map((queue) => queue.stopAll(serverCloses)));
+    await Promise.race([this.#executor.idle(), later(closingMs)]);
     await this.#sweeping;
-    await Promise.allSettled([...this.#queues.values()].map((queue) => queue.stopAll("The server is stopping.")));
   }
 
   // ── a chat request ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -271,7 +302,7 @@ export class Bridge {
   async #say(owner: string, chatName: string, message: UIMessage): Promise<Reply> {
     const chat = await this.#store.openChat({ owner, name: chatName, appName: this.#appName });
     return this.#exclusive(chat, async (queue) => {
-      await queue.stopAll("A new message came.");
+      await queue.stopAll(new Error("A new message came."));
       return { chat: chat.id, turn: await this.#enqueue(queue, newId("msg"), { kind: "message", message, record: true }) };
     });
   }
@@ -280,7 +311,7 @@ export class Bridge {
     const chat = await this.#store.findChat(owner, chatName);
     if (!chat) throw unknownChat(chatName);
     return this.#exclusive(chat, async (queue) => {
-      await queue.stopAll("The reply is made again.");
+      await queue.stopAll(new Error("The reply is made again."));
       const found: Regeneration = await findReply(chat, messageId, this.#store);
       await found.withdraw();
       const input = { kind: "message", message: found.message, record: false } as const;
@@ -297,13 +328,19 @@ export class Bridge {
       const said = new Map<string, boolean>();
       for (const { approval: before, answer } of given) {
         let approval = before;
+        let changes = false;
         if (answer.approved !== undefined && approval.gated) {
           said.set(approval.id, answer.approved);
-          ({ approval } = await this.#decide(approval, { approved: answer.approved, reason: answer.reason }));
+          const decided = await this.#decide(approval, { approved: answer.approved, reason: answer.reason });
+          ({ approval } = decided);
+          changes = decided.moved || decided.expired;
         }
-        if (answer.result && agrees(approval, true) && !isSettled(approval.state))
+        if (answer.result && agrees(approval, true) && !isSettled(approval.state)) {
+          const { state } = approval;
           approval = await this.#executor.settle(approval, toOutcome(answer.result));
-        if (approval.state !== before.state) changed.push(approval);
+          changes ||= approval.state !== state;
+        }
+        if (changes) changed.push(approval);
       }
       const reply = given.at(-1)?.approval.messageId ?? messageId ?? newId("msg");
       if (changed.length > 0) {
@@ -393,34 +430,45 @@ export class Bridge {
     });
     // The tool starts here and not when a turn comes round to it: nothing stands between the click and the call.
     if (moved && approval.state === "approved" && !approval.external) this.#execute(approval);
-    return { moved, approval };
+    return { moved, approval, /** The answer came too late, and was the first to notice. */ expired: found.state === "pending" && approval.state === "expired" };
   }
 
   #execute(approval: Approval): void {
-    this.#executor.execute(approval).then(
-      (settled) => this.#onSettled(settled),
-      (error: unknown) => this.#logger.error("An approved call could not be run.", { approval: approval.id, error: describeError(error) }),
-    );
+    this.#executor
+      .execute(approval)
+      // A call that outlived the turn it was answered in (new text, a stop) still shows its outcome.
+      .then(async (settled) => {
+        if (isSettled(settled.state)) await this.#show(settled.chat, [settled], { model: false });
+      })
+      .catch((error: unknown) =>
+        this.#logger.error("An approved call could not be run or shown.", { approval: approval.id, error: describeError(error) }),
+      );
   }
 
-  /** A call that outlived the turn it was answered in (new text, a stop) still shows its outcome. */
-  async #onSettled(approval: Approval): Promise<void> {
-    if (!isSettled(approval.state)) return;
-    await this.#inChat(approval.chat, async (queue) => {
-      if (!this.#closed && !queue.find((turn) => turn.covers.has(approval.id)) && (await this.#isUnseen(approval)))
-        await this.#continue(queue, [approval], { model: false });
+  /** Shows outcomes in a turn of their own, unless the turn that was to show them did. */
+  async #show(chat: string, rows: readonly Approval[], { reply, model }: { reply?: string; model: boolean | "nudge" }): Promise<void> {
+    const shows = ({ covers }: QueuedTurn) => rows.some(({ id }) => covers.has(id));
+    for (let turn; (turn = this.#queues.get(chat)?.find(shows)); ) await turn.done.catch(() => undefined);
+    await this.#inChat(chat, async (queue) => {
+      if (this.#closed) return;
+      const shown = rows.length > 0 ? await this.#shownIn(chat) : new Set();
+      const unseen = rows.filter(({ id, gated, toolCallId }) => !shown.has(gated ? id : toolCallId));
+      if (unseen.length > 0 || reply !== undefined) await this.#continue(queue, unseen, { reply, model });
     });
   }
 
-  /** A turn that ran to its end has shown the outcome and told the model, or waits for a sibling's. */
-  async #isUnseen({ id, chat }: Approval): Promise<boolean> {
+  /** The ids of the approvals whose outcome the log shows, and of the calls. */
+  async #shownIn(chat: string): Promise<ReadonlySet<string>> {
     const log = await this.#store.read(chat);
-    return !log.some(
-      (entry) =>
-        entry.kind === "chunk" &&
-        entry.chunk.type === "data-approval" &&
-        entry.chunk.id === id &&
-        isSettled((entry.chunk.data as { state: ApprovalState }).state),
+    return new Set(
+      log.flatMap((entry) => {
+        if (entry.kind !== "chunk") return [];
+        const { chunk } = entry;
+        if (chunk.type === "tool-output-available" || chunk.type === "tool-output-error") return [chunk.toolCallId];
+        if (chunk.type !== "data-approval") return [];
+        const { approvalId, state } = chunk.data as ApprovalData;
+        return isSettled(state) ? [approvalId] : [];
+      }),
     );
   }
 
@@ -428,7 +476,7 @@ export class Bridge {
     queue: ChatQueue,
     approvals: readonly Approval[],
     {
-      reply = approvals[0]!.messageId,
+      reply = approvals[0]?.messageId ?? newId("msg"),
       answered,
       model = true,
     }: { reply?: string; answered?: ReadonlyMap<string, boolean>; model?: boolean | "nudge" } = {},
@@ -441,24 +489,33 @@ export class Bridge {
     return queue.enqueue({ id: newId("turn"), reply, after, input });
   }
 
-  /** What nobody else will do: expire, start what was approved before a crash, take over or give up lost claims. */
-  async #settleDue(interrupted: ReadonlyMap<string, string> = new Map()): Promise<void> {
-    const settled = new Map<string, Approval[]>();
-    const starting = interrupted.size > 0 || this.#timer === undefined;
-    for (const due of await this.#store.dueApprovals()) {
-      const approval = await this.#settleOne(due);
-      const mine = approval.state !== due.state || (starting && !approval.told);
-      if (mine && isSettled(approval.state)) settled.set(approval.chat, [...(settled.get(approval.chat) ?? []), approval]);
-    }
-    for (const chat of new Set([...settled.keys(), ...interrupted.keys()])) {
-      const rows = settled.get(chat) ?? [];
-      const reply = rows[0]?.messageId ?? interrupted.get(chat)!;
-      const model = interrupted.has(chat) ? "nudge" : true;
-      await this.#inChat(chat, (queue) => this.#continue(queue, rows, { reply, model }));
-    }
+  /**
+   * What nobody else will do: expire, start what was approved before a crash, take over or give up lost claims, and go on
+   * with the replies that a crash `interrupted`. Tools that take their time go on behind it.
+   */
+  async #settleDue(interrupted?: ReadonlyMap<string, string>): Promise<void> {
+    const due = await this.#store.dueApprovals();
+    const chats = new Set([...due.map(({ chat }) => chat), ...(interrupted?.keys() ?? [])]);
+    const work = [...chats].map(async (chat) => {
+      const mine = due.filter((row) => row.chat === chat);
+      // An agent run as a tool has its outcome in its own session; whoever was to record it died on the way.
+      const cutOff = mine.find(({ state, innerSession }) => state === "executing" && innerSession !== undefined);
+      const reply = interrupted?.get(chat) ?? cutOff?.messageId;
+      const rows = await Promise.all(mine.map((row) => this.#settleOne(row, interrupted !== undefined)));
+      const settled = rows.flatMap((row) => row ?? []);
+      if (settled.length > 0 || reply !== undefined) await this.#show(chat, settled, { reply, model: reply === undefined ? true : "nudge" });
+    });
+    const failed = (error: unknown) => this.#logger.error("A due approval could not be settled.", { error: describeError(error) });
+    await Promise.race([Promise.all(work.map((settling) => settling.catch(failed))), later(this.#turnTools.graceMs)]);
   }
 
-  async #settleOne(due: Approval): Promise<Approval> {
+  /** The row when it is settled and there may be something to show: it has just been, or the last process had no time to. */
+  async #settleOne(due: Approval, isStart: boolean): Promise<Approval | undefined> {
+    const approval = await this.#move(due);
+    return isSettled(approval.state) && (isStart || approval.state !== due.state) ? approval : undefined;
+  }
+
+  async #move(due: Approval): Promise<Approval> {
     const now = this.#store.now();
     switch (due.state) {
       case "pending":
@@ -468,7 +525,7 @@ export class Bridge {
           return (await this.#store.move(due.id, { event: "expire" })).approval ?? due;
         return due.external ? due : this.#executor.execute(due);
       case "executing":
-        return this.#executor.recover(due);
+        return due.innerSession ? due : this.#executor.recover(due);
       default:
         return due;
     }

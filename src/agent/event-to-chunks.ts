@@ -215,7 +215,9 @@ function callToChunks(before: ChunkState, call: Call, { defer }: ChunkOptions): 
 function responseToChunks(before: ChunkState, { id: toolCallId, name, response }: FunctionResponse): Step {
   if (!toolCallId || isReserved(name)) return [before, []];
   const [state, chunks] = announceCall(before, toolCallId);
-  const error = response && Object.keys(response).length === 1 ? response["error"] : undefined;
+  // ADK's shape of a throw, and the ledger's of a failed call; a result that has an error among other things is a result.
+  const isFailure = response && (Object.keys(response).length === 1 || response["status"] === "failed");
+  const error = isFailure ? response["error"] : undefined;
   return [
     state,
     [
@@ -276,7 +278,8 @@ function readEnding(state: ChunkState, { finishReason, errorCode, errorMessage, 
   return refused ? { ...next, error: refusalText(reason, errorMessage), shown: true } : next;
 }
 
-function refusalText(reason: string | undefined, message: string | undefined): string {
+/** What a person reads where the model said nothing at all. */
+export function refusalText(reason?: string, message?: string): string {
   if (reason === undefined) return "The model returned nothing. The prompt may have been blocked by its safety filters.";
   return `The model returned nothing (${reason})${message ? `: ${message}` : "."}`;
 }

@@ -40,8 +40,8 @@ export class Gate extends BasePlugin {
   readonly #runs = new Map<string, Scope>();
   /** Contexts of the executor's own calls, which pass. */
   readonly #passing = new WeakSet<Context>();
-  /** Contexts of calls whose tool threw. */
-  readonly #failed = new WeakSet<Context>();
+  /** What the tool of a call threw. */
+  readonly #failures = new WeakMap<Context, Error>();
   /** What the model is saying to each agent right now. */
   readonly #answers = new WeakMap<InvocationContext, ModelAnswer>();
 
@@ -81,8 +81,8 @@ export class Gate extends BasePlugin {
   }
 
   /** A throw overrides whatever `afterToolCallback` returns (K16): such a call is answered, and must not be held. */
-  override async onToolErrorCallback({ toolContext }: { toolContext: Context }): Promise<undefined> {
-    this.#failed.add(toolContext);
+  override async onToolErrorCallback({ toolContext, error }: { toolContext: Context; error: Error }): Promise<undefined> {
+    this.#failures.set(toolContext, error);
   }
 
   /** The first plugin's value keeps every other after-callback away from a call that has not run (K14). */
@@ -93,7 +93,9 @@ export class Gate extends BasePlugin {
     const id = toolContext.functionCallId ?? "";
     const request = asked[id];
     delete asked[id]; // K8: nothing left for ADK to ask about
-    if (this.#failed.has(toolContext)) return undefined;
+    const failure = this.#failures.get(toolContext);
+    // ADK would wait for a long-running tool that has thrown as for one that has begun.
+    if (failure) return tool.isLongRunning ? { error: failure.message } : undefined;
     if (request) {
       const { hint, payload } = request;
       return this.#hold(tool, toolArgs, toolContext, { gated: true, external: false, hint, payload });

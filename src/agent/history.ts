@@ -48,7 +48,7 @@ export function unknownCalls(events: readonly Event[]): Set<string> {
 export function responseEvent(
   { call, event }: OpenCall,
   response: Record<string, unknown>,
-  { unknown, stateDelta }: { unknown: boolean; stateDelta?: Record<string, unknown> },
+  { unknown, stateDelta }: { /** Calls of which no more can be said yet. */ unknown: string[]; stateDelta?: Record<string, unknown> },
 ): Event {
   return createEvent({
     actions: createEventActions({ stateDelta: stateDelta ?? {} }),
@@ -56,7 +56,7 @@ export function responseEvent(
     author: event.author,
     branch: event.branch,
     content: { role: "user", parts: [{ functionResponse: { id: call.id, name: call.name, response } }] },
-    customMetadata: unknown ? { unknown: [call.id] } : undefined,
+    customMetadata: unknown.length > 0 ? { unknown } : undefined,
   });
 }
 

@@ -9,12 +9,24 @@ import type { Approval } from "../stores/index.ts";
 
 const sentences = {
   denied: "The user rejected this call; it was not run.",
-  expired: "Nobody answered the approval request in time; the call was not run.",
-  cancelled: "The call was cancelled before it was approved; it was not run.",
   indeterminate:
     "The call was started, but the server stopped before the outcome was recorded; nobody can know whether it took effect. Do not repeat it without asking the user.",
   running: "The call was started; its outcome is not known yet.",
   interrupted: "The call was interrupted; no result is available.",
+} as const;
+
+/** Where a call stood when its time was over or it was cancelled decides what can be said of its effect. */
+const endings = {
+  expired: {
+    asked: "Nobody answered the approval request in time; the call was not run.",
+    waiting: "The call was not started in time; it was not run.",
+    outside: "No result of the call came in time; it may have taken effect.",
+  },
+  cancelled: {
+    asked: "The call was cancelled before it was approved; it was not run.",
+    waiting: "The call was cancelled before it was started; it was not run.",
+    outside: "The call was cancelled before its result came; it may have taken effect.",
+  },
 } as const;
 
 export const interruptedResponse = { error: sentences.interrupted, status: "interrupted" };
@@ -35,9 +47,15 @@ export function approvalToResponse(approval: Approval): Record<string, unknown> 
       return { error: `${sentences.denied}${approval.reason ? ` Reason: ${approval.reason}` : ""}`, status: "denied" };
     case "expired":
     case "cancelled":
+      return { error: endings[approval.state][standing(approval)], status: approval.state };
     case "indeterminate":
-      return { error: sentences[approval.state], status: approval.state };
+      return { error: sentences.indeterminate, status: approval.state };
   }
+}
+
+function standing({ gated, decidedAt, external }: Approval): "asked" | "waiting" | "outside" {
+  if (gated && decidedAt === undefined) return "asked";
+  return external ? "outside" : "waiting";
 }
 
 /** What a person reads of a call that has no output. */

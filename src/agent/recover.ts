@@ -1,68 +1,139 @@
+import { getFunctionResponses, type Event } from "@google/adk";
 import type { UIMessageChunk } from "ai";
 import { isSettled } from "../protocol/index.ts";
 import type { Approval, LogEntry, NewLogEntry, Store } from "../stores/index.ts";
-import { dataApproval } from "./outcome.ts";
+import { awaitsModel, openCalls, unknownCalls } from "./history.ts";
+import { interruptedResponse, questionChunks } from "./outcome.ts";
 
 /**
- * Ends in the log what a crash left open, so that readers see a whole chat. A question that was held but not yet shown is
- * shown now, with the same id. A continuation that was cut off takes back its unfinished step and will be run again;
- * returns those chats with the message to continue. A reply to plain text says that it was cut off: the person may not
- * want it any more.
+ * Ends in the log what a crash left open, so that readers see a whole chat. What is left to do depends on where it stood:
+ *
+ *   a question was held           it is shown, with the same id
+ *   the model had finished        the reply ends as it stands
+ *   a continuation was cut off    its unfinished words are taken back; it will be run again
+ *   a reply to plain text         says that it was cut off: the person may not want it any more
+ *
+ * Returns the chats to go on with, each with the message to continue.
  */
 export async function closeOpenTurns(store: Store): Promise<Map<string, string>> {
   const interrupted = new Map<string, string>();
-  for (const { chat, turn, sequence } of await store.openTurns()) {
+  for (const { chat, turn } of await store.openTurns()) {
     const log = await store.read(chat);
     const begin = log.find((entry) => entry.turn === turn && entry.kind === "begin");
     if (begin?.kind !== "begin") continue;
     const { reply } = begin;
-    const step = openStepOf(log.filter((entry) => entry.turn === turn && entry.sequence >= sequence));
-    const shown = new Set(log.flatMap((entry) => (isChunk(entry, "tool-approval-request") ? [entry.chunk.approvalId] : [])));
-    const rows = (await store.listApprovals({ chat })).filter((row) => row.messageId === reply && !isSettled(row.state));
-    const continues = log.some((entry) => entry.kind === "begin" && entry.reply === reply && entry.sequence < sequence);
+    const written = chunksOf(log.filter((entry) => entry.turn === turn));
+    const rows = (await store.listApprovals({ chat })).filter((row) => row.messageId === reply);
+    const waiting = rows.filter(({ state }) => !isSettled(state));
+    const events = (await store.events(chat)).map(({ event }) => event as unknown as Event);
+    const step = openStepOf(written);
+    const unanswered = unansweredCalls(written, rows);
 
     const entries: NewLogEntry[] = [];
     const write = (...chunks: UIMessageChunk[]) => entries.push(...chunks.map((chunk) => ({ turn, kind: "chunk" as const, chunk })));
-    if (rows.length > 0) {
+    const closeStep = (...last: UIMessageChunk[]) => {
       if (step?.part) write(step.part);
-      write(...rows.filter((row) => row.gated && !shown.has(row.id)).flatMap(question));
-      if (step) write({ type: "finish-step" });
+      if (!step && last.length > 0) write({ type: "start-step" });
+      write(...last, ...unanswered.map((toolCallId) => interruption(toolCallId)));
+      if (step || last.length > 0) write({ type: "finish-step" });
+    };
+
+    const isOver = written.some(({ chunk }) => chunk.type === "finish" || chunk.type === "error" || chunk.type === "abort");
+    const isFinished = events.length > 0 && !awaitsModel(events) && openCalls(events).length === 0;
+    const isContinuation = log.some((entry) => entry.kind === "begin" && entry.reply === reply && entry.sequence < begin.sequence);
+    if (isOver) {
+      // Only the end is missing.
+    } else if (waiting.length > 0) {
+      closeStep(...unshownQuestions(waiting, chunksOf(log)));
       write({ type: "finish", finishReason: "tool-calls" });
-    } else if (continues) {
-      if (step) entries.push({ turn, kind: "withdraw", from: step.sequence });
+      if (waiting.every(isAtWork)) interrupted.set(chat, reply);
+    } else if (step && isFinished) {
+      closeStep();
+      write({ type: "finish", finishReason: "stop" });
+    } else if (isContinuation) {
+      // Words without a call are said again; what was called has happened.
+      if (step && !step.hasCalls) entries.push({ turn, kind: "withdraw", from: step.sequence });
+      else closeStep();
       interrupted.set(chat, reply);
     } else {
-      if (step?.part) write(step.part);
-      if (step) write({ type: "finish-step" });
+      closeStep();
       write({ type: "error", errorText: "The server stopped in the middle of this reply. Please send your message again." });
     }
     await store.append(chat, [...entries, { turn, kind: "end" }]);
+    await markTold(rows, store);
   }
   return interrupted;
 }
 
-function question(row: Approval): UIMessageChunk[] {
-  return [{ type: "tool-approval-request", approvalId: row.id, toolCallId: row.toolCallId }, ...dataApproval(row)];
+/** What is in the history has been told, also when the process died before it could say so. */
+async function markTold(rows: readonly Approval[], store: Store): Promise<void> {
+  for (const { id, session, toolCallId, state, told } of rows) {
+    if (told || !isSettled(state)) continue;
+    const events = (await store.events(session)).map(({ event }) => event as unknown as Event);
+    const isAnswered = events.some((event) => getFunctionResponses(event).some((response) => response.id === toolCallId));
+    if (isAnswered && !unknownCalls(events).has(toolCallId)) await store.markTold(id);
+  }
 }
 
-/** Where the last step began that has not ended, and what would close the text open in it. */
-function openStepOf(entries: readonly LogEntry[]): { sequence: number; part?: UIMessageChunk } | undefined {
-  let step: { sequence: number; part?: UIMessageChunk } | undefined;
-  for (const entry of entries) {
-    if (entry.kind !== "chunk") continue;
-    const { chunk, sequence } = entry;
-    if (chunk.type === "start-step") step = { sequence };
+/** An agent run as a tool that nobody has to answer: it was cut off like its caller. */
+function isAtWork({ innerSession, state }: Approval): boolean {
+  return innerSession !== undefined && state === "approved";
+}
+
+/** Questions of held calls that nobody has seen. The call itself may be missing too: an agent's is shown with its question. */
+function unshownQuestions(waiting: readonly Approval[], written: readonly Written[]): UIMessageChunk[] {
+  const asked = new Set(written.map(({ chunk }) => (chunk.type === "tool-approval-request" ? chunk.approvalId : undefined)));
+  const called = new Set(written.map(({ chunk }) => (chunk.type === "tool-input-available" ? chunk.toolCallId : undefined)));
+  return waiting
+    .filter((row) => row.gated && !asked.has(row.id))
+    .flatMap((row): UIMessageChunk[] => {
+      const { toolCallId, toolName } = row;
+      if (called.has(toolCallId)) return questionChunks(row);
+      const input = JSON.parse(row.input) as unknown;
+      return [
+        { type: "tool-input-start", toolCallId, toolName },
+        { type: "tool-input-available", toolCallId, toolName, input },
+        ...questionChunks(row),
+      ];
+    });
+}
+
+/** Calls that were shown, are in no ledger, and have no result: left open they would keep a stock chat from sending. */
+function unansweredCalls(written: readonly Written[], rows: readonly Approval[]): string[] {
+  const open = new Set<string>();
+  for (const { chunk } of written) {
+    if (chunk.type === "tool-input-available") open.add(chunk.toolCallId);
+    else if (chunk.type === "tool-output-available" || chunk.type === "tool-output-error") open.delete(chunk.toolCallId);
+  }
+  for (const { toolCallId } of rows) open.delete(toolCallId);
+  return [...open];
+}
+
+const interruption = (toolCallId: string): UIMessageChunk => ({
+  type: "tool-output-error",
+  toolCallId,
+  errorText: interruptedResponse.error,
+});
+
+interface Written {
+  sequence: number;
+  chunk: UIMessageChunk;
+}
+
+function chunksOf(entries: readonly LogEntry[]): Written[] {
+  return entries.flatMap((entry) => (entry.kind === "chunk" ? [entry] : []));
+}
+
+/** Where the last step began that has not ended, whether it has calls, and what would close the text open in it. */
+function openStepOf(written: readonly Written[]): { sequence: number; hasCalls: boolean; part?: UIMessageChunk } | undefined {
+  let step: { sequence: number; hasCalls: boolean; part?: UIMessageChunk } | undefined;
+  for (const { chunk, sequence } of written) {
+    if (chunk.type === "start-step") step = { sequence, hasCalls: false };
     else if (chunk.type === "finish-step") step = undefined;
+    else if (step && chunk.type === "tool-input-available") step.hasCalls = true;
     else if (step && chunk.type === "text-start") step.part = { type: "text-end", id: chunk.id };
     else if (step && chunk.type === "reasoning-start") step.part = { type: "reasoning-end", id: chunk.id };
     else if (step && (chunk.type === "text-end" || chunk.type === "reasoning-end")) delete step.part;
   }
   return step;
-}
-
-function isChunk<T extends UIMessageChunk["type"]>(
-  entry: LogEntry,
-  type: T,
-): entry is LogEntry & { kind: "chunk"; chunk: Extract<UIMessageChunk, { type: T }> } {
-  return entry.kind === "chunk" && entry.chunk.type === type;
 }

@@ -12,6 +12,7 @@ import {
   eventToChunks,
   initialChunkState,
   openStep,
+  refusalText,
   totalUsage,
 } from "./event-to-chunks.ts";
 import { agentOf, agentOutcome, agentRequest } from "./agents.ts";
@@ -20,7 +21,7 @@ import type { Gate, Run } from "./gate.ts";
 import { awaitsModel, keptResults, openCalls, responseEvent, unknownCalls } from "./history.ts";
 import { describeError, type Logger } from "./logger.ts";
 import { messageToContent } from "./message-to-content.ts";
-import { approvalToResponse, dataApproval, interruptedResponse, lateNote, outcomeChunks, runningResponse } from "./outcome.ts";
+import { approvalToResponse, dataApproval, interruptedResponse, lateNote, outcomeChunks, questionChunks, runningResponse } from "./outcome.ts";
 
 /**
  * A turn: what the agent does for one input, a message or the settling of calls it had asked about. It belongs to the
@@ -66,6 +67,9 @@ export interface TurnTools {
 
 type Progress = "done" | "parked";
 
+/** Stops a turn because its server ends: it stays open in the log, and the next start goes on with it as after a crash. */
+export const serverCloses = new Error("The server is stopping.");
+
 export async function runTurn(turn: Turn, tools: TurnTools): Promise<void> {
   const log = new TurnLog(turn, tools);
   const { chat, input } = turn;
@@ -83,10 +87,11 @@ export async function runTurn(turn: Turn, tools: TurnTools): Promise<void> {
     }
     await log.finish(progress);
   } catch (error) {
+    if (turn.signal.reason === serverCloses) return;
     if (turn.signal.aborted) await log.abort();
     else await log.fail(error);
   } finally {
-    await log.end();
+    if (turn.signal.reason !== serverCloses) await log.end();
   }
 }
 
@@ -104,8 +109,9 @@ async function showOutcomes(input: TurnInput & { kind: "settled" }, { signal }: 
       await log.write(dataApproval({ ...approval, state: "executing" }));
       approval = await abortable(attempt, signal);
     }
-    if (isSettled(approval.state)) await log.write(outcomeChunks(approval, input.answered?.get(id)));
-    else waiting.push(approval);
+    if (!isSettled(approval.state)) waiting.push(approval);
+    else if (approval.innerSession) await log.showInner(approval);
+    else await log.write(outcomeChunks(approval, input.answered?.get(id)));
   }
   // A yes to a browser tool settles nothing yet. A step of its own keeps stock chats from sending the answer again.
   if (waiting.length > 0) await log.writeStep(waiting.flatMap(dataApproval));
@@ -127,7 +133,7 @@ async function advance(session: Session, turn: Turn, tools: TurnTools, log: Turn
   const rows = new Map((await store.listApprovals({ session: session.id })).map((row) => [row.toolCallId, row]));
   for (const { call } of open) {
     const row = rows.get(call.id);
-    if (!row?.innerSession || row.state !== "approved") continue;
+    if (!row?.innerSession || (row.state !== "approved" && row.state !== "executing")) continue;
     await runInner(row, turn, tools, log);
     const settled = await store.getApproval(row.id);
     if (!settled) continue;
@@ -144,8 +150,14 @@ async function advance(session: Session, turn: Turn, tools: TurnTools, log: Turn
     return { functionResponse: { id, name, response } };
   });
   const stateDelta = Object.assign({}, ...asked.map((row) => row.stateDelta)) as Record<string, unknown>;
-  let progress = await run(session, { role: "user", parts }, turn, tools, log, { stateDelta });
-  for (const row of asked) await store.markTold(row.id);
+  let progress: Progress;
+  try {
+    progress = await run(session, { role: "user", parts }, turn, tools, log, { stateDelta });
+  } finally {
+    // Also where the model could not be reached: the history has the responses, and the next turn begins with them.
+    const unanswered = new Set(openCalls(await loadEvents(session, tools)).map(({ call }) => call.id));
+    for (const row of asked) if (!unanswered.has(row.toolCallId)) await store.markTold(row.id);
+  }
   if (progress === "parked") return progress;
 
   // ADK resumes one agent of a sequence only; the ones behind it are ours to run.
@@ -172,13 +184,17 @@ async function run(
   log: TurnLog,
   extra: { message?: string; stateDelta?: Record<string, unknown>; runner?: Runner } = {},
 ): Promise<Progress> {
+  turn.signal.throwIfAborted();
   const runner = extra.runner ?? (await tools.runnerFor(session));
   const scope: Run = {
     chat: turn.chat.id,
     owner: turn.chat.owner,
     messageId: turn.reply,
     paused: false,
-    onHeld: (approval) => log.ask(approval),
+    onHeld: async (approval) => {
+      turn.signal.throwIfAborted();
+      await log.ask(approval);
+    },
     onUsage: (event) => log.count(event),
     runInner: (approval) => runInner(approval, turn, tools, log),
   };
@@ -235,33 +251,57 @@ async function runInner(approval: Approval, turn: Turn, tools: TurnTools, log: T
  * cancelled. Returns the rows this cancelled.
  */
 async function heal(session: Session, tools: TurnTools): Promise<Approval[]> {
-  const { store, executor } = tools;
+  const { store } = tools;
   const events = await loadEvents(session, tools);
   const kept = keptResults(events);
   const rows = new Map((await store.listApprovals({ session: session.id })).map((row) => [row.toolCallId, row]));
   const cancelled: Approval[] = [];
   for (const open of openCalls(events)) {
-    let row = rows.get(open.call.id);
-    if (row && (row.state === "pending" || (row.state === "approved" && row.external)))
-      for (const changed of await cancel(row, store)) {
-        cancelled.push(changed);
-        if (changed.id === row.id) row = changed;
-      }
-    const attempt = row && executor.attempt(row.id);
-    if (row && attempt) row = await Promise.race([attempt, later(tools.graceMs, row)]);
-    const response = (row && approvalToResponse(row)) ?? kept.get(open.call.id);
-    const event = responseEvent(open, response ?? (row ? runningResponse : interruptedResponse), {
-      unknown: row !== undefined && response === undefined,
-      stateDelta: row?.stateDelta,
-    });
+    const asked = rows.get(open.call.id);
+    const left = asked && (await leaveBehind(asked, tools));
+    cancelled.push(...(left?.cancelled ?? []));
+    const response = left ? left.response : (kept.get(open.call.id) ?? interruptedResponse);
+    const event = responseEvent(open, response, { unknown: left?.unknown ?? [], stateDelta: left?.row.stateDelta });
     try {
       await (await tools.runnerFor(session)).sessionService.appendEvent({ session: await adkSession(session, tools), event });
     } catch (error) {
       if (!(error instanceof AlreadyAnswered)) throw error;
     }
-    if (row && response) await store.markTold(row.id);
+    for (const row of left?.told ?? []) await store.markTold(row.id);
   }
   return cancelled;
+}
+
+/**
+ * Ends a call that new text leaves behind: what nobody has started is cancelled, what runs gets a moment to end. What an
+ * agent run as a tool has done by then stands, so the model is told of it, and later of what is still `unknown`.
+ */
+async function leaveBehind(asked: Approval, { store, executor, graceMs }: TurnTools) {
+  const cancellable = asked.state === "pending" || (asked.state === "approved" && asked.external);
+  const cancelled = cancellable ? await cancel(asked, store) : [];
+  const family = await withInner(asked, store);
+  const attempts = family.flatMap(({ id }) => executor.attempt(id) ?? []);
+  if (attempts.length > 0) await Promise.race([Promise.allSettled(attempts), later(graceMs)]);
+  const [row = asked, ...inner] = await withInner(asked, store);
+
+  const running = [row, ...inner].filter(({ state }) => !isSettled(state));
+  const effects = inner.filter(({ state, innerSession }) => innerSession === undefined && state !== "denied" && state !== "cancelled" && state !== "expired");
+  const calls = effects.map(({ toolName, input, state, outcome }) => ({ name: toolName, args: JSON.parse(input) as unknown, state, response: outcome }));
+  return {
+    row,
+    cancelled,
+    response: { ...(approvalToResponse(row) ?? runningResponse), ...(calls.length > 0 && { calls }) },
+    unknown: running.map(({ toolCallId }) => toolCallId),
+    told: [row, ...inner].filter(({ state }) => isSettled(state)),
+  };
+}
+
+/** A row as it is now, and with an agent run as a tool those of its calls, and of theirs. */
+async function withInner({ id }: Approval, store: Store): Promise<Approval[]> {
+  const row = await store.getApproval(id);
+  if (!row?.innerSession) return row ? [row] : [];
+  const inner = await store.listApprovals({ session: row.innerSession });
+  return [row, ...(await Promise.all(inner.map((call) => withInner(call, store)))).flat()];
 }
 
 /** Cancels a call, and with an agent run as a tool everything it waits for. */
@@ -272,20 +312,26 @@ export async function cancel(approval: Approval, store: Store): Promise<Approval
   return moved && row ? [...cancelled, row] : cancelled;
 }
 
-/** Outcomes that came after the model was told "not known yet" are told as context, once. */
+/**
+ * Outcomes that came after the model was told "not known yet" are told as context, once: the note's id is the row's, so
+ * that a crash between the note and its mark does not write a second one.
+ */
 async function tellLateOutcomes(session: Session, tools: TurnTools): Promise<void> {
   const { store } = tools;
-  const late = (await store.listApprovals({ session: session.id })).filter((row) => isSettled(row.state) && !row.told);
+  const late = (await store.listApprovals({ chat: session.id })).filter((row) => isSettled(row.state) && !row.told);
   if (late.length === 0) return;
   const events = await loadEvents(session, tools);
   const unknown = unknownCalls(events);
   const open = new Set(openCalls(events).map(({ call }) => call.id));
   for (const row of late) {
-    if (open.has(row.toolCallId)) continue;
-    if (!(await store.markTold(row.id)) || !unknown.has(row.toolCallId)) continue;
-    const event = createEvent({ author: "user", content: { role: "user", parts: [{ text: lateNote(row) }] } });
-    const { sessionService } = await tools.runnerFor(session);
-    await sessionService.appendEvent({ session: await adkSession(session, tools), event });
+    const isUnknown = unknown.has(row.toolCallId);
+    if (isUnknown) {
+      const content = { role: "user", parts: [{ text: lateNote(row) }] };
+      const event = createEvent({ id: `late-${row.id}`, author: "user", content });
+      const { sessionService } = await tools.runnerFor(session);
+      await sessionService.appendEvent({ session: await adkSession(session, tools), event });
+    }
+    if (isUnknown || (row.session === session.id && !open.has(row.toolCallId))) await store.markTold(row.id);
   }
 }
 
@@ -294,7 +340,6 @@ class TurnLog {
   readonly #turn: Turn;
   readonly #tools: TurnTools;
   #state: ChunkState = initialChunkState;
-  #ran = false;
 
   constructor(turn: Turn, tools: TurnTools) {
     this.#turn = turn;
@@ -317,7 +362,6 @@ class TurnLog {
   }
 
   async event(event: Event, inner: boolean): Promise<void> {
-    this.#ran = true;
     const { agentTools } = this.#tools;
     const [state, chunks] = eventToChunks(this.#state, event, { inner, defer: (name) => agentTools.has(name) });
     this.#state = state;
@@ -332,12 +376,10 @@ class TurnLog {
   /** Asks a person about a held call; a call that only waits for the browser is shown without a question. */
   async ask(approval: Approval): Promise<void> {
     if (!approval.gated) return;
-    const { id: approvalId, toolCallId } = approval;
-    const [announced, chunks] = announceCall(this.#state, toolCallId);
+    const [announced, chunks] = announceCall(this.#state, approval.toolCallId);
     const [state, step] = openStep(announced);
     this.#state = state;
-    const hint = approval.hint === undefined ? {} : { approvalDescriptor: { hint: approval.hint } };
-    await this.write([...chunks, ...step, { type: "tool-approval-request", approvalId, toolCallId, ...hint }, ...dataApproval(approval)]);
+    await this.write([...chunks, ...step, ...questionChunks(approval)]);
   }
 
   /** An agent run as a tool appears with its outcome, see `ChunkOptions.defer`. */
@@ -361,12 +403,9 @@ class TurnLog {
   }
 
   async finish(progress: Progress): Promise<void> {
-    if (this.#ran && !this.#state.shown)
-      this.#state = {
-        ...this.#state,
-        error: "The model returned nothing. The prompt may have been blocked by its safety filters.",
-      };
-    const { error, finishReason } = this.#state;
+    // After an outcome a model may have nothing to add; to a message it owes an answer.
+    const isSilent = progress === "done" && this.#turn.input.kind === "message" && !this.#state.shown;
+    const { error = isSilent ? refusalText() : undefined, finishReason } = this.#state;
     await this.#close();
     if (error !== undefined) return this.write([{ type: "error", errorText: error }]);
     const { modelName } = this.#tools;
@@ -419,6 +458,7 @@ async function loadEvents(session: Session, tools: TurnTools): Promise<Event[]> 
   return (await adkSession(session, tools)).events;
 }
 
-function later<T>(ms: number, value: T): Promise<T> {
-  return new Promise((resolve) => setTimeout(resolve, ms, value));
+/** A moment, for those who do not want to wait longer. */
+export function later(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }

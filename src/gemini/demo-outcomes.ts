@@ -1,8 +1,9 @@
+import type { Content } from "@google/genai";
 import { normalise, toWords, type Language } from "./demo-text.ts";
 import type { ToolResponse } from "./script.ts";
 
 type Values = Readonly<Record<string, unknown>>;
-type Outcome = "done" | "denied" | "expired" | "cancelled" | "failed" | "indeterminate";
+type NotDone = "denied" | "expired" | "cancelled" | "failed" | "indeterminate" | "interrupted" | "executing";
 
 /** What became of one tool call, said truthfully and no further than the response goes. */
 export function speakOfOutcome(answered: ToolResponse, language: Language): string {
@@ -13,6 +14,30 @@ export function speakOfOutcome(answered: ToolResponse, language: Language): stri
   const untouched = untouchedWords[answered.name === "process_payment" ? "payment" : "other"][language];
   const error = closed(toWords(response["error"] ?? response["message"]), language);
   return notDone[language][outcome]({ subject, untouched, error, reason: reasonOf(response) });
+}
+
+const lateNote = /^\[context, not from the user\] The earlier call (\w+)\((.*?)\) ended as \w+: (.*)$/su;
+
+/** Outcomes that came after the model had been told "not known yet", and are told as context. */
+export function readLateOutcomes(contents: readonly Content[]): ToolResponse[] {
+  const lastSpoken = contents.findLastIndex((turn) => turn.role === "model");
+  return contents
+    .slice(lastSpoken + 1)
+    .flatMap((turn) => turn.parts ?? [])
+    .flatMap((part) => {
+      const [, name, args, response] = lateNote.exec(part.text ?? "") ?? [];
+      if (name === undefined || args === undefined || response === undefined) return [];
+      return [{ id: undefined, name, args: parseValues(args), response: parseValues(response) }];
+    });
+}
+
+function parseValues(json: string): Values {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === "object" && value !== null ? (value as Values) : {};
+  } catch {
+    return { error: json };
+  }
 }
 
 /** Money as the demo writes it. */
@@ -35,12 +60,10 @@ function unwrap(response: Values): Values {
   return keys.length === 1 && typeof inner === "object" && inner !== null ? (inner as Values) : response;
 }
 
-function outcomeOf(response: Values): Outcome {
+function outcomeOf(response: Values): NotDone | "done" {
   const { status, error, success } = response;
-  if (status === "denied" || status === "expired" || status === "cancelled" || status === "indeterminate")
-    return status;
-  if (status === "failed") return "failed";
   if (error === undefined || error === null) return success === false ? "failed" : "done";
+  if (typeof status === "string" && Object.hasOwn(notDone.en, status)) return status as NotDone;
   // Without a status, the sentence is all there is.
   const sentence = toWords(error);
   if (/\b(?:rejected|denied|declined|not approved)\b/iu.test(sentence)) return "denied";
@@ -55,7 +78,7 @@ function reasonOf(response: Values): string | undefined {
   return said?.replace(/^["“「]|["”」]?[.。]?$/gu, "") || undefined;
 }
 
-interface NotDone {
+interface About {
   readonly subject: string;
   readonly untouched: string;
   readonly error: string;
@@ -67,13 +90,15 @@ const untouchedWords = {
   other: { en: "nothing was done", ja: "何も行っていません" },
 } as const;
 
-const notDone: Record<Language, Record<Exclude<Outcome, "done">, (about: NotDone) => string>> = {
+const notDone: Record<Language, Record<NotDone, (about: About) => string>> = {
   en: {
     denied: ({ subject, untouched, reason }) =>
       `You did not approve ${subject}, so ${untouched}.${reason === undefined ? "" : ` Your reason: “${reason}”.`}`,
     expired: ({ subject, untouched }) => `The approval for ${subject} expired before it was answered, so ${untouched}.`,
     cancelled: ({ subject, untouched }) => `${capitalise(subject)} was cancelled, so ${untouched}.`,
     failed: ({ subject, error }) => `${capitalise(subject)} failed${error === "" ? "." : `: ${error}`}`,
+    interrupted: ({ subject }) => `${capitalise(subject)} was interrupted, and I have no result of it.`,
+    executing: ({ subject }) => `${capitalise(subject)} has started, and I do not know its outcome yet.`,
     indeterminate: ({ subject }) =>
       `I cannot tell whether ${subject} went through. Please check before trying it again.`,
   },
@@ -83,6 +108,8 @@ const notDone: Record<Language, Record<Exclude<Outcome, "done">, (about: NotDone
     expired: ({ subject, untouched }) => `${subject}の承認は期限切れになったため、${untouched}。`,
     cancelled: ({ subject, untouched }) => `${subject}は取り消されたため、${untouched}。`,
     failed: ({ subject, error }) => `${subject}は失敗しました${error === "" ? "。" : `：${error}`}`,
+    interrupted: ({ subject }) => `${subject}は中断され、結果は分かりません。`,
+    executing: ({ subject }) => `${subject}は始まりましたが、結果はまだ分かりません。`,
     indeterminate: ({ subject }) => `${subject}が完了したかどうか分かりません。もう一度試す前に確認してください。`,
   },
 };
@@ -119,6 +146,11 @@ function speakOfResult(tool: string, args: Values, result: Values, language: Lan
       return speakOfLocation(result, language);
     case "change_bgm": {
       const track = toWords(result["track"] ?? args["track"]);
+      if (result["playing"] === false) {
+        return language === "ja"
+          ? `曲${track}を選びましたが、まだ再生されていません。`
+          : `Track ${track} is chosen, but it is not playing yet.`;
+      }
       return language === "ja" ? `曲${track}に変えました。` : `Now playing track ${track}.`;
     }
     default:
@@ -143,12 +175,24 @@ function speakOfPayment(paid: Values, language: Language): string {
   return sentences.join(" ");
 }
 
+const japaneseSkies: Readonly<Record<string, string>> = {
+  clear: "晴れ",
+  sunny: "晴れ",
+  fair: "おおむね晴れ",
+  cloudy: "くもり",
+  fog: "霧",
+  rain: "雨",
+  "light rain": "小雨",
+  snow: "雪",
+};
+
 function speakOfWeather(weather: Values, language: Language): string {
   const place = toWords(weather["location"] ?? weather["city"]);
   const sky = weather["condition"] ?? weather["conditions"] ?? weather["description"] ?? weather["weather"];
   const celsius = weather["temperature_c"] ?? weather["temperature"] ?? weather["temp"];
+  const skyWords = typeof sky === "string" && language === "ja" ? (japaneseSkies[sky.toLowerCase()] ?? sky) : sky;
   const warmth = typeof celsius === "number" ? `${celsius} °C` : celsius;
-  const known = [sky, warmth].filter((fact) => typeof fact === "string");
+  const known = [skyWords, warmth].filter((fact) => typeof fact === "string");
   const said = known.length > 0 ? known.join(language === "ja" ? "、" : ", ") : list(weather);
   return language === "ja" ? `${place}の天気：${said}。` : `The weather in ${place}: ${said}.`;
 }

@@ -1,5 +1,14 @@
 import { mentionsOtherCurrency, mentionsPayment, readPayments, type Payment } from "./demo-payments.ts";
-import { isCapitalised, isName, isWord, normalise, splitJapaneseList, stripLeadIn, tokenise } from "./demo-text.ts";
+import {
+  isCapitalised,
+  isName,
+  isWord,
+  normalise,
+  splitJapaneseList,
+  stripLeadIn,
+  tokenise,
+  type Token,
+} from "./demo-text.ts";
 
 /** What a person asks the demo for, all of it that one message holds. */
 export interface DemoRequest {
@@ -68,27 +77,24 @@ function readEnglishPlaces(text: string): string[] {
   return before === "" ? [] : [before];
 }
 
-function readPlacesAt(tokens: ReturnType<typeof tokenise>, start: number): string[] {
-  const places: string[] = [];
+/** A place, and the capitalised ones that "and" or a comma adds to it. */
+function readPlacesAt(tokens: readonly Token[], start: number): string[] {
   let next = start;
-  for (;;) {
-    const words: string[] = [];
-    const first = tokens[next];
-    for (let token = tokens[next]; isPlaceWord(token); token = tokens[next]) {
-      words.push(token.raw);
-      next += 1;
-    }
-    const another = tokens[next]?.kind === "word" && places.length > 0 && !isWord(tokens[next], "and", "today", "now");
-    if (words.length === 0 || (another && !isCapitalised(first))) return places;
-    places.push(words.join(" "));
-    if (!isWord(tokens[next], "and") && tokens[next]?.raw !== ",") return places;
-    const listed = isCapitalised(tokens[next + 1]) && tokens[next + 2]?.kind !== "amount";
-    if (!listed) return places;
-    next += 1;
-  }
+  while (isPlaceWord(tokens[next])) next += 1;
+  if (next === start) return [];
+  const place = tokens
+    .slice(start, next)
+    .map(({ raw }) => raw)
+    .join(" ");
+  const comma = tokens[next]?.raw === ",";
+  if (!comma && !isWord(tokens[next], "and")) return [place];
+  if (!isCapitalised(tokens[next + 1]) || tokens[next + 2]?.kind === "amount") return [place];
+  const others = readPlacesAt(tokens, next + 1);
+  // "Paris, France" is one place; a list has an "and" before its end.
+  return comma && others.length === 1 ? [place] : [place, ...others];
 }
 
-function isPlaceWord(token: Parameters<typeof isName>[0]): token is Extract<typeof token, { kind: "word" }> {
+function isPlaceWord(token: Token | undefined): boolean {
   return isName(token) && !isWord(token, ...placeEnds, ...aroundHere) && !weatherWord.test(token.raw);
 }
 

@@ -114,6 +114,8 @@ describe("the demo script understands", () => {
     ["Is it raining in Paris?", [weather("Paris")]],
     ["Show me the forecast for Osaka, please.", [weather("Osaka")]],
     ["Weather in Tokyo and Osaka?", [weather("Tokyo"), weather("Osaka")]],
+    ["Weather in Tokyo, Osaka and Kyoto", [weather("Tokyo"), weather("Osaka"), weather("Kyoto")]],
+    ["Weather in Paris, France", [weather("Paris")]],
     ["東京の天気は？", [weather("東京")]],
     ["東京の天気を教えてください", [weather("東京")]],
     ["今日の大阪の天気は？", [weather("大阪")]],
@@ -235,7 +237,7 @@ describe("after a payment the demo script tells the truth:", () => {
     ],
     [
       "denied with the reason in the sentence",
-      { error: "The user rejected this call: too much.", status: "denied" },
+      { error: "The user rejected this call; it was not run. Reason: too much", status: "denied" },
       "You did not approve the payment of $50 to 花子, so nothing was sent. Your reason: “too much”.",
     ],
     [
@@ -260,6 +262,16 @@ describe("after a payment the demo script tells the truth:", () => {
     ],
     ["failed without a status", { error: "Boom" }, "The payment of $50 to 花子 failed: Boom."],
     ["failed by its own account", { success: false, message: "No." }, "The payment of $50 to 花子 failed: No."],
+    [
+      "interrupted",
+      { error: "The call was interrupted.", status: "interrupted" },
+      "The payment of $50 to 花子 was interrupted, and I have no result of it.",
+    ],
+    [
+      "still running",
+      { error: "The call was started.", status: "executing" },
+      "The payment of $50 to 花子 has started, and I do not know its outcome yet.",
+    ],
     [
       "unknown",
       { error: "The outcome is not known.", status: "indeterminate" },
@@ -307,6 +319,17 @@ describe("after a payment the demo script tells the truth:", () => {
     );
   });
 
+  it("speaks of an outcome that is told late, and calls nothing for it", async () => {
+    const note = user(
+      `[context, not from the user] The earlier call process_payment(${JSON.stringify(args)}) ended as succeeded: ${JSON.stringify(paid)}`,
+    );
+    const before = [user("Send 50 dollars to Hanako"), { role: "model", parts: [{ text: "Not known yet." }] }, note];
+    const pieces = await say(before);
+    expect(textIn(pieces)).toBe("Done: I sent $50 to 花子. Your balance is now $950. The transaction is txn-7.");
+    expect(callsIn(pieces)).toEqual([]);
+    expect(textIn(await say([...before, user("Thank you")]))).toMatch(/^Done: I sent .* You are welcome!/);
+  });
+
   it("speaks of the calls a new message cancelled, then answers the message", async () => {
     const pieces = await say([
       user("Send 50 dollars to Hanako"),
@@ -330,6 +353,7 @@ describe("the demo script follows the other tools:", () => {
       "The weather in Tokyo: sunny, 21 °C.",
     ],
     ["東京の天気は？", weather("東京"), { condition: "晴れ", temperature: "21度" }, "東京の天気：晴れ、21度。"],
+    ["東京の天気は？", weather("東京"), { condition: "light rain", temperature: 21 }, "東京の天気：小雨、21 °C。"],
     ["Weather in Oslo?", weather("Oslo"), { sky: "grey" }, "The weather in Oslo: location Oslo, sky grey."],
     ["Where am I?", locate, { latitude: 35.7, longitude: 139.7 }, "You are at 35.7, 139.7."],
     ["今どこ？", locate, { latitude: 35.7, longitude: 139.7 }, "現在地は緯度35.7、経度139.7です。"],
@@ -339,7 +363,8 @@ describe("the demo script follows the other tools:", () => {
       { error: "x", status: "denied" },
       "You did not approve the look at your location, so nothing was done.",
     ],
-    ["Play track 2", play(2), { success: true, track: 2 }, "Now playing track 2."],
+    ["Play track 2", play(2), { track: 2, playing: true }, "Now playing track 2."],
+    ["Play track 2", play(2), { track: 2, playing: false }, "Track 2 is chosen, but it is not playing yet."],
     ["曲を2に変えて", play(2), { result: "ok" }, "曲2に変えました。"],
     ["Do it", { name: "other_tool", args: {} }, { answer: 42 }, "other_tool returned answer 42."],
   ])("%s %#", async (said, { name, args }, response, sentence) => {

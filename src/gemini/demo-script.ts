@@ -1,11 +1,11 @@
-import { formatMoney, speakOfOutcome } from "./demo-outcomes.ts";
+import { formatMoney, readLateOutcomes, speakOfOutcome } from "./demo-outcomes.ts";
 import { readRequest, type DemoRequest } from "./demo-requests.ts";
 import { languageOf, normalise, toWords, type Language } from "./demo-text.ts";
 import { call, text, thought, type Ask, type Piece, type Rule } from "./script.ts";
 
 /** What the embedded model says: the demo's requests in English and Japanese, and the truth about what became of them. */
 export const demoRules: readonly Rule[] = [
-  { when: ({ fresh, responses }) => !fresh && responses.length > 0, say: speakOfOutcomes },
+  { when: (ask) => !ask.fresh && speakOfOutcomes(ask).length > 0, say: speakOfOutcomes },
   { when: asksForSomething, say: (ask) => [...speakOfOutcomes(ask), ...fulfil(ask)] },
   chat(/\b(?:help|what can you do|who are you)\b|ヘルプ|使い方|何ができ|なにができ|助けて/iu, {
     en: "I can send money (“Send 50 dollars to Hanako”), tell the weather (“Weather in Tokyo?”), find out where you are, and change the music. Nothing is paid before you approve it.",
@@ -28,11 +28,12 @@ function chat(when: RegExp, sentence: Sentence): Rule {
   return { when, say: (ask) => [...speakOfOutcomes(ask), text(sentence[languageOf(ask.text)])] };
 }
 
-/** Every response since the model last spoke; with new text too, where pending calls were cancelled by it. */
+/** All that became known since the model last spoke; with new text too, where pending calls were cancelled by it. */
 function speakOfOutcomes(ask: Ask): Piece[] {
   const language = languageOf(ask.text);
   const space = language === "ja" ? "" : " ";
-  const sentences = ask.responses.map((response) => speakOfOutcome(response, language)).join(space);
+  const outcomes = [...ask.responses, ...readLateOutcomes(ask.contents)];
+  const sentences = outcomes.map((outcome) => speakOfOutcome(outcome, language)).join(space);
   if (sentences === "") return [];
   return [text(ask.fresh ? `${sentences}${space}` : sentences)];
 }

@@ -32,8 +32,12 @@ export function readAsk(body: RequestBody, model: string, request: number): Ask 
   };
 }
 
-/** Gemini wants a user's turn last, and ADK writes one where there is none; other agents' turns it retells as the user's. */
+/**
+ * What is said in the user's name and is not the user's: Gemini wants a user's turn last, so ADK writes one where there
+ * is none, and it retells other agents' turns as the user's; the bridge adds what became known too late.
+ */
 const notes = [
+  /^\[context, not from the user\]/,
   /^For context:/,
   /^Handle the requests as specified in the System Instruction\.$/,
   /^Continue processing previous requests as instructed\./,

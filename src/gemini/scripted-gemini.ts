@@ -169,12 +169,13 @@ class ApiError extends Error {
 const clientGone = new Error("The client went away.");
 
 function readTarget({ method, url = "/" }: IncomingMessage): { model: string; stream: boolean } {
-  const { pathname, searchParams } = new URL(`http://localhost${url}`);
-  const [, model, action] = modelPath.exec(pathname) ?? [];
-  if (method !== "POST" || model === undefined) throw new ApiError(404, `There is nothing at ${method} ${pathname}.`);
+  const [path = "", query] = url.split("?", 2);
+  const [, model, action] = modelPath.exec(path) ?? [];
+  if (method !== "POST" || model === undefined) throw new ApiError(404, `There is nothing at ${method} ${path}.`);
   const stream = action === "streamGenerateContent";
-  if (stream && searchParams.get("alt") !== "sse") throw new ApiError(400, "Streaming is spoken with alt=sse only.");
-  return { model: decodeURIComponent(model), stream };
+  if (stream && new URLSearchParams(query).get("alt") !== "sse")
+    throw new ApiError(400, "Streaming is spoken with alt=sse only.");
+  return { model, stream };
 }
 
 async function readBody(incoming: IncomingMessage): Promise<RequestBody> {

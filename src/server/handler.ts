@@ -5,6 +5,7 @@ import { type Confirmation, messagesInDialect, translator } from "./dialect.ts";
 import { guard, type GuardOptions } from "./guard.ts";
 import { interpret } from "./interpret.ts";
 import { readBody } from "./read-body.ts";
+import { findRunning, replaying } from "./replay.ts";
 import { sseResponse } from "./sse-response.ts";
 
 export interface HandlerOptions extends GuardOptions {
@@ -52,10 +53,13 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
       methods: {
         async GET({ request, url, owner, id }) {
           const dialect = dialectOf(url);
-          const reply = await bridge.resume(owner, id);
-          if (!reply) return new Response(null, { status: 204 });
+          const running = await findRunning(bridge, owner, id, dialect);
+          if (!running) return new Response(null, { status: 204 });
           const translate = translator(dialect, (approval) => bridge.approval(owner, approval));
-          return sseResponse(bridge, reply, translate, { logger, after: lastEventId(request) });
+          const after = lastEventId(request);
+          // A reader that says what it has seen has the message too.
+          const whole = after === undefined ? replaying(translate, running.message) : translate;
+          return sseResponse(bridge, running.reading, whole, { logger, after });
         },
       },
     },

@@ -47,7 +47,7 @@ function confirmationToAnswer(part: Part, id: unknown, approval: Record<string, 
   const { output } = part;
   if (isObject(output)) return { id, ...decision(output["confirmed"], output["reason"], id) };
   // A finished part that says neither is refused: taken for nothing new, stock chats would send it for ever.
-  if (output !== undefined || part["state"] === "output-error") return { id, ...decision(output, undefined, id) };
+
   return undefined;
 }
 

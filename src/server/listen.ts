@@ -60,7 +60,8 @@ async function serve(incoming: IncomingMessage, outgoing: ServerResponse, handle
   const request = toRequest(incoming);
   const response = request ? await handle(request) : errorResponse("malformed", "The request line or a header is not valid.");
   if (outgoing.destroyed) return response.body?.cancel();
-  outgoing.writeHead(response.status, [...response.headers].flat());
+  // AI SDK's headers say keep-alive, but whether a connection stays is between the client and the server.
+  outgoing.writeHead(response.status, [...response.headers].filter(([name]) => name !== "connection").flat());
   if (!response.body) {
     outgoing.end();
     return;

@@ -222,13 +222,14 @@ describe("a browser tool", () => {
     const question = asked(await say(world, "where"));
     for (let time = 0; time < 3; time++) {
       const reply = await answer(world, [{ ...question, approved: true, toolName: "get_location" }]);
-      expect(reply.chunks.map(({ type }) => type).filter((type, index, all) => type !== all[index - 1])).toEqual(
-        time === 0
-          ? ["start", "data-approval", "start-step", "data-approval", "finish-step", "finish"]
-          : ["start", "start-step", "data-approval", "finish-step", "finish"],
-      );
-      expect(new Set(states(reply))).toEqual(new Set(["approved"]));
-      expect(reply).toMatchObject({ done: 1, chunks: [{ type: "start", messageId: question.messageId }] });
+      expect(reply.chunks).toEqual([
+        { type: "start", messageId: question.messageId },
+        { type: "start-step" },
+        { type: "data-approval", id: question.approvalId, data: expect.objectContaining({ state: "approved" }) },
+        { type: "finish-step" },
+        expect.objectContaining({ type: "finish" }),
+      ]);
+      expect(reply.done).toBe(1);
     }
     expect(world.gemini.requests).toHaveLength(1);
     const reply = await send(world, question, {});

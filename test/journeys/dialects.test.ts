@@ -256,12 +256,17 @@ describe("the end of a turn that nobody watched, in the dialect", () => {
     const question = await say(world, "pay", { query });
     const [asking] = confirmations(question);
     world.clock.now += 3_600_000;
-    // The turn goes on by itself; whoever resumes while it does reads it from its start.
+    // The turn goes on by itself; whoever comes while it does reads it, and the message before it unless he has that.
     await world.bridge.sweep();
     await world.gemini.waitForRequest(2);
-    const resumed = await fetch(`${world.server.url}/stream/chat-1/stream${query}`);
+    const url = `${world.server.url}/stream/chat-1/stream${query}`;
+    const resumed = await fetch(url);
+    const tail = await fetch(url, { headers: { "last-event-id": question.ids.at(-1)!.toString() } });
     open();
-    expect(sequence(await receive(resumed))).toBe("start toe ss text fs finish [DONE]");
+    expect(sequence(await receive(tail))).toBe("start toe ss text fs finish [DONE]");
+    const whole = await receive(resumed);
+    expect(sequence(whole)).toBe("start ss tis tia toe fs ss tis tia toe fs toe ss text fs finish [DONE]");
+    for (const [, ai] of majors) await validateOn(ai, whole.chunks);
     const { body } = await get(world, `/stream/chat-1/messages${query}`);
     expect(partStates(body.messages.at(-1))).toContain("tool-process_payment:output-error");
     expect(body.messages.at(-1).parts.find(({ toolCallId }: { toolCallId: string }) => toolCallId === asking!.input.originalFunctionCall.id)).toMatchObject({

@@ -1,0 +1,66 @@
+import * as ai7 from "ai";
+import type { UIMessage, UIMessageChunk } from "ai";
+import * as ai6 from "ai-v6";
+import { describe, expect, test } from "vitest";
+import { messageToChunks } from "./message-to-chunks.ts";
+
+const call = { type: "tool-pay", toolCallId: "c1", input: { amount: 50 } } as const;
+const approval = { id: "apr", approved: true };
+type Part = UIMessage["parts"][number];
+
+describe.each([
+  ["ai@6", ai6 as unknown as typeof ai7],
+  ["ai@7", ai7],
+])("a message made again by %s", (_name, ai) => {
+  const again = async (parts: Part[]): Promise<Part[]> => {
+    const chunks: UIMessageChunk[] = [{ type: "start", messageId: "msg" }, ...messageToChunks({ id: "msg", role: "assistant", parts })];
+    const stream = new ReadableStream<UIMessageChunk>({
+      start(controller) {
+        for (const chunk of [...chunks, { type: "finish", messageMetadata: {} } as const]) controller.enqueue(chunk);
+        controller.close();
+      },
+    });
+    let message: UIMessage | undefined;
+    for await (const next of ai.readUIMessageStream({ stream, terminateOnError: true })) message = next;
+    await ai.validateUIMessages({ messages: [message!] });
+    expect(message!.id).toBe("msg");
+    return JSON.parse(JSON.stringify(message!.parts)) as Part[];
+  };
+
+  test("has the same steps, texts, files, sources and data", async () => {
+    const parts: Part[] = [
+      { type: "data-approval", id: "before", data: { state: "cancelled" } },
+      { type: "step-start" },
+      { type: "reasoning", text: "Hm.", state: "done" },
+      { type: "text", text: "One ", state: "done" },
+      { type: "text", text: "two.", state: "done" },
+      { type: "file", mediaType: "image/png", url: "data:image/png;base64,AAAA" },
+      { type: "source-url", sourceId: "s1", url: "https://example.com", title: "Example" },
+      { type: "source-document", sourceId: "s2", mediaType: "text/plain", title: "Paper" },
+      { type: "step-start" },
+      { type: "text", text: "Three.", state: "done" },
+      { type: "data-approval", id: "apr", data: { state: "succeeded" } },
+    ];
+    expect(await again(parts)).toMatchObject(parts);
+  });
+
+  test.each<[string, object, object]>([
+    ["input-available", { state: "input-available" }, { state: "input-available" }],
+    ["approval-requested", { state: "approval-requested", approval: { id: "apr" } }, { state: "approval-requested", approval: { id: "apr" } }],
+    ["approval-responded", { state: "approval-responded", approval }, { state: "input-available" }],
+    ["output-available", { state: "output-available", output: { ok: 1 }, approval }, { state: "output-available", output: { ok: 1 } }],
+    ["output-error", { state: "output-error", errorText: "broke", approval }, { state: "output-error", errorText: "broke" }],
+    [
+      "output-denied",
+      { state: "output-denied", approval: { id: "apr", approved: false, reason: "wrong person" } },
+      { state: "output-error", errorText: "The call was not run: wrong person" },
+    ],
+  ])("has a call that was %s in a form it accepts", async (_state, before, after) => {
+    expect(await again([{ type: "step-start" }, { ...call, ...before } as never])).toMatchObject([{ type: "step-start" }, { ...call, ...after }]);
+  });
+
+  test("knows dynamic tools by their names", async () => {
+    const part: Part = { type: "dynamic-tool", toolName: "pay", toolCallId: "c1", input: {}, state: "output-available", output: 1 };
+    expect(await again([part])).toMatchObject([part]);
+  });
+});

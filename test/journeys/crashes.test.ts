@@ -1,0 +1,159 @@
+import type { Store } from "adk-stream-protocol/stores";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ScriptedGemini } from "adk-stream-protocol/gemini";
+import type { Moment } from "../fixtures/mortal-store.ts";
+import { expectSound } from "../fixtures/sound.ts";
+import { expectTruth, openStage, type Stage, type StageOptions, startStageGemini } from "../fixtures/stage.ts";
+import { storeKinds } from "../fixtures/store-kinds.ts";
+
+/**
+ * A story, told once for each moment at which something is written: the process dies there (before the write, or after it
+ * and before anybody knows), another one starts, and the user finishes what is left to do.
+ */
+const stories: Record<string, { tell: (stage: Stage) => Promise<unknown>; options?: Omit<StageOptions, "gemini">; paid: number[] }> = {
+  "a yes in the chat": {
+    paid: [1],
+    tell: async (stage) => {
+      await stage.say("pay");
+      await stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: true })));
+    },
+  },
+  "a yes outside the chat, to a tool that honours its key": {
+    paid: [1],
+    options: { effect: "idempotent" },
+    tell: async (stage) => {
+      await stage.say("pay");
+      await stage.decide((await stage.pending())[0]!.id, true);
+      await stage.rest();
+    },
+  },
+  "a yes to a tool that can be asked what happened": {
+    paid: [1],
+    options: { effect: "queryable" },
+    tell: async (stage) => {
+      await stage.say("pay");
+      await stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: true })));
+    },
+  },
+  "a no": {
+    paid: [0, 1],
+    tell: async (stage) => {
+      await stage.say("pay");
+      await stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: false })));
+    },
+  },
+  "two payments, a yes and a no, one by one": {
+    paid: [1, 2],
+    tell: async (stage) => {
+      await stage.say("two payments");
+      const [first, second] = await stage.pending();
+      await stage.decide(first!.id, true);
+      await stage.rest();
+      await stage.answer([{ id: second!.id, approved: false }]);
+    },
+  },
+  "a free call and a gated one in one step": {
+    paid: [1],
+    tell: async (stage) => {
+      await stage.say("mixed");
+      await stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: true })));
+    },
+  },
+  "a second payment in the continuation": {
+    paid: [2],
+    options: { effect: "idempotent" },
+    tell: async (stage) => {
+      await stage.say("chain");
+      await stage.decide((await stage.pending())[0]!.id, true);
+      await stage.rest();
+      await stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: true })));
+    },
+  },
+  "new text while a question is open": {
+    paid: [0, 1],
+    tell: async (stage) => {
+      await stage.say("pay");
+      await stage.say("hello");
+    },
+  },
+  "a payment behind an agent run as a tool": {
+    paid: [1],
+    options: { clerk: true, effect: "idempotent" },
+    tell: async (stage) => {
+      await stage.say("ask the clerk to pay");
+      await stage.decide((await stage.pending())[0]!.id, true);
+      await stage.rest();
+    },
+  },
+};
+
+const writes: readonly (keyof Store)[] = ["openChat", "openSession", "appendEvent", "append", "createApproval", "move", "markTold"];
+
+let gemini: ScriptedGemini;
+beforeAll(async () => {
+  gemini = await startStageGemini();
+});
+afterAll(() => gemini.close());
+
+/** Dies at the nth write and finishes the story in another process. False when the story was over before. */
+async function dieAt(nth: number, story: (typeof stories)[string], options: Omit<StageOptions, "gemini">): Promise<boolean> {
+  const stage = await openStage({ gemini, ...options, ...story.options });
+  let count = 0;
+  let died: Moment | undefined;
+  stage.dieAt((moment) => {
+    if (!writes.includes(moment.operation)) return false;
+    count += 1;
+    if (count === nth) died = moment;
+    return count === nth;
+  });
+  await story.tell(stage).catch((error: unknown) => {
+    if (!died) throw error;
+  });
+  if (!died) {
+    await stage.close();
+    return false;
+  }
+  const before = await stage.rows();
+  try {
+    await stage.crash();
+    await stage.rest();
+    for (const row of before) {
+      const after = (await stage.rows()).find(({ id }) => id === row.id);
+      expect(after, "the same approval").toMatchObject({ digest: row.digest, expiresAt: row.expiresAt });
+      if (row.decidedAt !== undefined) expect(after!.decidedAt, "the decision").toBe(row.decidedAt);
+    }
+    if ((await stage.rows()).length === 0) await stage.say(story.options?.clerk ? "ask the clerk to pay" : "chain");
+    for (let [question] = await stage.pending(); question; [question] = await stage.pending()) {
+      await stage.decide(question.id, true);
+      await stage.rest();
+    }
+    const rows = await expectTruth(stage);
+    await expectSound(stage);
+    // Each outcome is told in the chat once: nothing is lost, nothing is said twice.
+    const words = (await stage.messages()).flatMap(({ parts }) => parts.flatMap((part) => (part.type === "text" ? part.text : []))).join("\n");
+    for (const { state, input } of rows)
+      if (state === "succeeded" && !input.includes("First") && !story.options?.clerk)
+        expect(words.split(`{"paid":${(JSON.parse(input) as { amount: number }).amount}}`), words).toHaveLength(2);
+    await stage.say("hello");
+    const { open } = await expectSound(stage);
+    expect(open, "calls without a response").toEqual([]);
+    expect((await stage.store.dueApprovals()).map(({ id, state }) => ({ id, state }))).toEqual([]);
+  } catch (error) {
+    const at = `${died.when} ${died.operation} ${JSON.stringify(died.args).slice(0, 300)}`;
+    throw new Error(`Death number ${nth}, ${at}: ${(error as Error).message}`, { cause: error });
+  } finally {
+    await stage.close();
+  }
+  return true;
+}
+
+describe("a process that dies at any write (P1–P12)", () => {
+  for (const [index, [name, story]] of Object.entries(stories).entries()) {
+    const { name: store, options } = storeKinds[index === 1 ? 1 : 0]!;
+    it(`${name}, on ${store}`, { timeout: 60_000 }, async () => {
+      let deaths = 0;
+      while (await dieAt(deaths + 1, story, options())) deaths += 1;
+      expect(deaths).toBeGreaterThan(20);
+    });
+  }
+});

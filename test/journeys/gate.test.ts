@@ -1,0 +1,963 @@
+/** The gate in front of every kind of tool, through the real server. What counts is what really ran. */
+import {
+  BasePlugin,
+  BaseTool,
+  BaseToolset,
+  FunctionTool,
+  LlmAgent,
+  LongRunningFunctionTool,
+  type RunAsyncToolRequest,
+} from "@google/adk";
+import { Type, type FunctionDeclaration } from "@google/genai";
+import { idempotencyKey, type Logger } from "adk-stream-protocol";
+import { call, pause, type Piece, type Rule, text } from "adk-stream-protocol/gemini";
+import type { Approval, Store } from "adk-stream-protocol/stores";
+import { memoryStore } from "adk-stream-protocol/stores/memory";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { expectSound } from "../fixtures/sound.ts";
+import {
+  afterTools,
+  answer,
+  asked,
+  get,
+  openWorld,
+  post,
+  type Received,
+  receive,
+  say,
+  sequence,
+  states,
+  textOf,
+  userMessage,
+  type World,
+  type WorldOptions,
+} from "../fixtures/world.ts";
+
+/** A world whose model makes these calls, and what its tools did. */
+async function openStory(calls: readonly Piece[], options: (ran: unknown[]) => WorldOptions) {
+  const ran: unknown[] = [];
+  const rules: readonly Rule[] = [afterTools, { when: /^go$/, say: calls }, { say: [text("Hello.")] }];
+  const world = await openWorld({ rules, ...options(ran) });
+  return { world, ran };
+}
+
+const yes = (world: World, question: Received, toolName: string, index = 0) =>
+  answer(world, [{ ...asked(question, index), approved: true, toolName }]);
+const no = (world: World, question: Received, toolName: string) =>
+  answer(world, [{ ...asked(question), approved: false, toolName }]);
+
+const rowsOf = (world: World): Promise<Approval[]> => world.store.listApprovals({});
+/** What the model was told in the nth request, by tool. */
+const told = (world: World, request = world.gemini.requests.length) =>
+  world.gemini.requests[request - 1]!.responses.map(({ name, response }) => [name, response]);
+
+const asksOnce = "start ss tis tia tar fs finish [DONE]";
+const goesOn = "start toa ss text fs finish [DONE]";
+
+function payTool(ran: unknown[], options: { requireConfirmation?: boolean | ((args: { amount: number }) => boolean) } = {}) {
+  return new FunctionTool({
+    name: "pay",
+    description: "Pays.",
+    parameters: z.object({ amount: z.number() }),
+    execute: (args) => {
+      ran.push(args);
+      return { paid: args.amount };
+    },
+    ...options,
+  });
+}
+
+/** A tool that is no `FunctionTool`; ADK itself never asks about it. */
+class DeleteTool extends BaseTool {
+  readonly #ran: unknown[];
+  constructor(ran: unknown[], name = "delete_file") {
+    super({ name, description: "Deletes a file." });
+    this.#ran = ran;
+  }
+  override _getDeclaration(): FunctionDeclaration {
+    return { name: this.name, parameters: { type: Type.OBJECT, properties: { file: { type: Type.STRING } } } };
+  }
+  override async runAsync({ args }: RunAsyncToolRequest): Promise<unknown> {
+    this.#ran.push(args);
+    return { deleted: args["file"] };
+  }
+}
+
+class FileToolset extends BaseToolset {
+  readonly #tool: BaseTool;
+  constructor(tool: BaseTool) {
+    super([]);
+    this.#tool = tool;
+  }
+  override async getTools(): Promise<BaseTool[]> {
+    return [this.#tool];
+  }
+  override async close(): Promise<void> {}
+}
+
+describe("a FunctionTool with a flag", () => {
+  const open = () =>
+    openStory([call("pay", { amount: 5 })], (ran) => ({ tools: [payTool(ran, { requireConfirmation: true })] }));
+
+  it("asks, and runs once after a yes", async () => {
+    const { world, ran } = await open();
+    const question = await say(world, "go");
+    expect(sequence(question)).toBe(asksOnce);
+    expect(world.gemini.requests).toHaveLength(1);
+    expect(ran).toEqual([]);
+    const reply = await yes(world, question, "pay");
+    expect(sequence(reply)).toBe(goesOn);
+    expect(ran).toEqual([{ amount: 5 }]);
+    expect(told(world)).toEqual([["pay", { paid: 5 }]]);
+    await expectSound(world);
+  });
+
+  it("does not run after a no", async () => {
+    const { world, ran } = await open();
+    const reply = await no(world, await say(world, "go"), "pay");
+    expect(sequence(reply)).toBe("start tod ss text fs finish [DONE]");
+    expect(ran).toEqual([]);
+    expect(told(world)).toEqual([["pay", { error: expect.stringContaining("rejected"), status: "denied" }]]);
+    await expectSound(world);
+  });
+
+  it("asks nobody about arguments it would refuse, and tells the model", async () => {
+    const { world, ran } = await openStory([call("pay", { amount: "much" })], (list) => ({
+      tools: [payTool(list, { requireConfirmation: true })],
+    }));
+    const reply = await say(world, "go");
+    expect(sequence(reply)).toBe("start ss tis tia toe fs ss text fs finish [DONE]");
+    expect(await rowsOf(world)).toEqual([]);
+    expect(ran).toEqual([]);
+    expect(told(world)).toEqual([["pay", { error: expect.stringContaining("Error in tool 'pay'") }]]);
+    await expectSound(world);
+  });
+});
+
+describe("a FunctionTool with a predicate", () => {
+  const open = (args: Record<string, unknown>) =>
+    openStory([call("pay", args)], (ran) => ({ tools: [payTool(ran, { requireConfirmation: ({ amount }) => amount > 100 })] }));
+
+  it("asks about the big", async () => {
+    const { world, ran } = await open({ amount: 500 });
+    const question = await say(world, "go");
+    expect(sequence(question)).toBe(asksOnce);
+    expect(ran).toEqual([]);
+    expect(sequence(await yes(world, question, "pay"))).toBe(goesOn);
+    expect(ran).toEqual([{ amount: 500 }]);
+    await expectSound(world);
+  });
+
+  it("runs the small without a question", async () => {
+    const { world, ran } = await open({ amount: 5 });
+    expect(sequence(await say(world, "go"))).toBe("start ss tis tia toa fs ss text fs finish [DONE]");
+    expect(ran).toEqual([{ amount: 5 }]);
+    expect(await rowsOf(world)).toEqual([]);
+    await expectSound(world);
+  });
+
+  it("answers bad arguments with an error and no row", async () => {
+    const { world, ran } = await open({ amount: "much" });
+    expect(sequence(await say(world, "go"))).toBe("start ss tis tia toe fs ss text fs finish [DONE]");
+    expect(await rowsOf(world)).toEqual([]);
+    expect(ran).toEqual([]);
+    await expectSound(world);
+  });
+
+  it("does not run when the predicate throws", async () => {
+    const { world, ran } = await openStory([call("pay", { amount: 5 })], (list) => ({
+      tools: [
+        payTool(list, {
+          requireConfirmation: () => {
+            throw new Error("no rates today");
+          },
+        }),
+      ],
+    }));
+    expect(sequence(await say(world, "go"))).toBe("start ss tis tia toe fs ss text fs finish [DONE]");
+    expect(told(world)).toEqual([["pay", { error: expect.stringContaining("no rates today") }]]);
+    expect(ran).toEqual([]);
+    await expectSound(world);
+  });
+});
+
+describe("a tool that asks by itself", () => {
+  const askingTool = (ran: unknown[]) =>
+    new FunctionTool({
+      name: "transfer",
+      description: "Transfers.",
+      parameters: z.object({ amount: z.number() }),
+      execute: ({ amount }, context) => {
+        if (!context?.toolConfirmation) {
+          context?.requestConfirmation({ hint: "More than usual. Sure?", payload: { limit: 10 } });
+          return { status: "asked" };
+        }
+        ran.push({ amount, payload: context.toolConfirmation.payload });
+        return { confirmed: context.toolConfirmation.confirmed };
+      },
+    });
+  const open = () => openStory([call("transfer", { amount: 5 })], (ran) => ({ tools: [askingTool(ran)] }));
+
+  it("is held with its hint, which the card and the ledger show", async () => {
+    const { world, ran } = await open();
+    const question = await say(world, "go");
+    expect(sequence(question)).toBe(asksOnce);
+    const request = question.chunks.find(({ type }) => type === "tool-approval-request");
+    expect(request).toMatchObject({ approvalDescriptor: { hint: "More than usual. Sure?" } });
+    const { body } = await get(world, "/approvals?chat=chat-1");
+    expect(body.approvals).toMatchObject([{ state: "pending", hint: "More than usual. Sure?", input: { amount: 5 } }]);
+    expect(ran).toEqual([]);
+    await expectSound(world);
+  });
+
+  it("runs again after a yes, confirmed and with its payload", async () => {
+    const { world, ran } = await open();
+    const reply = await yes(world, await say(world, "go"), "transfer");
+    expect(sequence(reply)).toBe(goesOn);
+    expect(ran).toEqual([{ amount: 5, payload: { limit: 10 } }]);
+    expect(told(world)).toEqual([["transfer", { confirmed: true }]]);
+    await expectSound(world);
+  });
+
+  it("is not called again after a no", async () => {
+    const { world, ran } = await open();
+    await no(world, await say(world, "go"), "transfer");
+    expect(ran).toEqual([]);
+    expect(told(world)).toEqual([["transfer", { error: expect.stringContaining("rejected"), status: "denied" }]]);
+    await expectSound(world);
+  });
+
+  it("has failed, and asks nobody, when it throws after asking", async () => {
+    const { world } = await openStory([call("transfer")], () => ({
+      tools: [
+        new FunctionTool({
+          name: "transfer",
+          description: "Transfers.",
+          parameters: z.object({}),
+          execute: (_, context) => {
+            context?.requestConfirmation({ hint: "Sure?" });
+            throw new Error("the bank is closed");
+          },
+        }),
+      ],
+    }));
+    expect(sequence(await say(world, "go"))).toBe("start ss tis tia toe fs ss text fs finish [DONE]");
+    expect(told(world)).toEqual([["transfer", { error: expect.stringContaining("the bank is closed") }]]);
+    expect(await rowsOf(world)).toEqual([]);
+    await expectSound(world);
+  });
+
+  it("has failed when it asks for a second approval", async () => {
+    const { world } = await openStory([call("transfer")], () => ({
+      tools: [
+        new FunctionTool({
+          name: "transfer",
+          description: "Transfers.",
+          parameters: z.object({}),
+          execute: (_, context) => {
+            context?.requestConfirmation({ hint: "Sure?" });
+            return { status: "asked" };
+          },
+        }),
+      ],
+    }));
+    const reply = await yes(world, await say(world, "go"), "transfer");
+    expect(sequence(reply)).toBe("start toe ss text fs finish [DONE]");
+    expect(states(reply)).toEqual(["approved", "executing", "failed"]);
+    await expectSound(world);
+  });
+});
+
+describe("the server's policy", () => {
+  const kinds: [string, (ran: unknown[]) => WorldOptions][] = [
+    ["a custom BaseTool", (ran) => ({ tools: [new DeleteTool(ran)] })],
+    [
+      "a tool of a toolset",
+      (ran) => ({
+        agent: ({ model }) => new LlmAgent({ name: "root_agent", model: model(), tools: [new FileToolset(new DeleteTool(ran))] }),
+      }),
+    ],
+  ];
+  for (const [kind, options] of kinds)
+    describe(`on ${kind}`, () => {
+      const open = () =>
+        openStory([call("delete_file", { file: "a.txt" })], (ran) => ({
+          ...options(ran),
+          bridge: { tools: { delete_file: { confirm: true } } },
+        }));
+
+      it("asks, and runs it after a yes", async () => {
+        const { world, ran } = await open();
+        const question = await say(world, "go");
+        expect(sequence(question)).toBe(asksOnce);
+        expect(ran).toEqual([]);
+        expect(sequence(await yes(world, question, "delete_file"))).toBe(goesOn);
+        expect(ran).toEqual([{ file: "a.txt" }]);
+        await expectSound(world);
+      });
+
+      it("keeps it from running after a no", async () => {
+        const { world, ran } = await open();
+        await no(world, await say(world, "go"), "delete_file");
+        expect(ran).toEqual([]);
+        await expectSound(world);
+      });
+
+      it("asks again with the same id after a restart", async () => {
+        const { world, ran } = await open();
+        const question = await say(world, "go");
+        await world.restart();
+        expect((await get(world, "/approvals?state=pending")).body.approvals[0].id).toBe(asked(question).approvalId);
+        await yes(world, question, "delete_file");
+        expect(ran).toEqual([{ file: "a.txt" }]);
+        await expectSound(world);
+      });
+    });
+
+  it("is asked about the arguments of each call", async () => {
+    const { world, ran } = await openStory([call("delete_file", { file: "b.tmp" }), call("delete_file", { file: "a.txt" })], (list) => ({
+      tools: [new DeleteTool(list)],
+      bridge: { tools: { delete_file: { confirm: async ({ file }) => file === "a.txt" } } },
+    }));
+    const question = await say(world, "go");
+    expect(sequence(question)).toBe("start ss tis tia tis tia tar toa fs finish [DONE]");
+    expect(ran).toEqual([{ file: "b.tmp" }]);
+    await yes(world, question, "delete_file");
+    expect(told(world)).toEqual([
+      ["delete_file", { deleted: "b.tmp" }],
+      ["delete_file", { deleted: "a.txt" }],
+    ]);
+    await expectSound(world);
+  });
+
+  it("can ask about a tool that does not, and never waives a tool's own question", async () => {
+    const { world, ran } = await openStory([call("pay", { amount: 5 })], (list) => ({
+      tools: [payTool(list, { requireConfirmation: true })],
+      bridge: { tools: { pay: { confirm: () => false } } },
+    }));
+    expect(sequence(await say(world, "go"))).toBe(asksOnce);
+    expect(ran).toEqual([]);
+  });
+
+  it("holds the call when it throws", async () => {
+    const { world, ran } = await openStory([call("delete_file", { file: "a.txt" })], (list) => ({
+      tools: [new DeleteTool(list)],
+      bridge: {
+        tools: {
+          delete_file: {
+            confirm: () => {
+              throw new Error("the policy server is away");
+            },
+          },
+        },
+      },
+    }));
+    const question = await say(world, "go");
+    expect(sequence(question)).toBe(asksOnce);
+    expect(ran).toEqual([]);
+    await yes(world, question, "delete_file");
+    expect(ran).toEqual([{ file: "a.txt" }]);
+    await expectSound(world);
+  });
+
+  it("holds the call when a custom tool's own check throws", async () => {
+    class Unsure extends DeleteTool {
+      override async checkRequireConfirmation(): Promise<boolean> {
+        throw new Error("who knows");
+      }
+    }
+    const { world, ran } = await openStory([call("delete_file", { file: "a.txt" })], (list) => ({ tools: [new Unsure(list)] }));
+    expect(sequence(await say(world, "go"))).toBe(asksOnce);
+    expect(ran).toEqual([]);
+  });
+});
+
+describe("when the call cannot be held", () => {
+  const errors: string[] = [];
+  const logger: Logger = { info: () => {}, warn: () => {}, error: (message) => void errors.push(message) };
+
+  it("does not run the tool while the ledger is down, tells the model, and goes on", async () => {
+    const { world, ran } = await openStory([call("pay", { amount: 5 })], (list) => ({
+      tools: [payTool(list, { requireConfirmation: true })],
+      store: (now) => withoutLedger(memoryStore({ now })),
+      bridge: { logger },
+    }));
+    const reply = await say(world, "go");
+    expect(sequence(reply)).toBe("start ss tis tia toe fs ss text fs finish [DONE]");
+    expect(told(world)).toEqual([["pay", { error: "Approval is not available. The tool was not run." }]]);
+    expect(errors).toContain("A call could not be held.");
+    expect(ran).toEqual([]);
+    await expectSound(world);
+  });
+
+  const deep = (levels: number): unknown => (levels === 0 ? 1 : { next: deep(levels - 1) });
+  const refused: [string, Record<string, unknown>][] = [
+    ["reach for a prototype", { file: "a.txt", ...(JSON.parse('{"__proto__":{"admin":true}}') as object) }],
+    ["are nested too deeply", { file: deep(40) }],
+    ["are too large", { file: "x".repeat(70_000) }],
+    ["have too many keys", Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`key${index}`, index]))],
+    ["hold an integer that is not exact", { file: 2 ** 60 }],
+  ];
+  for (const [what, args] of refused)
+    it(`does not run a tool whose arguments ${what}, and tells the model`, async () => {
+      const sent = what.includes("prototype") ? call("delete_file", withProto(args)) : call("delete_file", args);
+      const { world, ran } = await openStory([sent], (list) => ({
+        tools: [new DeleteTool(list)],
+        bridge: { tools: { delete_file: { confirm: true } } },
+      }));
+      const reply = await say(world, "go");
+      expect(sequence(reply)).toBe("start ss tis tia toe fs ss text fs finish [DONE]");
+      expect(told(world)).toEqual([["delete_file", { error: expect.stringMatching(/^The value at .* The tool was not run\.$/) }]]);
+      expect(ran).toEqual([]);
+      expect(await rowsOf(world)).toEqual([]);
+      await expectSound(world);
+    });
+
+  it("refuses calls beyond the cap and tells the model which (I19)", async () => {
+    const three = [1, 2, 3].map((amount) => call("pay", { amount }));
+    const { world, ran } = await openStory(three, (list) => ({
+      tools: [payTool(list, { requireConfirmation: true })],
+      bridge: { maxPending: 2 },
+    }));
+    const question = await say(world, "go");
+    expect(sequence(question)).toBe("start ss tis tia tis tia tis tia tar tar toe fs finish [DONE]");
+    expect(await rowsOf(world)).toHaveLength(2);
+    const reply = await answer(world, [
+      { ...asked(question, 0), approved: true, toolName: "pay" },
+      { ...asked(question, 1), approved: true, toolName: "pay" },
+    ]);
+    expect(sequence(reply)).toBe("start toa toa ss text fs finish [DONE]");
+    expect(told(world)).toEqual([
+      ["pay", { paid: 1 }],
+      ["pay", { paid: 2 }],
+      ["pay", { error: "At most 2 calls of a chat may wait for approval at once. The tool was not run." }],
+    ]);
+    expect(ran).toEqual([{ amount: 1 }, { amount: 2 }]);
+    await expectSound(world);
+  });
+});
+
+describe("a long-running tool", () => {
+  const jobTool = (ran: unknown[], options: { requireConfirmation?: boolean; result?: Record<string, unknown> } = {}) =>
+    new LongRunningFunctionTool({
+      name: "start_job",
+      description: "Starts a job.",
+      parameters: z.object({ job: z.string() }),
+      ...(options.requireConfirmation && { requireConfirmation: true }),
+      execute: (args, context) => {
+        ran.push({ ...args, key: idempotencyKey(context!) });
+        return options.result;
+      },
+    });
+  const jobCall = [call("start_job", { job: "count" })];
+
+  it("that returns nothing parks the turn without asking the model again", async () => {
+    const { world, ran } = await openStory(jobCall, (list) => ({ tools: [jobTool(list)] }));
+    const reply = await say(world, "go");
+    expect(sequence(reply)).toBe("start ss tis tia fs finish [DONE]");
+    expect(ran).toHaveLength(1);
+    expect(world.gemini.requests).toHaveLength(1);
+    expect((await get(world, "/approvals?chat=chat-1")).body.approvals).toEqual([]);
+    await expectSound(world);
+  });
+
+  it("is settled once by the application, and the turn goes on", async () => {
+    const { world, ran } = await openStory(jobCall, (list) => ({ tools: [jobTool(list)] }));
+    await say(world, "go");
+    const [row] = await rowsOf(world);
+    const [first, second] = await Promise.all([
+      world.bridge.settle("local", row!.id, { counted: 7 }),
+      world.bridge.settle("local", row!.id, { counted: 8 }),
+    ]);
+    expect([first, second]).toMatchObject([{ state: "succeeded" }, { state: "succeeded" }]);
+    const { body } = await untilSettled(world);
+    expect(told(world)).toEqual([["start_job", { counted: 7 }]]);
+    expect(JSON.stringify(body.messages.at(-1))).toContain('"counted":7');
+    expect(ran).toHaveLength(1);
+    await expectSound(world);
+  });
+
+  it("is settled by the key it was given, also after a restart", async () => {
+    const { world, ran } = await openStory(jobCall, (list) => ({ tools: [jobTool(list)] }));
+    await say(world, "go");
+    await world.restart();
+    const [{ key }] = ran as [{ key: string }];
+    expect(await world.bridge.settle("local", key, { counted: 7 })).toMatchObject({ state: "succeeded" });
+    await untilSettled(world);
+    expect(told(world)).toEqual([["start_job", { counted: 7 }]]);
+    await expectSound(world);
+  });
+
+  it("cannot be settled by a stranger or from the browser", async () => {
+    const { world } = await openStory(jobCall, (list) => ({ tools: [jobTool(list)] }));
+    const reply = await say(world, "go");
+    const [row] = await rowsOf(world);
+    await expect(world.bridge.settle("somebody", row!.id, { counted: 9 })).rejects.toMatchObject({ code: "not_found" });
+    const part = { type: "tool-start_job", toolCallId: row!.toolCallId, state: "output-available", input: {}, output: { counted: 9 } };
+    const messages = [userMessage("go"), { id: asked2(reply), role: "assistant", parts: [{ type: "step-start" }, part] }];
+    await receive(await post(world, "/stream", { id: "chat-1", messages, trigger: "submit-message", messageId: asked2(reply) }));
+    expect((await rowsOf(world))[0]).toMatchObject({ state: "approved" });
+    expect(world.gemini.requests).toHaveLength(1);
+  });
+
+  it("that returns a result is a tool like any other", async () => {
+    const { world } = await openStory(jobCall, (list) => ({ tools: [jobTool(list, { result: { ticket: 7 } })] }));
+    expect(sequence(await say(world, "go"))).toBe("start ss tis tia toa fs ss text fs finish [DONE]");
+    expect(told(world)).toEqual([["start_job", { ticket: 7 }]]);
+    expect(world.gemini.requests).toHaveLength(2);
+    await expectSound(world);
+  });
+
+  it("that throws has failed, and nobody waits for it", async () => {
+    const { world } = await openStory(jobCall, () => ({
+      tools: [
+        new LongRunningFunctionTool({
+          name: "start_job",
+          description: "Starts a job.",
+          parameters: z.object({ job: z.string() }),
+          execute: () => {
+            throw new Error("no workers");
+          },
+        }),
+      ],
+    }));
+    expect(sequence(await say(world, "go"))).toBe("start ss tis tia toe fs ss text fs finish [DONE]");
+    expect(told(world)).toEqual([["start_job", { error: "Error in tool 'start_job': no workers" }]]);
+    expect(await rowsOf(world)).toEqual([]);
+    await expectSound(world);
+  });
+
+  it("with a gate does not begin before a yes", async () => {
+    const { world, ran } = await openStory(jobCall, (list) => ({ tools: [jobTool(list, { requireConfirmation: true, result: { ticket: 7 } })] }));
+    const question = await say(world, "go");
+    expect(sequence(question)).toBe(asksOnce);
+    expect(ran).toEqual([]);
+    expect(sequence(await yes(world, question, "start_job"))).toBe(goesOn);
+    expect(ran).toHaveLength(1);
+    await expectSound(world);
+  });
+
+  it("with a gate begins after a yes, and waits for the application if it returns nothing", async () => {
+    const { world, ran } = await openStory(jobCall, (list) => ({ tools: [jobTool(list, { requireConfirmation: true })] }));
+    const question = await say(world, "go");
+    const reply = await yes(world, question, "start_job");
+    expect(sequence(reply)).toBe("start ss fs finish [DONE]");
+    expect(states(reply).at(-1)).toBe("executing");
+    expect(ran).toMatchObject([{ job: "count" }]);
+    expect(world.gemini.requests).toHaveLength(1);
+
+    await world.restart();
+    world.clock.now += 60_000;
+    await world.bridge.sweep();
+    expect(await rowsOf(world)).toMatchObject([{ state: "executing" }]);
+    const [{ key }] = ran as [{ key: string }];
+    expect(await world.bridge.settle("local", key, { counted: 7 })).toMatchObject({ state: "succeeded" });
+    await untilSettled(world);
+    expect(told(world)).toEqual([["start_job", { counted: 7 }]]);
+    expect(ran).toHaveLength(1);
+    await expectSound(world);
+  });
+});
+
+describe("callbacks", () => {
+  /** A plugin and an agent that write down what they see, and would answer instead of the tool if they were let. */
+  function watched(seen: string[], forge = false) {
+    class Watcher extends BasePlugin {
+      override async beforeToolCallback({ tool }: { tool: BaseTool }) {
+        seen.push(`plugin before ${tool.name}`);
+        return undefined;
+      }
+      override async afterToolCallback({ tool, result }: { tool: BaseTool; result: unknown }) {
+        seen.push(`plugin after ${tool.name} ${JSON.stringify(result)}`);
+        return forge ? { forged: true } : undefined;
+      }
+      override async onToolErrorCallback({ error }: { error: Error }) {
+        seen.push(`plugin error ${error.message}`);
+        return undefined;
+      }
+    }
+    const agent: NonNullable<WorldOptions["agent"]> = ({ model, tools }) =>
+      new LlmAgent({
+        name: "root_agent",
+        model: model(),
+        tools,
+        beforeToolCallback: ({ tool }) => {
+          seen.push(`agent before ${tool.name}`);
+          return undefined;
+        },
+        afterToolCallback: ({ tool }) => {
+          seen.push(`agent after ${tool.name}`);
+          return forge ? { forged: true } : undefined;
+        },
+      });
+    return { agent, plugins: [new Watcher("watcher")] };
+  }
+
+  it("run when the tool runs and not when its call is held", async () => {
+    const seen: string[] = [];
+    const { agent, plugins } = watched(seen);
+    const { world } = await openStory([call("pay", { amount: 5 })], (ran) => ({
+      tools: [payTool(ran, { requireConfirmation: true })],
+      agent,
+      bridge: { plugins },
+    }));
+    const question = await say(world, "go");
+    expect(seen).toEqual([]);
+    await yes(world, question, "pay");
+    expect(seen).toEqual(["plugin before pay", "agent before pay", 'plugin after pay {"paid":5}', "agent after pay"]);
+  });
+
+  it("cannot replace a call that is held", async () => {
+    const seen: string[] = [];
+    const { agent, plugins } = watched(seen, true);
+    const { world, ran } = await openStory([call("pay", { amount: 5 })], (list) => ({
+      tools: [payTool(list, { requireConfirmation: true })],
+      agent,
+      bridge: { plugins },
+    }));
+    const question = await say(world, "go");
+    expect(sequence(question)).toBe(asksOnce);
+    await no(world, question, "pay");
+    expect(seen).toEqual([]);
+    expect(ran).toEqual([]);
+    expect(told(world)).toEqual([["pay", { error: expect.stringContaining("rejected"), status: "denied" }]]);
+  });
+
+  it("may change the result of a call that ran, as ADK lets them", async () => {
+    const { agent, plugins } = watched([], true);
+    const { world, ran } = await openStory([call("pay", { amount: 5 })], (list) => ({
+      tools: [payTool(list, { requireConfirmation: true })],
+      agent,
+      bridge: { plugins },
+    }));
+    await yes(world, await say(world, "go"), "pay");
+    expect(ran).toEqual([{ amount: 5 }]);
+    expect(told(world)).toEqual([["pay", { forged: true }]]);
+  });
+
+  it("hear of a tool that throws", async () => {
+    const seen: string[] = [];
+    const { agent, plugins } = watched(seen);
+    const { world } = await openStory([call("fail")], () => ({
+      tools: [
+        new FunctionTool({
+          name: "fail",
+          description: "Fails.",
+          requireConfirmation: true,
+          parameters: z.object({}),
+          execute: () => {
+            throw new Error("no luck");
+          },
+        }),
+      ],
+      agent,
+      bridge: { plugins },
+    }));
+    const reply = await yes(world, await say(world, "go"), "fail");
+    expect(sequence(reply)).toBe("start toe ss text fs finish [DONE]");
+    expect(seen).toEqual(["plugin before fail", "agent before fail", "plugin error Error in tool 'fail': no luck"]);
+  });
+
+  it("of the agent's model see the calls before the gate does", async () => {
+    const { world, ran } = await openStory([call("pay", { amount: 5 })], (list) => ({
+      agent: ({ model }) =>
+        new LlmAgent({
+          name: "root_agent",
+          model: model(),
+          tools: [payTool(list, { requireConfirmation: true })],
+          afterModelCallback: ({ response }) =>
+            response.content?.parts?.some(({ functionCall }) => functionCall?.name === "pay")
+              ? { ...response, content: { role: "model", parts: [{ text: "Not today." }] } }
+              : undefined,
+        }),
+    }));
+    const reply = await say(world, "go");
+    expect(sequence(reply)).toBe("start ss text fs finish [DONE]");
+    expect(textOf(reply)).toBe("Not today.");
+    expect(ran).toEqual([]);
+    expect(await rowsOf(world)).toEqual([]);
+  });
+});
+
+describe("state", () => {
+  it("that a gated tool leaves reaches the session and later tools", async () => {
+    const rules: Rule[] = [
+      afterTools,
+      { when: /^go$/, say: [call("remember", { word: "tea" })] },
+      { when: /^what$/, say: [call("recall")] },
+    ];
+    const { world } = await openStory([], () => ({
+      rules,
+      tools: [
+        new FunctionTool({
+          name: "remember",
+          description: "Remembers.",
+          requireConfirmation: true,
+          parameters: z.object({ word: z.string() }),
+          execute: ({ word }, context) => {
+            context?.state.set("word", word);
+            context?.state.set("temp:draft", word);
+            return { remembered: true };
+          },
+        }),
+        new FunctionTool({
+          name: "recall",
+          description: "Recalls.",
+          parameters: z.object({}),
+          execute: (_, context) => ({ word: context?.state.get("word") ?? null, draft: context?.state.get("temp:draft") ?? null }),
+        }),
+      ],
+    }));
+    await yes(world, await say(world, "go"), "remember");
+    await say(world, "what");
+    expect(told(world)).toEqual([["recall", { word: "tea", draft: null }]]);
+    expect((await world.store.findChat("local", "chat-1"))?.state).toEqual({ word: "tea" });
+    await expectSound(world);
+  });
+
+  it("that is not JSON does not cost the outcome of a call that ran", async () => {
+    const loop: Record<string, unknown> = {};
+    loop["self"] = loop;
+    const { world } = await openStory([call("remember")], () => ({
+      tools: [
+        new FunctionTool({
+          name: "remember",
+          description: "Remembers.",
+          requireConfirmation: true,
+          parameters: z.object({}),
+          execute: (_, context) => {
+            context?.state.set("loop", loop);
+            context?.state.set("word", "tea");
+            return loop;
+          },
+        }),
+      ],
+    }));
+    const reply = await yes(world, await say(world, "go"), "remember");
+    expect(sequence(reply)).toBe(goesOn);
+    expect(told(world)).toEqual([["remember", { result: "The tool ran; its result could not be written as JSON." }]]);
+    expect((await world.store.findChat("local", "chat-1"))?.state).toEqual({ word: "tea" });
+  });
+
+  it("is written as JSON also where a result writes itself as something else than an object", async () => {
+    const { world } = await openStory([call("clock")], () => ({
+      tools: [
+        new FunctionTool({
+          name: "clock",
+          description: "The time.",
+          requireConfirmation: true,
+          parameters: z.object({}),
+          execute: () => new Date(0),
+        }),
+      ],
+    }));
+    await yes(world, await say(world, "go"), "clock");
+    expect(told(world)).toEqual([["clock", { result: "1970-01-01T00:00:00.000Z" }]]);
+  });
+});
+
+describe("several calls of one step", () => {
+  const gatedAbove100 = (ran: unknown[]): WorldOptions => ({
+    tools: [payTool(ran, { requireConfirmation: ({ amount }) => amount > 100 })],
+  });
+  const gatedFirst = [call("pay", { amount: 5000 }), call("pay", { amount: 5 })];
+
+  it("keep their own results when the gated one comes first", async () => {
+    const { world, ran } = await openStory(gatedFirst, gatedAbove100);
+    const question = await say(world, "go");
+    expect(sequence(question)).toBe("start ss tis tia tis tia tar toa fs finish [DONE]");
+    expect(ran).toEqual([{ amount: 5 }]);
+    const reply = await yes(world, question, "pay");
+    expect(sequence(reply)).toBe(goesOn);
+    expect(told(world)).toEqual([
+      ["pay", { paid: 5000 }],
+      ["pay", { paid: 5 }],
+    ]);
+    expect(ran).toEqual([{ amount: 5 }, { amount: 5000 }]);
+    await expectSound(world);
+  });
+
+  it("keep the free result across a restart, and run the free tool once", async () => {
+    const { world, ran } = await openStory(gatedFirst, gatedAbove100);
+    const question = await say(world, "go");
+    await world.restart();
+    await yes(world, question, "pay");
+    expect(told(world)).toEqual([
+      ["pay", { paid: 5000 }],
+      ["pay", { paid: 5 }],
+    ]);
+    expect(ran).toEqual([{ amount: 5 }, { amount: 5000 }]);
+    await expectSound(world);
+  });
+
+  it("keep the free result when the gated call is cancelled by new text", async () => {
+    const { world, ran } = await openStory(gatedFirst, gatedAbove100);
+    await say(world, "go");
+    await say(world, "never mind");
+    const contents = JSON.stringify(world.gemini.requests.at(-1)?.contents);
+    expect(contents).toContain('"paid":5}');
+    expect(contents).toContain("cancelled before it was approved");
+    expect(ran).toEqual([{ amount: 5 }]);
+    await expectSound(world);
+  });
+
+  it("share one step and one question each when the model sends them in pieces", async () => {
+    const apart = [call("pay", { amount: 500 }), pause(Promise.resolve()), call("pay", { amount: 5 }), pause(Promise.resolve()), call("pay", { amount: 600 })];
+    const { world, ran } = await openStory([text("Let me pay. "), ...apart], gatedAbove100);
+    const question = await say(world, "go");
+    expect(sequence(question)).toBe("start ss text tis tia tis tia tis tia tar tar toa fs finish [DONE]");
+    expect(ran).toEqual([{ amount: 5 }]);
+    const reply = await answer(world, [
+      { ...asked(question, 0), approved: true, toolName: "pay" },
+      { ...asked(question, 1), approved: false, toolName: "pay" },
+    ]);
+    expect(sequence(reply)).toBe("start toa tod ss text fs finish [DONE]");
+    expect(told(world)).toEqual([
+      ["pay", { paid: 500 }],
+      ["pay", { paid: 5 }],
+      ["pay", { error: expect.stringContaining("rejected"), status: "denied" }],
+    ]);
+    expect(world.gemini.requests).toHaveLength(2);
+    await expectSound(world);
+  });
+
+  it("count their tokens once each", async () => {
+    const { world } = await openStory(gatedFirst, gatedAbove100);
+    const question = await say(world, "go");
+    const usage = question.chunks.flatMap((chunk) => (chunk.type === "finish" ? [(chunk.messageMetadata as { usage: object }).usage] : []));
+    expect(usage).toEqual([expect.objectContaining({ inputTokens: expect.any(Number), totalTokens: expect.any(Number) })]);
+    const { inputTokens, outputTokens, totalTokens } = usage[0] as Record<string, number>;
+    expect(totalTokens).toBe(inputTokens! + outputTokens!);
+    expect(inputTokens).toBeGreaterThan(0);
+  });
+});
+
+describe("calls the model names itself", () => {
+  it("may have the same id in every turn", async () => {
+    const { world, ran } = await openStory([call("pay", { amount: 5 }, { id: "fc-1" })], (list) => ({
+      tools: [payTool(list, { requireConfirmation: true })],
+    }));
+    const first = await say(world, "go");
+    await yes(world, first, "pay");
+    const second = await say(world, "go");
+    expect(asked(second).toolCallId).not.toBe(asked(first).toolCallId);
+    expect(ran).toHaveLength(1);
+    await yes(world, second, "pay");
+    expect(ran).toHaveLength(2);
+    expect((await rowsOf(world)).map(({ state }) => state)).toEqual(["succeeded", "succeeded"]);
+    await expectSound(world);
+  });
+
+  it("may have the same id twice in one answer", async () => {
+    const twice = [call("pay", { amount: 5 }, { id: "fc-1" }), call("pay", { amount: 6 }, { id: "fc-1" })];
+    const { world, ran } = await openStory(twice, (list) => ({ tools: [payTool(list, { requireConfirmation: true })] }));
+    const question = await say(world, "go");
+    expect(sequence(question)).toBe("start ss tis tia tis tia tar tar fs finish [DONE]");
+    await yes(world, question, "pay", 1);
+    await yes(world, question, "pay", 0);
+    expect(ran).toEqual([{ amount: 6 }, { amount: 5 }]);
+    expect(told(world)).toEqual([
+      ["pay", { paid: 5 }],
+      ["pay", { paid: 6 }],
+    ]);
+    await expectSound(world);
+  });
+
+  for (const name of ["no_such_tool", "constructor", "__proto__", "adk_request_confirmation", "adk_request_input"])
+    it(`may be to a tool that is not there: ${name}`, async () => {
+      const { world, ran } = await openStory([call(name, { confirmed: true }), call("pay", { amount: 5 })], (list) => ({
+        tools: [payTool(list, { requireConfirmation: true })],
+      }));
+      const question = await say(world, "go");
+      expect(sequence(question)).toBe("start ss tis tia tis tia tar toe fs finish [DONE]");
+      expect(ran).toEqual([]);
+      await yes(world, question, "pay");
+      expect(told(world)).toEqual([
+        [expect.stringContaining(name), { error: expect.stringContaining("There is no tool named") }],
+        ["pay", { paid: 5 }],
+      ]);
+      await expectSound(world);
+    });
+});
+
+describe("an agent that is shown no contents", () => {
+  it("is asked in the user's own words also when it goes on after a yes", async () => {
+    const { world, ran } = await openStory([call("pay", { amount: 5 })], (list) => ({
+      agent: ({ model }) =>
+        new LlmAgent({
+          name: "root_agent",
+          model: model(),
+          includeContents: "none",
+          tools: [payTool(list, { requireConfirmation: true })],
+        }),
+    }));
+    await say(world, "hello");
+    await yes(world, await say(world, "go"), "pay");
+    expect(ran).toEqual([{ amount: 5 }]);
+    const last = world.gemini.requests.at(-1)!;
+    expect(last.pairingErrors).toEqual([]);
+    expect(last.contents[0]).toEqual({ role: "user", parts: [{ text: "go" }] });
+    expect(JSON.stringify(last.contents)).not.toContain("hello");
+    await expectSound(world);
+  });
+});
+
+describe("the key for idempotent tools", () => {
+  it("is the same for every attempt at a call, and another for another call", async () => {
+    const keys: string[] = [];
+    let crash = true;
+    const { world } = await openStory([call("pay", { amount: 5 }), call("pay", { amount: 6 })], () => ({
+      tools: [
+        new FunctionTool({
+          name: "pay",
+          description: "Pays.",
+          requireConfirmation: true,
+          parameters: z.object({ amount: z.number() }),
+          execute: async ({ amount }, context) => {
+            keys.push(`${amount}:${idempotencyKey(context!)}`);
+            // The first attempt at the first call never comes back, as if its process had died.
+            if (amount === 5 && crash) await new Promise(() => {});
+            return { paid: amount };
+          },
+        }),
+      ],
+      bridge: { tools: { pay: { effect: "idempotent" } }, leaseMs: 30 },
+    }));
+    const question = await say(world, "go");
+    await post(world, `/approvals/${asked(question, 0).approvalId}`, { approved: true });
+    await post(world, `/approvals/${asked(question, 1).approvalId}`, { approved: true });
+    while (keys.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    crash = false;
+    const rows = await rowsOf(world);
+    expect(keys.toSorted()).toEqual([`5:${rows[0]!.idempotencyKey}`, `6:${rows[1]!.idempotencyKey}`]);
+    expect(rows[0]!.idempotencyKey).not.toBe(rows[1]!.idempotencyKey);
+  });
+});
+
+const asked2 = (received: Received): string => {
+  const start = received.chunks.find(({ type }) => type === "start") as { messageId: string };
+  return start.messageId;
+};
+
+/** Arguments with an own `__proto__` key, as a model can write them. */
+function withProto(args: Record<string, unknown>): Record<string, unknown> {
+  const copy: Record<string, unknown> = { ...args };
+  Object.defineProperty(copy, "__proto__", { value: { admin: true }, enumerable: true });
+  return copy;
+}
+
+function withoutLedger(store: Store): Store {
+  return {
+    ...store,
+    createApproval: async () => {
+      throw new Error("The disk is full.");
+    },
+  };
+}
+
+/** Waits until the server has gone on by itself, and reads the chat. */
+async function untilSettled(world: World) {
+  while ((await get(world, "/approvals?chat=chat-1")).body.running) await new Promise((resolve) => setImmediate(resolve));
+  return get(world, "/stream/chat-1/messages");
+}

@@ -1,0 +1,435 @@
+import { connect } from "node:net";
+import { call, gate, inlineData, pause, type Rule, text } from "adk-stream-protocol/gemini";
+import { listen } from "adk-stream-protocol/server";
+import { describe, expect, it, vi } from "vitest";
+import { majors, partStates, stockChat, toolParts } from "../fixtures/stock-chat.ts";
+import {
+  afterTools,
+  answer,
+  asked,
+  get,
+  idle,
+  messageIdOf,
+  openWorld,
+  payRules,
+  post,
+  receive,
+  say,
+  sequence,
+  textOf,
+  userMessage,
+  type World,
+} from "../fixtures/world.ts";
+
+const submit = (words: string, chat = "chat-1") => ({ id: chat, messages: [userMessage(words)], trigger: "submit-message" });
+const resume = (world: World, headers: Record<string, string> = {}) => fetch(`${world.server.url}/stream/chat-1/stream`, { headers });
+const messagesOf = async (world: World) => (await get(world, "/stream/chat-1/messages")).body.messages;
+const textIn = (message: { parts: { type: string; text?: string }[] }) => message.parts.map((part) => part.text ?? "").join("");
+
+/** A model that stops in the middle of "One two three." until it is let go. */
+function heldModel(when: Rule["when"] = /story/) {
+  const { opened, open } = gate();
+  const rules: Rule[] = [{ ...(when && { when }), say: [text("One two "), pause(opened), text("three.")] }, ...payRules];
+  return { rules, open };
+}
+
+/** Reads until the text has come, and leaves the rest. */
+async function readUntil(response: Response, wanted: string): Promise<{ seen: string; rest(): Promise<string>; cancel(): Promise<void> }> {
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let seen = "";
+  while (!seen.includes(wanted)) {
+    const { done, value } = await reader.read();
+    if (done) throw new Error(`The stream ended before ${wanted}: ${seen}`);
+    seen += value;
+  }
+  return {
+    seen,
+    async rest() {
+      for (let read = await reader.read(); !read.done; read = await reader.read()) seen += read.value;
+      return seen;
+    },
+    cancel: () => reader.cancel(),
+  };
+}
+
+describe("a stream", () => {
+  it("has the headers of a UI message stream, and ids that only ever rise", async () => {
+    const world = await openWorld();
+    const response = await post(world, "/stream", submit("pay"));
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      "content-type": "text/event-stream",
+      "cache-control": "no-cache",
+      "x-vercel-ai-ui-message-stream": "v1",
+      "x-accel-buffering": "no",
+      connection: "keep-alive",
+    });
+    const question = await receive(response);
+    const reply = await answer(world, [{ ...asked(question), approved: true }]);
+    const more = await say(world, "hello");
+    const ids = [...question.ids, ...reply.ids, ...more.ids];
+    expect(ids).toHaveLength(question.chunks.length + reply.chunks.length + more.chunks.length);
+    for (const [index, id] of ids.entries()) expect(id).toBeGreaterThan(ids[index - 1] ?? 0);
+    expect(question.body.endsWith("\n\ndata: [DONE]\n\n")).toBe(true);
+  });
+
+  it("brings each word when the model says it", async () => {
+    const { rules, open } = heldModel();
+    const world = await openWorld({ rules });
+    const stream = await readUntil(await post(world, "/stream", submit("a story")), '"delta":"two "');
+    expect(stream.seen).not.toContain("three");
+    open();
+    expect(await stream.rest()).toContain('"delta":"three."');
+  });
+
+  it("is not what other answers are: those are JSON that nobody keeps", async () => {
+    const world = await openWorld();
+    const { headers } = await fetch(`${world.server.url}/health`);
+    expect(Object.fromEntries(headers)).toMatchObject({
+      "content-type": "application/json; charset=utf-8",
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+    });
+  });
+});
+
+describe("resuming", () => {
+  it("replays the running turn from its start, to as many readers as come", async () => {
+    const { rules, open } = heldModel();
+    const world = await openWorld({ rules });
+    await say(world, "hello");
+    const first = await readUntil(await post(world, "/stream", submit("a story")), '"delta":"two "');
+    const [second, third] = await Promise.all([resume(world), resume(world)]);
+    expect(second.headers.get("x-vercel-ai-ui-message-stream")).toBe("v1");
+    open();
+    const whole = await first.rest();
+    expect(await second.text()).toBe(whole);
+    expect(await third.text()).toBe(whole);
+    expect(whole.match(/"type":"start"/g)).toHaveLength(1);
+  });
+
+  it("brings only what comes after Last-Event-ID, without a gap and without a repetition", async () => {
+    const { rules, open } = heldModel();
+    const world = await openWorld({ rules });
+    const first = await readUntil(await post(world, "/stream", submit("a story")), '"delta":"two "');
+    const ids = [...first.seen.matchAll(/^id: (\d+)$/gm)].map((match) => match[1]!);
+    const tails = await Promise.all(ids.map((id) => resume(world, { "last-event-id": id })));
+    const odd = await Promise.all(["", "x", "-1", "1e3", "1.5", "0"].map((id) => resume(world, { "last-event-id": id })));
+    const ahead = await resume(world, { "last-event-id": "999999" });
+    open();
+    const whole = await first.rest();
+    for (const [index, id] of ids.entries()) expect(await tails[index]!.text()).toBe(whole.split(`id: ${id}\n`)[1]!.replace(/^data: .*\n\n/, ""));
+    for (const response of odd) expect(await response.text()).toBe(whole);
+    expect(await ahead.text()).toBe("data: [DONE]\n\n");
+  });
+
+  it("has nothing to bring when nothing is being generated: 204", async () => {
+    const world = await openWorld();
+    expect((await resume(world)).status).toBe(204);
+    await say(world, "hello");
+    expect((await resume(world)).status).toBe(204);
+    const question = await say(world, "pay");
+    expect((await resume(world)).status).toBe(204);
+    await answer(world, [{ ...asked(question), approved: true }]);
+    const after = await resume(world);
+    expect(after.status).toBe(204);
+    expect(await after.text()).toBe("");
+  });
+
+  for (const [major, ai] of majors) {
+    it(`gives stock ${major} after a reload each word once`, async () => {
+      const { rules, open } = heldModel();
+      const world = await openWorld({ rules });
+      const before = await readUntil(await post(world, "/stream", submit("a story")), '"delta":"two "');
+      await before.cancel();
+      const { chat, settled, errors } = stockChat(ai, world);
+      chat.messages = await messagesOf(world);
+      expect(chat.messages).toHaveLength(1);
+      const resumed = chat.resumeStream();
+      await vi.waitFor(() => expect(textIn(chat.lastMessage as never)).toContain("two"));
+      open();
+      await resumed;
+      const messages = await settled();
+      expect(errors).toEqual([]);
+      expect(messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
+      expect(textIn(messages[1] as never)).toBe("One two three.");
+      expect((await messagesOf(world)).map(partStates)).toEqual(messages.map(partStates));
+    });
+
+    it.each([
+      ["", true, "output-available"],
+      // No chunk of `ai@6` carries a no to a chat that did not say it: there it is a failure that says why.
+      ["", false, "output-error"],
+      ["?confirmation=tool", true, "output-available"],
+      ["?confirmation=tool", false, "output-error"],
+    ] as const)(`gives stock ${major}%s after a reload the rest of a message that was answered: %s`, async (query, approved, state) => {
+      const { rules, open } = heldModel(afterTools.when);
+      const world = await openWorld({ rules, server: { confirmation: query === "" ? "approval" : "tool" } });
+      const { approvalId } = asked(await say(world, "pay", { query: "?confirmation=approval" }));
+      await post(world, `/approvals/${approvalId}`, { approved, reason: "so be it" });
+      await world.gemini.waitForRequest(2);
+      const { chat, settled, errors } = stockChat(ai, world);
+      chat.messages = await messagesOf(world);
+      const resumed = chat.resumeStream();
+      await vi.waitFor(() => expect(textIn(chat.lastMessage as never)).toContain("two"));
+      open();
+      await resumed;
+      const messages = await settled();
+      expect(errors).toEqual([]);
+      expect(messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
+      expect(toolParts(ai, messages[1]!)[0]!.state).toBe(state);
+      if (!approved) expect(toolParts(ai, messages[1]!)[0]!.errorText).toContain("so be it");
+      expect(textIn(messages[1] as never)).toBe("One two three.");
+      await ai.validateUIMessages({ messages });
+      const expected = (await messagesOf(world)).map(partStates);
+      expect(messages.map(partStates)).toEqual(expected.map((parts: string[]) => parts.map((part) => part.replace("output-denied", state))));
+    });
+  }
+});
+
+describe("a client that goes away", () => {
+  it("does not stop the turn", async () => {
+    const { rules, open } = heldModel();
+    const world = await openWorld({ rules });
+    const leaving = new AbortController();
+    const response = await fetch(`${world.server.url}/stream`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(submit("a story")),
+      signal: leaving.signal,
+    });
+    await readUntil(response, '"delta":"two "');
+    leaving.abort();
+    open();
+    expect(await world.gemini.waitForEnd(1)).toBe("sent");
+    await idle(world);
+    const [, reply] = await messagesOf(world);
+    expect(textIn(reply)).toBe("One two three.");
+  });
+
+  it("between its yes and the outcome does not stop the payment", async () => {
+    const { rules, open } = heldModel(afterTools.when);
+    const world = await openWorld({ rules });
+    const { approvalId } = asked(await say(world, "pay"));
+    const socket = connect(world.server.port, "127.0.0.1");
+    const body = JSON.stringify({ id: "chat-1", messages: [{ role: "user", content: [{ type: "tool-result", toolCallId: approvalId, result: { confirmed: true } }] }] });
+    socket.write(`POST /stream HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    await world.gemini.waitForRequest(2);
+    socket.destroy();
+    open();
+    await idle(world);
+    expect(world.payments).toHaveLength(1);
+    expect(textIn((await messagesOf(world))[1])).toBe("One two three.");
+  });
+
+  it("and one that does not read holds up nobody", async () => {
+    const { opened, open } = gate();
+    // More than the system keeps for a connection that nobody reads.
+    const pictures = Array.from({ length: 96 }, () => inlineData("image/png", "A".repeat(128 * 1024)));
+    const world = await openWorld({ rules: [{ say: [...pictures, pause(opened), text("The end.")] }] });
+    const body = JSON.stringify(submit("a story"));
+    const slow = connect(world.server.port, "127.0.0.1");
+    slow.pause();
+    slow.write(`POST /stream HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    await world.gemini.waitForRequest(1);
+    const other = await resume(world);
+    open();
+    const whole = await receive(other);
+    expect(sequence(whole)).toBe(`start ss${" file".repeat(96)} text fs finish [DONE]`);
+    expect(slow.bytesRead).toBeLessThan(whole.body.length);
+    expect(world.gemini.requests).toHaveLength(1);
+    expect((await get(world, "/health")).status).toBe(200);
+
+    // It can still have everything, when it wants to: what it missed is in the log and not in memory.
+    let late = "";
+    slow.on("data", (piece) => (late += piece.toString()));
+    const ended = new Promise<void>((resolve) => slow.once("end", () => resolve()));
+    slow.resume();
+    await ended;
+    expect(late.match(/"type":"file"/g)).toHaveLength(96);
+    expect(late).toContain("data: [DONE]");
+  });
+});
+
+describe("stopping", () => {
+  it("ends the turn and the model's work, and the chat goes on", async () => {
+    const { rules } = heldModel();
+    const world = await openWorld({ rules });
+    const stream = await readUntil(await post(world, "/stream", submit("a story")), '"delta":"two "');
+    expect(await (await post(world, "/stream/chat-1/stop", "")).json()).toEqual({ stopped: true });
+    expect(await world.gemini.waitForEnd(1)).toBe("disconnected");
+    const received = await receive(new Response(await stream.rest()));
+    expect(sequence(received)).toBe("start ss text fs abort [DONE]");
+    expect(await (await post(world, "/stream/chat-1/stop", "")).json()).toEqual({ stopped: false });
+    expect((await resume(world)).status).toBe(204);
+    expect(sequence(await say(world, "hello"))).toBe("start ss text fs finish [DONE]");
+    const messages = await messagesOf(world);
+    expect(messages.map(textIn)).toEqual(["a story", "One two ", "hello", "Hello there, friend."]);
+    for (const [, ai] of majors) await ai.validateUIMessages({ messages });
+  });
+
+  it("leaves an open question open", async () => {
+    const world = await openWorld();
+    const question = await say(world, "pay");
+    expect(await (await post(world, "/stream/chat-1/stop", "")).json()).toEqual({ stopped: false });
+    await answer(world, [{ ...asked(question), approved: true }]);
+    expect(world.payments).toHaveLength(1);
+  });
+
+  it("is what a new message does to the running turn first", async () => {
+    const { rules } = heldModel();
+    const world = await openWorld({ rules });
+    const stream = await readUntil(await post(world, "/stream", submit("a story")), '"delta":"two "');
+    const next = await say(world, "hello");
+    expect(sequence(next)).toBe("start ss text fs finish [DONE]");
+    expect(sequence(await receive(new Response(await stream.rest())))).toBe("start ss text fs abort [DONE]");
+    expect(Math.min(...next.ids)).toBeGreaterThan(Number(/id: (\d+)\ndata: {"type":"abort"/.exec(await stream.rest())![1]));
+    expect(world.gemini.requests.flatMap(({ pairingErrors }) => pairingErrors)).toEqual([]);
+  });
+
+  for (const [major, ai] of majors)
+    it(`with stock ${major} leaves the chat usable`, async () => {
+      const { rules } = heldModel();
+      const world = await openWorld({ rules });
+      const { chat, settled, errors } = stockChat(ai, world);
+      const sent = chat.sendMessage({ text: "a story" });
+      await world.gemini.waitForRequest(1);
+      await post(world, "/stream/chat-1/stop", "");
+      await sent;
+      await chat.sendMessage({ text: "hello" });
+      const messages = await settled();
+      expect(errors).toEqual([]);
+      expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
+    });
+});
+
+describe("making a reply again", () => {
+  const counting = (): Rule[] => [...payRules.slice(0, -1), { say: ({ request }) => [text(`Answer ${request}.`)] }];
+  const again = (world: World, more: object = {}) => post(world, "/stream", { ...submit("hello"), trigger: "regenerate-message", ...more });
+
+  it("drops the last reply, for the chat and for the model", async () => {
+    const world = await openWorld({ rules: counting() });
+    await say(world, "first");
+    const old = await say(world, "second");
+    const fresh = await receive(await again(world, { messageId: messageIdOf(old) }));
+    expect(sequence(fresh)).toBe("start ss text fs finish [DONE]");
+    expect(messageIdOf(fresh)).not.toBe(messageIdOf(old));
+    expect((await messagesOf(world)).map(textIn)).toEqual(["first", "Answer 1.", "second", "Answer 3."]);
+    expect(world.gemini.requests[2]!.contents.map(({ parts }) => parts?.[0]?.text)).toEqual(["first", "Answer 1.", "second"]);
+  });
+
+  for (const [major, ai] of majors)
+    it(`with stock ${major} leaves one reply`, async () => {
+      const world = await openWorld({ rules: counting() });
+      const { chat, requests, settled, errors } = stockChat(ai, world);
+      await chat.sendMessage({ text: "hello" });
+      await chat.regenerate();
+      await chat.regenerate();
+      const messages = await settled();
+      expect(errors).toEqual([]);
+      expect(requests).toHaveLength(3);
+      expect(messages.map((message) => textIn(message as never))).toEqual(["hello", "Answer 3."]);
+      expect((await messagesOf(world)).map(textIn)).toEqual(["hello", "Answer 3."]);
+    });
+
+  it("is refused when a tool ran in it, and nothing is lost", async () => {
+    const world = await openWorld();
+    const paid = asked(await say(world, "pay"));
+    await answer(world, [{ ...paid, approved: true }]);
+    await say(world, "weather", { chat: "chat-2" });
+    const before = await messagesOf(world);
+    for (const id of ["chat-1", "chat-2"]) {
+      const response = await again(world, { id });
+      expect(response.status).toBe(409);
+      expect(await response.json()).toMatchObject({ code: "had_effect", message: expect.stringMatching(/process_payment|get_weather/) });
+    }
+    expect(await messagesOf(world)).toEqual(before);
+    expect(world.payments).toHaveLength(1);
+  });
+
+  it("takes back an open question and asks anew", async () => {
+    const world = await openWorld();
+    const old = asked(await say(world, "pay"));
+    const fresh = await receive(await again(world, { messageId: old.messageId }));
+    expect(sequence(fresh)).toBe("start ss tis tia tar fs finish [DONE]");
+    expect(asked(fresh).approvalId).not.toBe(old.approvalId);
+    expect(sequence(await answer(world, [{ ...old, approved: true }]))).toBe("start toe ss fs finish [DONE]");
+    expect(world.payments).toEqual([]);
+    await answer(world, [{ ...asked(fresh), approved: true }]);
+    expect(world.payments).toHaveLength(1);
+    expect(world.gemini.requests.flatMap(({ pairingErrors }) => pairingErrors)).toEqual([]);
+  });
+
+  it("works after a no, where nothing ran", async () => {
+    const world = await openWorld();
+    const question = asked(await say(world, "pay"));
+    await answer(world, [{ ...question, approved: false }]);
+    const fresh = await receive(await again(world, { messageId: question.messageId }));
+    expect(sequence(fresh)).toBe("start ss tis tia tar fs finish [DONE]");
+    expect(await messagesOf(world)).toHaveLength(2);
+  });
+
+  it("is for the last reply only, and for one that is there", async () => {
+    const world = await openWorld();
+    const first = await say(world, "hello");
+    await say(world, "hello");
+    const early = await again(world, { messageId: messageIdOf(first) });
+    expect(early.status).toBe(409);
+    expect(await early.json()).toMatchObject({ code: "conflict" });
+    const nowhere = await again(world, { id: "chat-9" });
+    expect(nowhere.status).toBe(404);
+    expect(await messagesOf(world)).toHaveLength(4);
+  });
+
+  it("stops a reply that is still being generated", async () => {
+    const { rules, open } = heldModel(({ request }) => request === 1);
+    const world = await openWorld({ rules });
+    const stream = await readUntil(await post(world, "/stream", submit("a story")), '"delta":"two "');
+    const fresh = await receive(await again(world));
+    open();
+    expect(textOf(fresh)).toBe("Hello there, friend.");
+    expect(sequence(await receive(new Response(await stream.rest())))).toBe("start ss text fs abort [DONE]");
+    expect((await messagesOf(world)).map(textIn)).toEqual(["a story", "Hello there, friend."]);
+  });
+});
+
+describe("listening", () => {
+  it("on other machines' addresses needs authentication", async () => {
+    const { bridge } = await openWorld();
+    for (const host of ["0.0.0.0", "::", "192.168.0.1", "example.com"])
+      await expect(listen({ bridge, port: 0, host })).rejects.toThrow("needs an authenticate hook");
+  });
+
+  it("on IPv6 has an address that works", async () => {
+    const { bridge } = await openWorld();
+    const server = await listen({ bridge, port: 0, host: "::1" });
+    expect(await (await fetch(`${server.url}/health`)).json()).toEqual({ ok: true });
+    await server.close();
+  });
+});
+
+describe("a page or routes of one's own", () => {
+  it("get what is not ours, with the owner, and answer as they like", async () => {
+    const seen: string[] = [];
+    const world = await openWorld({
+      rules: [{ say: [call("get_weather", { location: "Tokyo" })] }],
+      server: {
+        health: () => ({ version: 7 }),
+        fallback: (request, owner) => {
+          const { pathname } = new URL(request.url);
+          seen.push(`${owner} ${request.method} ${pathname}`);
+          if (pathname !== "/page") return undefined;
+          const headers = new Headers({ "content-type": "text/html" });
+          headers.append("set-cookie", "a=1");
+          headers.append("set-cookie", "b=2");
+          return new Response("<p>", { headers });
+        },
+      },
+    });
+    const page = await fetch(`${world.server.url}/page`);
+    expect(await page.text()).toBe("<p>");
+    expect(page.headers.getSetCookie()).toEqual(["a=1", "b=2"]);
+    expect((await fetch(`${world.server.url}/other`)).status).toBe(404);
+    expect((await get(world, "/health")).body).toEqual({ ok: true, version: 7 });
+    expect(seen).toEqual(["local GET /page", "local GET /other"]);
+  });
+});
