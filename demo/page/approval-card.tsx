@@ -129,6 +129,11 @@ function Note(props: { state: CardState; row: ApprovalView | undefined; runningH
   return <p className="card-note">{facts.join(" · ")}</p>;
 }
 
+/** How much and to whom come first; the rest as it is stored. */
+function placeOf(name: string): number {
+  return name === "amount" ? 0 : name === "recipient" ? 1 : 2;
+}
+
 /** Every stored argument, as text, whole. */
 function Arguments({ input }: { input: unknown }) {
   const { t, language } = useWords();
@@ -136,7 +141,7 @@ function Arguments({ input }: { input: unknown }) {
     return input === undefined ? null : <JsonBlock value={input} label={t.arguments} />;
   }
   const fields = input as Record<string, unknown>;
-  const names = Object.keys(fields).toSorted((a, b) => Number(b === "amount") - Number(a === "amount"));
+  const names = Object.keys(fields).toSorted((a, b) => placeOf(a) - placeOf(b));
   if (names.length === 0) return null;
   return (
     <dl className="fields">

@@ -1,6 +1,6 @@
 import { getToolName, isToolUIPart, type UIMessage } from "ai";
 import { cardState, type CardFacts, type CardState } from "./card-state.ts";
-import { clientToolNames } from "./client-tools.ts";
+import { isClientTool } from "./client-tools.ts";
 
 export interface Card {
   approvalId: string;
@@ -25,7 +25,7 @@ export function cardsOf(messages: readonly UIMessage[], { data, rows, running, d
       partState: part.state,
       data: data.get(approvalId),
       row: rows.get(approvalId),
-      clientSide: clientToolNames.has(toolName),
+      clientSide: isClientTool(toolName),
       delivering,
       runningHere: running.has(part.toolCallId),
     });

@@ -79,6 +79,11 @@ describe("a browser tool", () => {
     expect(runs(chat([call({}, "change_bgm")], [row("approved")], later))).toEqual(["c"]);
   });
 
+  test("that tells where we are never runs unasked, whatever the server says of it", () => {
+    expect(runs(chat([call({})]))).toEqual([]);
+    expect(runs(chat([call({})], [row("approved")]))).toEqual([]);
+  });
+
   test("is one of ours: a server's tool never runs here", () => {
     expect(runs(chat([call({}, "process_payment")]))).toEqual([]);
   });

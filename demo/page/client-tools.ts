@@ -2,8 +2,16 @@ import type { ApprovalData, ApprovalView } from "adk-stream-protocol/protocol";
 import { getToolName, isToolUIPart, type UIMessage } from "ai";
 import { isOver, serverState } from "./card-state.ts";
 
-/** The tools that run in this page. Their results are sent with the next request. */
-export const clientToolNames: ReadonlySet<string> = new Set(["change_bgm", "get_location"]);
+/**
+ * The tools that run in this page, and whether a person has to agree first. The server gates them too; the page does not
+ * tell where it is because a server forgot to ask.
+ */
+const clientTools: ReadonlyMap<string, { gated: boolean }> = new Map([
+  ["change_bgm", { gated: false }],
+  ["get_location", { gated: true }],
+]);
+
+export const isClientTool = (toolName: string): boolean => clientTools.has(toolName);
 
 export interface ClientCall {
   toolCallId: string;
@@ -29,11 +37,12 @@ export function callsToRun({ messages, data, rows }: ChatFacts, started: Readonl
     for (const part of message.parts) {
       if (!isToolUIPart(part) || started.has(part.toolCallId)) continue;
       const toolName = getToolName(part);
-      if (!clientToolNames.has(toolName)) continue;
+      const tool = clientTools.get(toolName);
+      if (!tool) continue;
       const row = rowOfCall.get(part.toolCallId);
       if (isOver(row?.state) || row?.state === "pending") continue;
       const call = { toolCallId: part.toolCallId, toolName, input: part.input };
-      if (part.state === "input-available" && (row || message === last)) calls.push(call);
+      if (part.state === "input-available" && !tool.gated && (row || message === last)) calls.push(call);
       if (part.state !== "approval-responded" || !part.approval.approved) continue;
       if (serverState(data.get(part.approval.id), row) === "approved") calls.push(call);
     }

@@ -1,5 +1,5 @@
 import type { UIMessage } from "ai";
-import { useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { Announcer } from "./announcer.tsx";
 import type { Health } from "./api.ts";
 import { ApprovalTrack } from "./approval-track.tsx";
@@ -13,6 +13,7 @@ import { useWords } from "./preferences.ts";
 import { StreamPanel } from "./stream-panel.tsx";
 import type { StreamTap } from "./stream-tap.ts";
 import { useBridgeChat, type BridgeChat } from "./use-bridge-chat.ts";
+import { useStickToEnd } from "./use-stick-to-end.ts";
 import { WalletPanel } from "./wallet-panel.tsx";
 
 export interface ConversationProps {
@@ -85,7 +86,7 @@ export function Conversation({ chatId, initialMessages, tap, music, health }: Co
   );
 }
 
-const nearBottomPx = 80;
+const nearEndPx = 80;
 
 function isBusy({ status }: BridgeChat): boolean {
   return status === "submitted" || status === "streaming";
@@ -99,27 +100,15 @@ function isSpeaking(message: UIMessage | undefined): boolean {
 
 function Messages({ bridge }: { bridge: BridgeChat }) {
   const { t } = useWords();
-  const box = useRef<HTMLDivElement>(null);
-  const following = useRef(true);
-  const { messages } = bridge;
+  const { messages, cards } = bridge;
+  const content = useMemo(() => ({ messages, cards }), [messages, cards]);
+  const { box, onScroll, goToEnd } = useStickToEnd<HTMLDivElement>(content, nearEndPx);
   const count = messages.length;
   const saidLast = messages.at(-1)?.role;
-
-  // New content pulls the view along only if the reader was at the end.
-  useLayoutEffect(() => {
-    if (following.current && box.current) box.current.scrollTop = box.current.scrollHeight;
-  }, [messages, bridge.cards]);
-  useLayoutEffect(() => {
-    if (!box.current || saidLast !== "user") return;
-    following.current = true;
-    box.current.scrollTop = box.current.scrollHeight;
-  }, [count, saidLast]);
-
-  const onScroll = () => {
-    const element = box.current;
-    if (!element) return;
-    following.current = element.scrollHeight - element.scrollTop - element.clientHeight < nearBottomPx;
-  };
+  // Whoever writes wants to see the answer, wherever they had scrolled to.
+  useEffect(() => {
+    if (saidLast === "user") goToEnd();
+  }, [count, saidLast, goToEnd]);
 
   return (
     <div className="messages" ref={box} onScroll={onScroll} role="region" aria-label={t.conversation} tabIndex={0}>

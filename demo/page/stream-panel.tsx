@@ -1,46 +1,39 @@
-import { useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { useSyncExternalStore } from "react";
 import { JsonBlock } from "./json-block.tsx";
 import { useWords } from "./preferences.ts";
 import type { StreamTap, TapEntry } from "./stream-tap.ts";
+import { useStickToEnd } from "./use-stick-to-end.ts";
 
-const nearBottomPx = 24;
+const nearEndPx = 24;
 
 /** The wire, as it happens. Follows the newest line until the reader scrolls up. */
 export function StreamPanel({ tap }: { tap: StreamTap }) {
   const { t } = useWords();
   const entries = useSyncExternalStore(tap.subscribe, tap.entries);
-  const list = useRef<HTMLDivElement>(null);
-  const [following, setFollowing] = useState(true);
-
-  useEffect(() => {
-    if (following && list.current) list.current.scrollTop = list.current.scrollHeight;
-  }, [entries, following]);
-
-  const onScroll = () => {
-    const box = list.current;
-    if (box) setFollowing(box.scrollHeight - box.scrollTop - box.clientHeight < nearBottomPx);
-  };
-
   return (
     <section className="stream" aria-labelledby="stream-title">
       <h2 id="stream-title">{t.stream}</h2>
-      {entries.length === 0 ? (
-        <p className="muted small">{t.streamEmpty}</p>
-      ) : (
-        <div className="stream-box">
-          <div className="stream-list" ref={list} onScroll={onScroll} role="group" aria-label={t.stream} tabIndex={0}>
-            {entries.map((entry) => (
-              <Line key={entry.key} entry={entry} />
-            ))}
-          </div>
-          {!following && (
-            <button type="button" className="newest" onClick={() => setFollowing(true)}>
-              ↓ {t.newest}
-            </button>
-          )}
-        </div>
-      )}
+      {entries.length === 0 ? <p className="muted small">{t.streamEmpty}</p> : <Lines entries={entries} />}
     </section>
+  );
+}
+
+function Lines({ entries }: { entries: readonly TapEntry[] }) {
+  const { t } = useWords();
+  const { box, atEnd, onScroll, goToEnd } = useStickToEnd<HTMLDivElement>(entries, nearEndPx);
+  return (
+    <div className="stream-box">
+      <div className="stream-list" ref={box} onScroll={onScroll} role="group" aria-label={t.stream} tabIndex={0}>
+        {entries.map((entry) => (
+          <Line key={entry.key} entry={entry} />
+        ))}
+      </div>
+      {!atEnd && (
+        <button type="button" className="newest" onClick={goToEnd}>
+          ↓ {t.newest}
+        </button>
+      )}
+    </div>
   );
 }
 
@@ -75,6 +68,7 @@ function toneOf(type: string): string {
 
 /** The telling field of a chunk, in one line; the whole chunk opens below it. */
 function restOf(chunk: Record<string, unknown>): string {
+  if (chunk["type"] === "data-approval") return String((chunk["data"] as { state?: unknown } | undefined)?.state);
   const telling =
     chunk["delta"] ?? chunk["errorText"] ?? chunk["output"] ?? chunk["input"] ?? chunk["data"] ?? chunk["toolName"];
   const value = telling ?? chunk["messageId"] ?? chunk["approvalId"] ?? chunk["finishReason"] ?? "";

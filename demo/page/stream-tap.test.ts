@@ -28,7 +28,8 @@ test("the chat reads the response untouched while the chunks are noted with thei
 });
 
 test("chunks of a replay that were noted before are not noted again", async () => {
-  const bodies = [story, 'id: 1\ndata: {"type":"start"}\n\nid: 3\ndata: {"type":"text-start"}\n\n'];
+  const replay = 'data: {"type":"start"}\n\nid: 1\ndata: {"type":"start"}\n\nid: 3\ndata: {"type":"text-start"}\n\n';
+  const bodies = [story, replay];
   const tap = createStreamTap({ fetch: async (...call) => respondWith(bodies.shift() ?? "")(...call), now, schedule });
   await read(tap);
   await read(tap, "GET");

@@ -48,7 +48,7 @@ export function createStreamTap(options: TapOptions = {}): StreamTap {
     });
   };
 
-  const listen = async (body: ReadableStream<Uint8Array>) => {
+  const listen = async (body: ReadableStream<Uint8Array>, isReplay: boolean) => {
     for await (const event of decodeSse(body)) {
       if (event.data === "[DONE]") {
         add({ kind: "done" });
@@ -59,7 +59,9 @@ export function createStreamTap(options: TapOptions = {}): StreamTap {
       const type = String(chunk["type"]);
       for (const listener of chunkListeners) listener(type);
       const sequence = event.id === undefined ? undefined : Number(event.id);
-      if (sequence !== undefined) {
+      if (sequence === undefined) {
+        if (isReplay && seen.sequence > 0) continue;
+      } else {
         if (sequence < seen.sequence || (sequence === seen.sequence && event.data === seen.data)) continue;
         seen = { sequence, data: event.data };
       }
@@ -73,10 +75,11 @@ export function createStreamTap(options: TapOptions = {}): StreamTap {
       const isStream = response.headers.get("content-type")?.includes("text/event-stream");
       if (!response.ok || !response.body || !isStream) return response;
       const path = new URL(input instanceof Request ? input.url : String(input), "http://page").pathname;
-      add({ kind: "request", method: init?.method ?? "GET", path });
+      const method = init?.method ?? "GET";
+      add({ kind: "request", method, path });
       const [mine, theirs] = response.body.tee();
       // A cut connection is the chat's to report.
-      listen(mine).catch(() => undefined);
+      listen(mine, method === "GET").catch(() => undefined);
       return new Response(theirs, { status: response.status, headers: response.headers });
     },
     entries: () => entries,

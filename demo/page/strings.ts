@@ -166,7 +166,7 @@ const en: Strings = {
   notes: {
     waiting: "Nothing happens until you decide.",
     sending: "The server has not confirmed your answer yet.",
-    undelivered: "Your answer did not reach the server. Nothing has happened.",
+    undelivered: "The server has not confirmed your answer. Sending it again cannot run the tool twice.",
     approved: "The server has your yes. The tool starts next.",
     running: "The tool is running.",
     done: "The tool ran.",
@@ -287,7 +287,7 @@ const ja: Strings = {
   notes: {
     waiting: "あなたが決めるまで、何も実行されません。",
     sending: "サーバーはまだ回答を確認していません。",
-    undelivered: "回答はサーバーに届いていません。何も実行されていません。",
+    undelivered: "回答がサーバーに届いたか確認できません。もう一度送っても、二重には実行されません。",
     approved: "承認がサーバーに届きました。まもなく実行されます。",
     running: "ツールを実行しています。",
     done: "ツールが実行されました。",

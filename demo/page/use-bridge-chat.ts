@@ -72,7 +72,12 @@ export function useBridgeChat({ chatId, initialMessages, tap, music }: BridgeCha
   const { refresh } = ledger;
   const rows = useMemo(() => new Map(ledger.approvals.map((row) => [row.approvalId, row])), [ledger.approvals]);
   const data = useMemo(() => approvalDataOf(live), [live]);
-  const facts = useMemo(() => ({ messages: live, data, rows: ledger.approvals }), [live, data, ledger.approvals]);
+  // What is drawn may be a moment behind the chat; what is done goes by the chat itself, messages and status together.
+  const { approvals } = ledger;
+  const readFacts = useCallback(
+    () => ({ messages: chat.messages, data: approvalDataOf(chat.messages), rows: approvals }),
+    [chat, approvals],
+  );
 
   const answered = useRef(new Map<string, number>());
   const started = useRef(new Set<string>());
@@ -88,7 +93,7 @@ export function useBridgeChat({ chatId, initialMessages, tap, music }: BridgeCha
   const resume = useCallback(() => {
     held.current = chat.messages;
     setUnasked(true);
-    void chat.resumeStream();
+    void chat.resumeStream().then(() => chat.status !== "error" && setUnasked(false));
   }, [chat]);
   useEffect(() => {
     if (!busy) held.current = [];
@@ -181,18 +186,19 @@ export function useBridgeChat({ chatId, initialMessages, tap, music }: BridgeCha
       );
       setRunning((before) => new Set([...before].filter((id) => id !== call.toolCallId)));
     };
-    for (const call of callsToRun(facts, started.current)) void run(call);
-  }, [chat, facts, status, music, ledger.askedAt]);
+    for (const call of callsToRun(readFacts(), started.current)) void run(call);
+  }, [chat, readFacts, live, status, music, askedAt]);
 
   // ── sending what the stock predicate leaves ──────────────────────────────────────────────────────────────────────
   useEffect(() => {
-    if (isBusy(chat.status) || running.size > 0) return;
+    if (isBusy(chat.status)) return;
     if (lastAssistantMessageIsCompleteWithApprovalResponses({ messages: chat.messages })) return;
-    const keys = keysToSend(facts, ranHere.current, sent.current);
-    if (keys.length === 0) return;
+    const keys = keysToSend(readFacts(), ranHere.current, sent.current);
+    // Results of one step go together; an answer waits for no tool.
+    if (keys.length === 0 || (running.size > 0 && keys.every((key) => key.startsWith("output:")))) return;
     for (const key of keys) sent.current.add(key);
     void chat.sendMessage();
-  }, [chat, facts, running, status]);
+  }, [chat, readFacts, live, running, status]);
 
   // ── what a person does ───────────────────────────────────────────────────────────────────────────────────────────
   const send = useCallback(
@@ -215,7 +221,9 @@ export function useBridgeChat({ chatId, initialMessages, tap, music }: BridgeCha
     [chat],
   );
   const sendAgain = useCallback(() => {
-    if (!isBusy(chat.status)) void chat.sendMessage();
+    if (isBusy(chat.status)) return;
+    setUnasked(false);
+    void chat.sendMessage();
   }, [chat]);
   const retry = useCallback(async () => {
     if (isBusy(chat.status)) return;

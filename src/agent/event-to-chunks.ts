@@ -62,7 +62,10 @@ export interface ChunkOptions {
    * that is neither answered nor settled would keep stock chats from ever sending those answers.
    */
   defer?: (toolName: string) => boolean;
-  /** An agent run as a tool: its calls are shown, what it says is its caller's to use. */
+  /**
+   * An agent run as a tool: its calls are shown, what it says is its caller's to use. They are part of its caller's step,
+   * because stock chats send the answers to all questions of the last step together.
+   */
   inner?: boolean;
 }
 
@@ -107,9 +110,9 @@ export function eventToChunks(before: ChunkState, event: Event, options: ChunkOp
   // ADK answers all calls of a step in one event; held ones are stripped from it, and the step ends here all the same.
   const answered = responses.length > 0 || event.customMetadata?.["kept"] !== undefined;
   const ended = !event.partial && event.finishReason !== undefined && parts.length > 0 && calls.length === 0;
-  if (answered || ended) emit(closeStep(state));
-  if (answered && !options.inner) state = { ...state, silent: true };
-  return [state, chunks];
+  if (options.inner || !(answered || ended)) return [state, chunks];
+  emit(closeStep(state));
+  return [answered ? { ...state, silent: true } : state, chunks];
 }
 
 /** Announces a call that was kept back, if it was. */

@@ -2,6 +2,7 @@ import {
   type BaseAgent,
   type BaseTool,
   Context,
+  type Event,
   InvocationContext,
   isAgentTool,
   type LlmAgent,
@@ -11,6 +12,7 @@ import {
   ToolConfirmation,
 } from "@google/adk";
 import type { Approval, JsonObject, Store } from "../stores/index.ts";
+import { agentOutcome } from "./agents.ts";
 import type { Gate } from "./gate.ts";
 import { setIdempotencyKey } from "./idempotency-key.ts";
 import { describeError, type Logger } from "./logger.ts";
@@ -56,12 +58,10 @@ export class Executor {
           return "unknown" as const;
         });
         if (outcome === "unknown") return approval;
-        if (outcome) {
-          const claim = await store.move(approval.id, { event: "reclaim", ...this.#lease() });
-          if (!claim.moved || !claim.approval) return claim.approval ?? approval;
-          return this.#finish(claim.approval, { event: "succeed", outcome });
-        }
+        if (outcome) return this.#takeOver(approval, { event: "succeed", outcome });
       }
+      // An agent run as a tool is claimed when it is done: what it said is in its session.
+      if (approval.innerSession !== undefined) return this.#takeOver(approval, await this.#readInner(approval, approval.innerSession));
       const repeatable = approval.effect !== "opaque" && !(approval.effect === "queryable" && !lookup);
       if (repeatable && !approval.external) return this.#claim(approval, "reclaim");
       const lost = await store.move(approval.id, { event: "lose" });
@@ -83,6 +83,20 @@ export class Executor {
     const attempt = run().finally(() => this.#attempts.delete(approval.id));
     this.#attempts.set(approval.id, attempt);
     return attempt;
+  }
+
+  /** Finishes a claim that its process left behind. */
+  async #takeOver(approval: Approval, result: Finish): Promise<Approval> {
+    const claim = await this.#options.store.move(approval.id, { event: "reclaim", ...this.#lease() });
+    return claim.moved && claim.approval ? this.#finish(claim.approval, result) : (claim.approval ?? approval);
+  }
+
+  async #readInner(approval: Approval, innerSession: string): Promise<Finish> {
+    const { agent } = await this.#options.host(approval);
+    const tool = await findTool(agent, approval.toolName);
+    if (!isAgentTool(tool)) throw new Error(`${approval.toolName} is not an agent any more.`);
+    const events = await this.#options.store.events(innerSession);
+    return agentOutcome(tool, events.map(({ event }) => event as unknown as Event));
   }
 
   #lease() {

@@ -150,7 +150,7 @@ export class Gate extends BasePlugin {
     const calls = parts.filter((part) => part.functionCall);
     const others = parts.filter((part) => !part.functionCall);
     if (calls.length > 0) {
-      this.#adopt(calls, answer, invocationContext);
+      await this.#adopt(calls, answer, invocationContext);
       answer.called = true;
       answer.calls.push(...calls);
     }
@@ -177,8 +177,12 @@ export class Gate extends BasePlugin {
   }
 
   /** Makes a model's calls ones that can be answered: each id once in a chat, each name a tool's. */
-  #adopt(calls: readonly Part[], { tools }: ModelAnswer, { session }: InvocationContext): void {
+  async #adopt(calls: readonly Part[], { tools, calls: gathered }: ModelAnswer, { session }: InvocationContext): Promise<void> {
     const used = new Set(session.events.flatMap(callsOf).map(({ id }) => id));
+    for (const { functionCall } of gathered) if (functionCall?.id) used.add(functionCall.id);
+    // A reply that is made again has left the history, its approvals have not left the ledger.
+    if (calls.some(({ functionCall }) => functionCall?.id))
+      for (const { toolCallId } of await this.#options.store.listApprovals({ session: session.id })) used.add(toolCallId);
     const isInner = this.#runs.get(session.id)?.run.chat !== session.id;
     for (const { functionCall: call } of calls as readonly { functionCall: FunctionCall }[]) {
       // A model may count its calls from one in every turn, and in every agent that is run as a tool.

@@ -60,10 +60,11 @@ export function responseEvent(
   });
 }
 
-/** What the agent said last, without its thoughts. */
+/** What the agent said last, without its thoughts. Words before its last tool call are not its last. */
 export function lastText(events: readonly Event[]): string {
   const spoken = (part: Part) => Boolean(part.text) && !part.thought;
-  const event = events.findLast(({ content }) => content?.role === "model" && content.parts?.some(spoken));
+  const asked = events.findLastIndex((event) => event.author === "user" || getFunctionResponses(event).length > 0);
+  const event = events.slice(asked + 1).findLast(({ content }) => content?.role === "model" && content.parts?.some(spoken));
   return event?.content?.parts?.filter(spoken).map(({ text }) => text).join("") ?? "";
 }
 

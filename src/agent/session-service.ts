@@ -1,10 +1,13 @@
 import {
   BaseSessionService,
+  createEvent,
+  createEventActions,
   createSession,
   getFunctionResponses,
   trimTempDeltaState,
   type AppendEventRequest,
   type CreateSessionRequest,
+  type DeleteSessionRequest,
   type Event,
   type GetSessionRequest,
   type ListSessionsResponse,
@@ -25,7 +28,11 @@ export class StoreSessionService extends BaseSessionService {
 
   async createSession({ appName, userId, sessionId, state }: CreateSessionRequest): Promise<AdkSession> {
     const chat = await this.#store.openChat({ owner: userId, name: sessionId ?? crypto.randomUUID(), appName });
-    return toAdkSession({ ...chat, state: { ...chat.state, ...state } }, await this.#store.events(chat.id));
+    const session = toAdkSession(chat, await this.#store.events(chat.id));
+    // State comes with events, here with one that says nothing.
+    if (state && Object.keys(state).length > 0)
+      await this.appendEvent({ session, event: createEvent({ author: "user", actions: createEventActions({ stateDelta: state }) }) });
+    return session;
   }
 
   async getSession({ userId, sessionId, config }: GetSessionRequest): Promise<AdkSession | undefined> {
@@ -43,8 +50,9 @@ export class StoreSessionService extends BaseSessionService {
     return { sessions: [], page: 1, limit: 0, totalItems: 0, totalPages: 0 };
   }
 
-  async deleteSession({ sessionId }: { sessionId: string }): Promise<void> {
-    await this.#store.deleteSession(sessionId);
+  async deleteSession({ userId, sessionId }: DeleteSessionRequest): Promise<void> {
+    const session = await this.#store.getSession(sessionId);
+    if (session?.owner === userId) await this.#store.deleteSession(sessionId);
   }
 
   override async appendEvent({ session, event }: AppendEventRequest): Promise<Event> {

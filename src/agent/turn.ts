@@ -110,7 +110,7 @@ async function showOutcomes(input: TurnInput & { kind: "settled" }, { signal }: 
       approval = await abortable(attempt, signal);
     }
     if (!isSettled(approval.state)) waiting.push(approval);
-    else if (approval.innerSession) await log.showInner(approval);
+    else if (approval.innerSession) await log.showInner(approval, input.answered?.get(id));
     else await log.write(outcomeChunks(approval, input.answered?.get(id)));
   }
   // A yes to a browser tool settles nothing yet. A step of its own keeps stock chats from sending the answer again.
@@ -382,17 +382,17 @@ class TurnLog {
     await this.write([...chunks, ...step, ...questionChunks(approval)]);
   }
 
-  /** An agent run as a tool appears with its outcome, see `ChunkOptions.defer`. */
-  async showInner(approval: Approval): Promise<void> {
+  /** An agent run as a tool appears with its outcome, see `ChunkOptions.defer`, unless it was asked about. */
+  async showInner(approval: Approval, answered?: boolean): Promise<void> {
     const { toolCallId, toolName, gated } = approval;
+    const outcome = outcomeChunks(approval, answered);
+    if (gated) return this.write(outcome);
     const input = JSON.parse(approval.input) as unknown;
-    const announced: UIMessageChunk[] = gated
-      ? []
-      : [
-          { type: "tool-input-start", toolCallId, toolName },
-          { type: "tool-input-available", toolCallId, toolName, input },
-        ];
-    await this.writeStep([...announced, ...outcomeChunks(approval, undefined)]);
+    await this.writeStep([
+      { type: "tool-input-start", toolCallId, toolName },
+      { type: "tool-input-available", toolCallId, toolName, input },
+      ...outcome,
+    ]);
   }
 
   async writeStep(chunks: readonly UIMessageChunk[]): Promise<void> {

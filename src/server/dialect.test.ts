@@ -18,14 +18,22 @@ const view = (id: string, more: Partial<ApprovalView> = {}): ApprovalView => ({
 });
 
 const start: UIMessageChunk = { type: "start", messageId: "msg" };
-const asking = (id: string): UIMessageChunk => ({ type: "tool-approval-request", approvalId: id, toolCallId: `call-${id}` });
+const asking = (id: string): UIMessageChunk => ({
+  type: "tool-approval-request",
+  approvalId: id,
+  toolCallId: `call-${id}`,
+});
 const notice = (id: string, state: ApprovalState, errorText?: string): UIMessageChunk => ({
   type: "data-approval",
   id,
   data: { approvalId: id, toolCallId: `call-${id}`, toolName: "pay", state, errorText },
 });
 const denied = (id: string): UIMessageChunk => ({ type: "tool-output-denied", toolCallId: `call-${id}` });
-const failed = (id: string, errorText: string): UIMessageChunk => ({ type: "tool-output-error", toolCallId: `call-${id}`, errorText });
+const failed = (id: string, errorText: string): UIMessageChunk => ({
+  type: "tool-output-error",
+  toolCallId: `call-${id}`,
+  errorText,
+});
 const requested = (id: string, hint = expect.stringContaining("pay")) => [
   { type: "tool-input-start", toolCallId: id, toolName: "adk_request_confirmation" },
   {
@@ -49,11 +57,21 @@ async function translate(chunks: readonly UIMessageChunk[], rows: readonly Appro
 describe("the stream in the second dialect", () => {
   test("is what it was in the first one", async () => {
     const one = translator("approval", async () => view("a"));
-    for (const chunk of [start, asking("a"), denied("a"), notice("a", "expired")]) expect(await one(chunk)).toEqual([chunk]);
+    for (const chunk of [start, asking("a"), denied("a"), notice("a", "expired")])
+      expect(await one(chunk)).toEqual([chunk]);
   });
 
   test("asks in a step of its own, for all calls of the step at once", async () => {
-    expect(await translate([start, { type: "start-step" }, asking("a"), asking("b"), { type: "finish-step" }, { type: "finish" }])).toEqual([
+    expect(
+      await translate([
+        start,
+        { type: "start-step" },
+        asking("a"),
+        asking("b"),
+        { type: "finish-step" },
+        { type: "finish" },
+      ]),
+    ).toEqual([
       start,
       { type: "start-step" },
       { type: "finish-step" },
@@ -85,13 +103,20 @@ describe("the stream in the second dialect", () => {
   test.each(["expired", "cancelled"] as const)("settles a call that is %s, once", async (state) => {
     const end = notice("a", state, "Too late.");
     expect(await translate([start, end])).toEqual([start, end, failed("a", "Too late.")]);
-    expect(await translate([start, end, failed("a", "Too late."), denied("a")])).toEqual([start, end, failed("a", "Too late.")]);
+    expect(await translate([start, end, failed("a", "Too late."), denied("a")])).toEqual([
+      start,
+      end,
+      failed("a", "Too late."),
+    ]);
     expect(await translate([start, failed("a", "First."), end])).toEqual([start, failed("a", "First."), end]);
   });
 
   test("settles no call of another message: a chat would fail at it", async () => {
     const end = notice("a", "cancelled");
-    expect(await translate([{ type: "start", messageId: "other" }, end])).toEqual([{ type: "start", messageId: "other" }, end]);
+    expect(await translate([{ type: "start", messageId: "other" }, end])).toEqual([
+      { type: "start", messageId: "other" },
+      end,
+    ]);
     expect(await translate([start, notice("unknown", "expired")])).toHaveLength(2);
   });
 
@@ -112,7 +137,13 @@ describe("messages in the second dialect", () => {
   const call = { type: "tool-pay", toolCallId: "call-a", input: { amount: 50 } } as const;
   type Part = UIMessage["parts"][number];
   const rows: [ApprovalState, number | undefined, object, object, object][] = [
-    ["pending", undefined, { state: "approval-requested", approval: { id: "a" } }, { state: "input-available" }, { state: "input-available" }],
+    [
+      "pending",
+      undefined,
+      { state: "approval-requested", approval: { id: "a" } },
+      { state: "input-available" },
+      { state: "input-available" },
+    ],
     [
       "executing",
       1,
@@ -156,28 +187,49 @@ describe("messages in the second dialect", () => {
       { state: "output-error", errorText: "The row's words." },
     ],
   ];
-  test.each(rows)("show a %s call (decided at %s) and its confirmation", async (state, decidedAt, part, plain, confirmation) => {
-    const message: UIMessage = {
-      id: "msg",
-      role: "assistant",
-      parts: [{ type: "step-start" }, { ...call, ...part } as never, { type: "step-start" }, { type: "text", text: "So." }],
-    };
-    const approvals = [view("a", { state, errorText: "The row's words.", ...(decidedAt !== undefined && { decidedAt }) })];
-    const messages = messagesInDialect([message], "tool", approvals);
-    expect(messages[0]!.parts).toEqual([
-      { type: "step-start" },
-      { ...call, ...plain },
-      { type: "step-start" },
-      { type: "tool-adk_request_confirmation", toolCallId: "a", input: expect.objectContaining({ originalFunctionCall: expect.anything() }), ...confirmation },
-      { type: "step-start" },
-      { type: "text", text: "So." },
-    ]);
-    await validateUIMessages({ messages });
-    expect(messagesInDialect([message], "approval", approvals)).toEqual([message]);
-  });
+  test.each(rows)(
+    "show a %s call (decided at %s) and its confirmation",
+    async (state, decidedAt, part, plain, confirmation) => {
+      const message: UIMessage = {
+        id: "msg",
+        role: "assistant",
+        parts: [
+          { type: "step-start" },
+          { ...call, ...part } as never,
+          { type: "step-start" },
+          { type: "text", text: "So." },
+        ],
+      };
+      const approvals = [
+        view("a", { state, errorText: "The row's words.", ...(decidedAt !== undefined && { decidedAt }) }),
+      ];
+      const messages = messagesInDialect([message], "tool", approvals);
+      expect(messages[0]!.parts).toEqual([
+        { type: "step-start" },
+        { ...call, ...plain },
+        { type: "step-start" },
+        {
+          type: "tool-adk_request_confirmation",
+          toolCallId: "a",
+          input: expect.objectContaining({ originalFunctionCall: expect.anything() }),
+          ...confirmation,
+        },
+        { type: "step-start" },
+        { type: "text", text: "So." },
+      ]);
+      await validateUIMessages({ messages });
+      expect(messagesInDialect([message], "approval", approvals)).toEqual([message]);
+    },
+  );
 
   test("keep what nobody was asked about", () => {
-    const parts: Part[] = [{ type: "step-start" }, { ...call, state: "output-available", output: 1 }, { type: "text", text: "hi" }];
-    expect(messagesInDialect([{ id: "msg", role: "assistant", parts }], "tool", [view("a")])).toEqual([{ id: "msg", role: "assistant", parts }]);
+    const parts: Part[] = [
+      { type: "step-start" },
+      { ...call, state: "output-available", output: 1 },
+      { type: "text", text: "hi" },
+    ];
+    expect(messagesInDialect([{ id: "msg", role: "assistant", parts }], "tool", [view("a")])).toEqual([
+      { id: "msg", role: "assistant", parts },
+    ]);
   });
 });

@@ -108,7 +108,8 @@ function withConfirmations(parts: readonly Part[], views: ReadonlyMap<string, Ap
 function plainPart(part: Part, { errorText = notRun }: ApprovalView): Part {
   if (!isToolUIPart(part)) return part;
   const { approval: _approval, ...plain } = part;
-  if (part.state === "approval-requested" || part.state === "approval-responded") return { ...plain, state: "input-available" } as Part;
+  if (part.state === "approval-requested" || part.state === "approval-responded")
+    return { ...plain, state: "input-available" } as Part;
   if (part.state === "output-denied") return { ...plain, state: "output-error", errorText } as Part;
   return plain as Part;
 }

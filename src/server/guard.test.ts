@@ -12,10 +12,13 @@ async function ask(headers: Record<string, string>, options: GuardOptions = {}, 
 const alice: GuardOptions = { authenticate: () => ({ owner: "alice" }) };
 
 describe("without authentication", () => {
-  test.each(["127.0.0.1", own, "127.8.9.10:1", "localhost", "localhost:3000", "[::1]", "[::1]:3000"])("%s is this machine", async (host) => {
-    expect(await ask({ host })).toBe("local");
-    expect(await ask({ host }, {}, "GET")).toBe("local");
-  });
+  test.each(["127.0.0.1", own, "127.8.9.10:1", "localhost", "localhost:3000", "[::1]", "[::1]:3000"])(
+    "%s is this machine",
+    async (host) => {
+      expect(await ask({ host })).toBe("local");
+      expect(await ask({ host }, {}, "GET")).toBe("local");
+    },
+  );
 
   test.each([
     "example.com",
@@ -34,7 +37,11 @@ describe("without authentication", () => {
     "",
     "localhost\n",
   ])("%j is another (DNS rebinding)", async (host) => {
-    const request = { method: "GET", url: "http://127.0.0.1/", headers: { get: (name: string) => (name === "host" ? host : null), has: () => false } };
+    const request = {
+      method: "GET",
+      url: "http://127.0.0.1/",
+      headers: { get: (name: string) => (name === "host" ? host : null), has: () => false },
+    };
     await expect(guard(request as unknown as Request, {})).rejects.toMatchObject({ code: "forbidden" });
   });
 
@@ -45,10 +52,21 @@ describe("without authentication", () => {
 });
 
 describe("the origin", () => {
-  const foreign = ["https://example.com", "null", "", `http://${own}/`, `http://${own}.example.com`, "http://127.0.0.1:3001", "http://localhost:3000", "http://127.0.0.1"];
+  const foreign = [
+    "https://example.com",
+    "null",
+    "",
+    `http://${own}/`,
+    `http://${own}.example.com`,
+    "http://127.0.0.1:3001",
+    "http://localhost:3000",
+    "http://127.0.0.1",
+  ];
 
   test.each(foreign)("%j may not change anything, whoever is behind it", async (origin) => {
-    for (const options of [{}, alice]) for (const method of ["POST", "PUT", "DELETE", "PATCH"]) expect(await ask({ origin }, options, method)).toBe("forbidden");
+    for (const options of [{}, alice])
+      for (const method of ["POST", "PUT", "DELETE", "PATCH"])
+        expect(await ask({ origin }, options, method)).toBe("forbidden");
   });
 
   test("may be the server's own, over http and https, or one of the list, exactly", async () => {
@@ -56,12 +74,19 @@ describe("the origin", () => {
     expect(await ask({ origin: `http://${own}` })).toBe("local");
     expect(await ask({ origin: `https://${own}` })).toBe("local");
     expect(await ask({ origin: "https://app.example" }, { allowedOrigins })).toBe("local");
-    for (const origin of ["http://app.example", "https://app.example:8443", "https://app.example.evil", "https://www.app.example", "HTTPS://APP.EXAMPLE"])
+    for (const origin of [
+      "http://app.example",
+      "https://app.example:8443",
+      "https://app.example.evil",
+      "https://www.app.example",
+      "HTTPS://APP.EXAMPLE",
+    ])
       expect(await ask({ origin }, { allowedOrigins })).toBe("forbidden");
   });
 
   test("is not asked where nothing changes", async () => {
-    for (const method of ["GET", "HEAD"]) expect(await ask({ origin: "https://example.com" }, alice, method)).toBe("alice");
+    for (const method of ["GET", "HEAD"])
+      expect(await ask({ origin: "https://example.com" }, alice, method)).toBe("alice");
   });
 
   test("may be missing, unless a cookie or another site is at work", async () => {

@@ -16,7 +16,10 @@ const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/;
 export async function guard(request: Request, { authenticate, allowedOrigins = [] }: GuardOptions): Promise<string> {
   if (!authenticate && !loopback.test(hostOf(request)))
     // A page of another site can have its name point here (DNS rebinding); the Host header still says that name.
-    throw new BridgeError("forbidden", `This server answers on this machine only; it was called as ${JSON.stringify(hostOf(request))}.`);
+    throw new BridgeError(
+      "forbidden",
+      `This server answers on this machine only; it was called as ${JSON.stringify(hostOf(request))}.`,
+    );
   checkOrigin(request, allowedOrigins, authenticate !== undefined);
   if (!authenticate) return "local";
   const found = await authenticate(request);

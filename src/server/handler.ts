@@ -1,6 +1,13 @@
 import type { Bridge, Logger } from "../agent/index.ts";
 import { silentLogger } from "../agent/index.ts";
-import { approvalStates, BridgeError, type ErrorCode, errorTable, parseChatRequest, parseDecisionRequest } from "../protocol/index.ts";
+import {
+  approvalStates,
+  BridgeError,
+  type ErrorCode,
+  errorTable,
+  parseChatRequest,
+  parseDecisionRequest,
+} from "../protocol/index.ts";
 import { type Confirmation, messagesInDialect, translator } from "./dialect.ts";
 import { guard, type GuardOptions } from "./guard.ts";
 import { interpret } from "./interpret.ts";
@@ -43,8 +50,17 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
         async POST({ request, url, owner }) {
           const dialect = dialectOf(url);
           const body = parseChatRequest(await readBody(request, maxBodyBytes));
-          const reply = await bridge.submit(owner, body.id, interpret(body, () => crypto.randomUUID()));
-          return sseResponse(bridge, reply, translator(dialect, (id) => bridge.approval(owner, id)), { logger });
+          const reply = await bridge.submit(
+            owner,
+            body.id,
+            interpret(body, () => crypto.randomUUID()),
+          );
+          return sseResponse(
+            bridge,
+            reply,
+            translator(dialect, (id) => bridge.approval(owner, id)),
+            { logger },
+          );
         },
       },
     },
@@ -85,7 +101,10 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
           const state = url.searchParams.get("state") ?? undefined;
           const known = approvalStates.find((name) => name === state);
           if (state !== undefined && !known)
-            throw new BridgeError("invalid", `state must be one of ${approvalStates.join(", ")}; ${JSON.stringify(state)} is not.`);
+            throw new BridgeError(
+              "invalid",
+              `state must be one of ${approvalStates.join(", ")}; ${JSON.stringify(state)} is not.`,
+            );
           return json(await bridge.approvals(owner, { chat: url.searchParams.get("chat") ?? undefined, state: known }));
         },
       },
@@ -121,7 +140,10 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
       return response ?? errorResponse("not_found", `There is nothing at ${url.pathname}.`);
     } catch (error) {
       if (error instanceof BridgeError) return errorResponse(error.code, error.message);
-      logger.error("A request failed.", { method: request.method, error: error instanceof Error ? error.stack : String(error) });
+      logger.error("A request failed.", {
+        method: request.method,
+        error: error instanceof Error ? error.stack : String(error),
+      });
       return errorResponse("internal", "Something went wrong on the server. The details are in its log.");
     }
   };
@@ -129,7 +151,10 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
   function dialectOf(url: URL): Confirmation {
     const asked = url.searchParams.get("confirmation") ?? options.confirmation ?? "approval";
     if (asked !== "approval" && asked !== "tool")
-      throw new BridgeError("invalid", `confirmation must be "approval" or "tool"; ${JSON.stringify(asked)} is neither.`);
+      throw new BridgeError(
+        "invalid",
+        `confirmation must be "approval" or "tool"; ${JSON.stringify(asked)} is neither.`,
+      );
     return asked;
   }
 }
@@ -147,7 +172,11 @@ function lastEventId(request: Request): number | undefined {
   return id !== null && /^\d{1,15}$/.test(id) ? Number(id) : undefined;
 }
 
-const jsonHeaders = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store", "x-content-type-options": "nosniff" };
+const jsonHeaders = {
+  "content-type": "application/json; charset=utf-8",
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+};
 
 function json(value: unknown, status = 200): Response {
   return new Response(JSON.stringify(value), { status, headers: jsonHeaders });

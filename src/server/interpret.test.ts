@@ -15,7 +15,11 @@ describe("a message", () => {
   test("is the last one, with what a model can use of it", () => {
     const image = { type: "image", data: "AAAA", media_type: "image/png" };
     const file = { type: "file", url: "https://example.com/a.pdf", mediaType: "application/pdf", filename: "a.pdf" };
-    const messages = [user(text("old")), assistant(text("hi")), user(text("new"), text(""), file, image, { type: "data-x", data: 1 })];
+    const messages = [
+      user(text("old")),
+      assistant(text("hi")),
+      user(text("new"), text(""), file, image, { type: "data-x", data: 1 }),
+    ];
     expect(read({ messages })).toEqual({
       type: "message",
       message: {
@@ -31,11 +35,17 @@ describe("a message", () => {
     ["content as parts", { role: "user", content: [text("hi")] }],
     ["an empty id", { id: "", role: "user", parts: [text("hi")] }],
   ])("of the seeds has %s and gets an id", (_name, message) => {
-    expect(read({ messages: [message] })).toEqual({ type: "message", message: { id: "new-id", role: "user", parts: [text("hi")] } });
+    expect(read({ messages: [message] })).toEqual({
+      type: "message",
+      message: { id: "new-id", role: "user", parts: [text("hi")] },
+    });
   });
 
   test("stays a message when an edit names it", () => {
-    expect(read({ messages: [user(text("edited"))], messageId: "u" })).toMatchObject({ type: "message", message: { id: "u" } });
+    expect(read({ messages: [user(text("edited"))], messageId: "u" })).toMatchObject({
+      type: "message",
+      message: { id: "u" },
+    });
   });
 
   test.each([
@@ -47,8 +57,14 @@ describe("a message", () => {
   });
 
   test("asks for the reply again", () => {
-    expect(read({ messages: [user(text("hi"))], trigger: "regenerate-message", messageId: "a" })).toEqual({ type: "regenerate", messageId: "a" });
-    expect(read({ messages: [user(text("hi"))], trigger: "regenerate-message" })).toEqual({ type: "regenerate", messageId: undefined });
+    expect(read({ messages: [user(text("hi"))], trigger: "regenerate-message", messageId: "a" })).toEqual({
+      type: "regenerate",
+      messageId: "a",
+    });
+    expect(read({ messages: [user(text("hi"))], trigger: "regenerate-message" })).toEqual({
+      type: "regenerate",
+      messageId: undefined,
+    });
   });
 });
 
@@ -56,23 +72,59 @@ describe("an answer", () => {
   const approved = { id: "apr", approved: true };
   const shapes: [string, object, object][] = [
     ["1: approval-responded", pay({ state: "approval-responded", approval: approved }), approved],
-    ["1: as a dynamic tool", { ...pay({ state: "approval-responded", approval: approved }), type: "dynamic-tool", toolName: "pay" }, approved],
-    ["1: a no with a reason", pay({ approval: { id: "apr", approved: false, reason: "no" } }), { id: "apr", approved: false, reason: "no" }],
+    [
+      "1: as a dynamic tool",
+      { ...pay({ state: "approval-responded", approval: approved }), type: "dynamic-tool", toolName: "pay" },
+      approved,
+    ],
+    [
+      "1: a no with a reason",
+      pay({ approval: { id: "apr", approved: false, reason: "no" } }),
+      { id: "apr", approved: false, reason: "no" },
+    ],
     ["1: without the approval's id", pay({ approval: { approved: true } }), { id: "call", approved: true }],
-    ["2: with the output", pay({ state: "output-available", output: 1, approval: approved }), { ...approved, result: { output: 1 } }],
-    ["2: with an error", pay({ state: "output-error", errorText: "x", approval: approved }), { ...approved, result: { errorText: "x" } }],
-    ["2: an output alone", pay({ state: "output-available", output: { a: 1 } }), { id: "call", result: { output: { a: 1 } } }],
+    [
+      "2: with the output",
+      pay({ state: "output-available", output: 1, approval: approved }),
+      { ...approved, result: { output: 1 } },
+    ],
+    [
+      "2: with an error",
+      pay({ state: "output-error", errorText: "x", approval: approved }),
+      { ...approved, result: { errorText: "x" } },
+    ],
+    [
+      "2: an output alone",
+      pay({ state: "output-available", output: { a: 1 } }),
+      { id: "call", result: { output: { a: 1 } } },
+    ],
     ["3: confirmed", confirmation({ state: "output-available", output: { confirmed: true } }), approved],
-    ["3: with a reason", confirmation({ output: { confirmed: false, reason: "no" } }), { id: "apr", approved: false, reason: "no" }],
+    [
+      "3: with a reason",
+      confirmation({ output: { confirmed: false, reason: "no" } }),
+      { id: "apr", approved: false, reason: "no" },
+    ],
     ["3: approved", confirmation({ approval: { approved: true } }), approved],
-    ["3: approved, named by the approval", { ...confirmation({ approval: approved }), toolCallId: undefined }, approved],
-    ["4: a result for the confirmation", { type: "tool-result", toolCallId: "apr", result: { confirmed: true } }, approved],
+    [
+      "3: approved, named by the approval",
+      { ...confirmation({ approval: approved }), toolCallId: undefined },
+      approved,
+    ],
+    [
+      "4: a result for the confirmation",
+      { type: "tool-result", toolCallId: "apr", result: { confirmed: true } },
+      approved,
+    ],
     [
       "5: a result for the call",
       { type: "tool-result", toolCallId: "call", result: { approved: false, user_message: "no" } },
       { id: "call", approved: false, reason: "no" },
     ],
-    ["5: a browser tool's result", { type: "tool-result", toolCallId: "call", result: "here" }, { id: "call", result: { output: "here" } }],
+    [
+      "5: a browser tool's result",
+      { type: "tool-result", toolCallId: "call", result: "here" },
+      { id: "call", result: { output: "here" } },
+    ],
   ];
   test.each(shapes)("%s", (_name, part, answer) => {
     const answers = [answer];
@@ -81,7 +133,11 @@ describe("an answer", () => {
   });
 
   test("is looked for in the message that is named, and in no other", () => {
-    const messages = [assistant(pay({ approval: approved })), user(text("hi")), { ...assistant(text("hello")), id: "b" }];
+    const messages = [
+      assistant(pay({ approval: approved })),
+      user(text("hi")),
+      { ...assistant(text("hello")), id: "b" },
+    ];
     expect(read({ messages, messageId: "a" })).toEqual({ type: "answers", answers: [approved], messageId: "a" });
     expect(read({ messages, messageId: "b" })).toEqual({ type: "answers", answers: [], messageId: "b" });
     expect(read({ messages: [...messages, user(text("more"))] })).toMatchObject({ type: "message" });
@@ -100,7 +156,9 @@ describe("an answer", () => {
   });
 
   test("does not come with text", () => {
-    expect(() => read({ messages: [user(text("ok"), confirmation({ output: { confirmed: true } }))] })).toThrow("not both");
+    expect(() => read({ messages: [user(text("ok"), confirmation({ output: { confirmed: true } }))] })).toThrow(
+      "not both",
+    );
   });
 
   test("A11: is true or false, or decides nothing", () => {

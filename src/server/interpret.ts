@@ -11,13 +11,17 @@ export function interpret(request: ChatRequest, newId: () => string): Submission
   const messageId = request.messageId ?? undefined;
   if (trigger === "regenerate-message") return { type: "regenerate", messageId };
   const last = messages.at(-1)!;
-  const named = messageId === undefined ? undefined : messages.find(({ id, role }) => id === messageId && role === "assistant");
+  const named =
+    messageId === undefined ? undefined : messages.find(({ id, role }) => id === messageId && role === "assistant");
   const source = named ?? last;
   const answers = source.parts.flatMap((part) => partToAnswer(part) ?? []);
   if (source.role === "assistant") return { type: "answers", answers, messageId: source.id };
   if (answers.length === 0) return { type: "message", message: toUserMessage(last, newId) };
   if (last.parts.some((part) => part.type === "text" && part["text"]))
-    throw new BridgeError("invalid", "A message carries text or answers, not both; nothing was decided. Send them separately.");
+    throw new BridgeError(
+      "invalid",
+      "A message carries text or answers, not both; nothing was decided. Send them separately.",
+    );
   return { type: "answers", answers };
 }
 
@@ -25,7 +29,8 @@ type Part = ChatRequestMessage["parts"][number];
 
 function partToAnswer(part: Part): Answer | undefined {
   if (part.type === "tool-result") return resultToAnswer(part);
-  const name = part.type === "dynamic-tool" ? part["toolName"] : part.type.startsWith("tool-") ? part.type.slice(5) : undefined;
+  const name =
+    part.type === "dynamic-tool" ? part["toolName"] : part.type.startsWith("tool-") ? part.type.slice(5) : undefined;
   const toolCallId = part["toolCallId"];
   const approval = isObject(part["approval"]) ? part["approval"] : undefined;
   if (name === "adk_request_confirmation") return confirmationToAnswer(part, toolCallId ?? approval?.["id"], approval);
@@ -41,13 +46,17 @@ function partToAnswer(part: Part): Answer | undefined {
 }
 
 /** A part of the second dialect: the confirmation is a tool call of its own, and its id is the approval's. */
-function confirmationToAnswer(part: Part, id: unknown, approval: Record<string, unknown> | undefined): Answer | undefined {
+function confirmationToAnswer(
+  part: Part,
+  id: unknown,
+  approval: Record<string, unknown> | undefined,
+): Answer | undefined {
   if (typeof id !== "string") return undefined;
   if (approval && "approved" in approval) return { id, ...decision(approval["approved"], approval["reason"], id) };
   const { output } = part;
   if (isObject(output)) return { id, ...decision(output["confirmed"], output["reason"], id) };
   // A finished part that says neither is refused: taken for nothing new, stock chats would send it for ever.
-
+  if (output !== undefined || part["state"] === "output-error") return { id, ...decision(output, undefined, id) };
   return undefined;
 }
 
@@ -57,29 +66,36 @@ function resultToAnswer(part: Part): Answer | undefined {
   const result = part["result"];
   if (typeof id !== "string") throw new BridgeError("invalid", "A tool-result part needs a toolCallId.");
   if (isObject(result) && "confirmed" in result) return { id, ...decision(result["confirmed"], result["reason"], id) };
-  if (isObject(result) && "approved" in result) return { id, ...decision(result["approved"], result["user_message"], id) };
+  if (isObject(result) && "approved" in result)
+    return { id, ...decision(result["approved"], result["user_message"], id) };
   return { id, result: { output: result } };
 }
 
 function outputOf(part: Part): Answer["result"] {
   if (part["state"] === "output-available" && part["preliminary"] !== true) return { output: part["output"] };
-  if (part["state"] === "output-error") return { errorText: String(part["errorText"] ?? "The tool failed in the browser.").slice(0, 4000) };
+  if (part["state"] === "output-error")
+    return { errorText: textOr(part["errorText"], "The tool failed in the browser.").slice(0, 4000) };
   return undefined;
 }
 
 /** Only `true` and `false` decide. */
 function decision(approved: unknown, reason: unknown, id: string): Pick<Answer, "approved" | "reason"> {
   if (typeof approved !== "boolean")
-    throw new BridgeError("invalid", `The answer to ${id} must be true or false; ${JSON.stringify(approved)} decides nothing.`);
+    throw new BridgeError(
+      "invalid",
+      `The answer to ${id} must be true or false; ${JSON.stringify(approved)} decides nothing.`,
+    );
   if (typeof reason !== "string" || reason === "") return { approved };
   if (reason.length > 4000) throw new BridgeError("too_large", `The reason for ${id} is longer than 4000 characters.`);
   return { approved, reason };
 }
 
 function toUserMessage({ id, role, parts }: ChatRequestMessage, newId: () => string): UIMessage {
-  if (role !== "user") throw new BridgeError("invalid", `The last message must be from the user or the assistant, not from ${role}.`);
+  if (role !== "user")
+    throw new BridgeError("invalid", `The last message must be from the user or the assistant, not from ${role}.`);
   const kept = parts.flatMap((part): UIMessage["parts"] => {
-    if (part.type === "text" && typeof part["text"] === "string" && part["text"] !== "") return [{ type: "text", text: part["text"] }];
+    if (part.type === "text" && typeof part["text"] === "string" && part["text"] !== "")
+      return [{ type: "text", text: part["text"] }];
     const { url, mediaType, filename, data, media_type: imageType } = part;
     if (part.type === "file" && typeof url === "string" && typeof mediaType === "string")
       return [{ type: "file", url, mediaType, ...(typeof filename === "string" && { filename }) }];
@@ -89,6 +105,10 @@ function toUserMessage({ id, role, parts }: ChatRequestMessage, newId: () => str
   });
   if (kept.length === 0) throw new BridgeError("invalid", "The last message is empty: it needs text or a file.");
   return { id: id ?? newId(), role: "user", parts: kept };
+}
+
+function textOr(value: unknown, otherwise: string): string {
+  return typeof value === "string" && value !== "" ? value : otherwise;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -22,7 +22,9 @@ export interface Listening {
 export async function listen(options: ListenOptions): Promise<Listening> {
   const { host = "127.0.0.1", port = 3000, authenticate } = options;
   if (!authenticate && !["127.0.0.1", "localhost", "::1"].includes(host))
-    throw new Error(`Listening on ${host} needs an authenticate hook: without one, anybody who reaches it could approve.`);
+    throw new Error(
+      `Listening on ${host} needs an authenticate hook: without one, anybody who reaches it could approve.`,
+    );
   const handle = createHandler(options);
   const answering = new WeakSet<Duplex>();
   // A client gets this long to say what it wants, so that half requests cannot pile up. A missing Host is refused below.
@@ -56,9 +58,15 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   };
 }
 
-async function serve(incoming: IncomingMessage, outgoing: ServerResponse, handle: (request: Request) => Promise<Response>): Promise<void> {
+async function serve(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  handle: (request: Request) => Promise<Response>,
+): Promise<void> {
   const request = toRequest(incoming);
-  const response = request ? await handle(request) : errorResponse("malformed", "The request line or a header is not valid.");
+  const response = request
+    ? await handle(request)
+    : errorResponse("malformed", "The request line or a header is not valid.");
   if (outgoing.destroyed) return response.body?.cancel();
   // AI SDK's headers say keep-alive, but whether a connection stays is between the client and the server.
   outgoing.writeHead(response.status, [...response.headers].filter(([name]) => name !== "connection").flat());
@@ -98,15 +106,15 @@ function toRequest(incoming: IncomingMessage): Request | undefined {
       method,
       headers: flat,
       ...(hasBody && { body: bodyOf(incoming), duplex: "half" }),
-    } as RequestInit);
+    });
   } catch {
     return undefined;
   }
 }
 
 /**
- * A body that is read when somebody wants it. Leaving it early leaves the connection alone (`Readable.toWeb` would end
- * it, and the client would never hear why): the rest is read and thrown away within the request's time.
+ * A body that is read when somebody wants it. When it is left early, the rest is read and thrown away: with
+ * `Readable.toWeb` it would stay in the connection, and the client's next request would wait behind it.
  */
 function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   let pieces: AsyncIterator<Uint8Array, undefined> | undefined;
@@ -134,6 +142,10 @@ function refusal(reason: string | undefined): string {
         ? (["408 Request Timeout", "malformed", "The request did not arrive in time."] as const)
         : (["400 Bad Request", "malformed", "This is not an HTTP request."] as const);
   const body = JSON.stringify({ code, message } satisfies { code: ErrorCode; message: string });
-  const headers = ["content-type: application/json; charset=utf-8", `content-length: ${body.length}`, "connection: close"];
+  const headers = [
+    "content-type: application/json; charset=utf-8",
+    `content-length: ${body.length}`,
+    "connection: close",
+  ];
   return [`HTTP/1.1 ${status}`, ...headers, "", body].join("\r\n");
 }

@@ -13,7 +13,10 @@ describe.each([
   ["ai@7", ai7],
 ])("a message made again by %s", (_name, ai) => {
   const again = async (parts: Part[]): Promise<Part[]> => {
-    const chunks: UIMessageChunk[] = [{ type: "start", messageId: "msg" }, ...messageToChunks({ id: "msg", role: "assistant", parts })];
+    const chunks: UIMessageChunk[] = [
+      { type: "start", messageId: "msg" },
+      ...messageToChunks({ id: "msg", role: "assistant", parts }),
+    ];
     const stream = new ReadableStream<UIMessageChunk>({
       start(controller) {
         for (const chunk of [...chunks, { type: "finish", messageMetadata: {} } as const]) controller.enqueue(chunk);
@@ -46,21 +49,43 @@ describe.each([
 
   test.each<[string, object, object]>([
     ["input-available", { state: "input-available" }, { state: "input-available" }],
-    ["approval-requested", { state: "approval-requested", approval: { id: "apr" } }, { state: "approval-requested", approval: { id: "apr" } }],
+    [
+      "approval-requested",
+      { state: "approval-requested", approval: { id: "apr" } },
+      { state: "approval-requested", approval: { id: "apr" } },
+    ],
     ["approval-responded", { state: "approval-responded", approval }, { state: "input-available" }],
-    ["output-available", { state: "output-available", output: { ok: 1 }, approval }, { state: "output-available", output: { ok: 1 } }],
-    ["output-error", { state: "output-error", errorText: "broke", approval }, { state: "output-error", errorText: "broke" }],
+    [
+      "output-available",
+      { state: "output-available", output: { ok: 1 }, approval },
+      { state: "output-available", output: { ok: 1 } },
+    ],
+    [
+      "output-error",
+      { state: "output-error", errorText: "broke", approval },
+      { state: "output-error", errorText: "broke" },
+    ],
     [
       "output-denied",
       { state: "output-denied", approval: { id: "apr", approved: false, reason: "wrong person" } },
       { state: "output-error", errorText: "The call was not run: wrong person" },
     ],
   ])("has a call that was %s in a form it accepts", async (_state, before, after) => {
-    expect(await again([{ type: "step-start" }, { ...call, ...before } as never])).toMatchObject([{ type: "step-start" }, { ...call, ...after }]);
+    expect(await again([{ type: "step-start" }, { ...call, ...before } as never])).toMatchObject([
+      { type: "step-start" },
+      { ...call, ...after },
+    ]);
   });
 
   test("knows dynamic tools by their names", async () => {
-    const part: Part = { type: "dynamic-tool", toolName: "pay", toolCallId: "c1", input: {}, state: "output-available", output: 1 };
+    const part: Part = {
+      type: "dynamic-tool",
+      toolName: "pay",
+      toolCallId: "c1",
+      input: {},
+      state: "output-available",
+      output: 1,
+    };
     expect(await again([part])).toMatchObject([part]);
   });
 });

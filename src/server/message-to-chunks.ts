@@ -30,7 +30,11 @@ function partToChunks(part: Part, id: string): UIMessageChunk[] {
     case "text":
     case "reasoning": {
       const { type, text } = part;
-      return [{ type: `${type}-start`, id }, { type: `${type}-delta`, id, delta: text }, { type: `${type}-end`, id }];
+      return [
+        { type: `${type}-start`, id },
+        { type: `${type}-delta`, id, delta: text },
+        { type: `${type}-end`, id },
+      ];
     }
     case "file":
     case "source-url":

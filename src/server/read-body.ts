@@ -4,7 +4,10 @@ import { BridgeError, parseJson } from "../protocol/index.ts";
 export async function readBody(request: Request, maxBytes: number): Promise<unknown> {
   const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
   if (type !== "application/json")
-    throw new BridgeError("unsupported_media_type", `The body must be application/json, not ${JSON.stringify(type ?? "nothing")}.`);
+    throw new BridgeError(
+      "unsupported_media_type",
+      `The body must be application/json, not ${JSON.stringify(type ?? "nothing")}.`,
+    );
   const tooLarge = () => new BridgeError("too_large", `The body is larger than ${maxBytes} bytes.`);
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge();
   const decoder = new TextDecoder("utf-8", { fatal: true });

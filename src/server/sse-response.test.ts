@@ -10,7 +10,8 @@ const finish: UIMessageChunk = { type: "finish" };
 
 const errors: string[] = [];
 const logger: Logger = { info: () => undefined, warn: () => undefined, error: (message) => void errors.push(message) };
-const respond = (chunks: () => AsyncGenerator<UIMessageChunk>) => sseResponse(noBridge, { chunks }, async (chunk) => [chunk], { logger });
+const respond = (chunks: () => AsyncGenerator<UIMessageChunk>) =>
+  sseResponse(noBridge, { chunks }, async (chunk) => [chunk], { logger });
 
 describe("an event stream", () => {
   beforeEach(() => void vi.useFakeTimers());
@@ -24,7 +25,9 @@ describe("an event stream", () => {
       yield start;
       yield finish;
     });
-    expect(await response.text()).toBe(`data: ${JSON.stringify(start)}\n\ndata: ${JSON.stringify(finish)}\n\ndata: [DONE]\n\n`);
+    expect(await response.text()).toBe(
+      `data: ${JSON.stringify(start)}\n\ndata: ${JSON.stringify(finish)}\n\ndata: [DONE]\n\n`,
+    );
     expect(await respond(async function* () {}).text()).toBe("data: [DONE]\n\n");
   });
 
@@ -52,7 +55,9 @@ describe("an event stream", () => {
       throw new Error("secret table is gone");
     });
     const text = await response.text();
-    expect(text).toMatch(/^data: {"type":"start".*\n\ndata: {"type":"error","errorText":"Something went wrong.*\n\ndata: \[DONE\]\n\n$/s);
+    expect(text).toMatch(
+      /^data: {"type":"start".*\n\ndata: {"type":"error","errorText":"Something went wrong.*\n\ndata: \[DONE\]\n\n$/s,
+    );
     expect(text).not.toContain("secret");
     expect(errors).toEqual(["Reading a turn failed."]);
   });

@@ -62,10 +62,14 @@ async function* encode(
 
 /** One chunk of the log may be several of a dialect. The last one has the id: whoever was cut off before it gets all again. */
 function encodeChunk(translated: readonly UIMessageChunk[], sequence: number | undefined): string {
-  return translated.map((chunk, index) => encodeSseEvent(chunk, index === translated.length - 1 ? sequence : undefined)).join("");
+  return translated
+    .map((chunk, index) => encodeSseEvent(chunk, index === translated.length - 1 ? sequence : undefined))
+    .join("");
 }
 
-async function* single(chunks: AsyncGenerator<UIMessageChunk>): AsyncGenerator<{ chunk: UIMessageChunk; sequence?: number }[]> {
+async function* single(
+  chunks: AsyncGenerator<UIMessageChunk>,
+): AsyncGenerator<{ chunk: UIMessageChunk; sequence?: number }[]> {
   for await (const chunk of chunks) yield [{ chunk }];
 }
 

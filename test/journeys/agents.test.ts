@@ -2,7 +2,6 @@
 import { AgentTool, type BaseAgent, type BaseTool, FunctionTool, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent } from "@google/adk";
 import { isSettled } from "adk-stream-protocol/protocol";
 import { call, fail, type Piece, type Rule, text, usage } from "adk-stream-protocol/gemini";
-import type { Approval } from "adk-stream-protocol/stores";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { expectSound } from "../fixtures/sound.ts";
@@ -67,8 +66,6 @@ const rowsOf = async (world: World): Promise<string[]> =>
   (await world.store.listApprovals({})).map(({ toolName, state }) => `${toolName} ${state}`);
 const toolNames = ({ chunks }: Received): string[] =>
   chunks.flatMap((chunk) => (chunk.type === "tool-input-available" ? [chunk.toolName] : []));
-const callNames = (received: Received): Map<string, string> =>
-  new Map(received.chunks.flatMap((chunk) => (chunk.type === "tool-input-available" ? [[chunk.toolCallId, chunk.toolName] as const] : [])));
 /** What the model of the last request was told. */
 const told = (world: World) => world.gemini.requests.at(-1)!.responses.map(({ name, response }) => [name, response]);
 
@@ -280,7 +277,7 @@ describe("an agent run as a tool", () => {
   it("without gates is a tool like any other, shown with its result", async () => {
     const { world, ran, names } = await openTroupe(asks, (model, list) => withHelper(model, [payTool(list, "pay", false)]));
     const reply = await say(world, "pay");
-    expect(sequence(reply)).toBe("start ss tis tia toa fs ss tis tia toa fs ss text fs finish [DONE]");
+    expect(sequence(reply)).toBe("start ss tis tia toa tis tia toa fs ss text fs finish [DONE]");
     expect(toolNames(reply)).toEqual(["pay", "helper"]);
     expect(textOf(reply)).toBe("root_agent is done.");
     expect(ran).toEqual(["pay 7"]);
@@ -426,7 +423,7 @@ describe("an agent run as a tool", () => {
     };
     const { world, ran, names } = await open(parts);
     const question = await say(world, "pay");
-    expect(sequence(question)).toBe("start ss tis tia tar fs ss tis tia tar fs finish [DONE]");
+    expect(sequence(question)).toBe("start ss tis tia tar tis tia tar fs finish [DONE]");
     expect(names()).toEqual(["root_agent", "helper", "helper"]);
     const half = await yes(world, question, "pay", 0);
     expect(ran).toEqual(["pay 1"]);
@@ -438,6 +435,31 @@ describe("an agent run as a tool", () => {
     expect(world.gemini.requests.at(-1)?.responses).toHaveLength(2);
     await expectSound(world);
   });
+
+  for (const gatedInside of [true, false])
+    it(`shares its caller's step with a gated call beside it${gatedInside ? ", both asking" : ""}`, async () => {
+      const parts: Record<string, Part> = {
+        root_agent: { first: [call("helper", { request: "Pay 7." }), call("pay", { amount: 5 })] },
+        helper: { first: [call("pay", { amount: 7 })] },
+      };
+      const { world, ran } = await openTroupe(parts, (model, list) => withHelper(model, [payTool(list, "pay", gatedInside)], [payTool(list)]));
+      const { chat, requests, settled, errors } = stockChat(majors[0][1], world);
+      await chat.sendMessage({ text: "pay" });
+      const cards = (await settled()).at(-1)!.parts.filter((part) => "approval" in part && part.approval) as { approval: { id: string } }[];
+      expect(cards).toHaveLength(gatedInside ? 2 : 1);
+      expect((await settled()).at(-1)!.parts.filter(({ type }) => type === "step-start")).toHaveLength(1);
+      expect(ran).toEqual(gatedInside ? [] : ["pay 7"]);
+      for (const { approval } of cards) await chat.addToolApprovalResponse({ id: approval.id, approved: true });
+      await settled();
+      expect(errors).toEqual([]);
+      expect(requests).toHaveLength(2);
+      expect(ran.toSorted()).toEqual(["pay 5", "pay 7"]);
+      expect(told(world)).toEqual([
+        ["helper", { result: "helper is done." }],
+        ["pay", { paid: 5 }],
+      ]);
+      await expectSound(world);
+    });
 
   it("can be gated itself: nothing of it runs before a yes", async () => {
     const { world, ran, names } = await openTroupe(asks, (model, list) => withHelper(model, [payTool(list)]), {
@@ -453,7 +475,7 @@ describe("an agent run as a tool", () => {
     expect(names()).toEqual(["root_agent", "helper"]);
     expect(ran).toEqual([]);
     const reply = await yes(world, next, "pay");
-    expect(sequence(reply)).toBe("start toa ss toa fs ss text fs finish [DONE]");
+    expect(sequence(reply)).toBe("start toa toa ss text fs finish [DONE]");
     expect(ran).toEqual(["pay 7"]);
     expect(names()).toEqual(["root_agent", "helper", "helper", "root_agent"]);
     await expectSound(world);
@@ -630,5 +652,3 @@ function usageOf({ chunks }: Received): object | undefined {
   const finish = chunks.find((chunk) => chunk.type === "finish");
   return (finish?.messageMetadata as { usage?: object } | undefined)?.usage;
 }
-export type { Approval };
-void callNames;

@@ -1,28 +1,51 @@
-import { type IncomingHttpHeaders, request as httpRequest } from "node:http";
+import { Agent, type IncomingHttpHeaders, request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
-import { answer, asked, get, openWorld, post, say, userMessage, type World, type WorldOptions } from "../fixtures/world.ts";
+import {
+  answer,
+  asked,
+  get,
+  openWorld,
+  post,
+  say,
+  userMessage,
+  type World,
+  type WorldOptions,
+} from "../fixtures/world.ts";
 
 interface Answer {
   status: number;
   headers: IncomingHttpHeaders;
   body: string;
+  /** The client's end of the connection. */
+  port?: number;
 }
 interface Sent {
+  agent?: Agent;
   method?: string;
   headers?: Record<string, string>;
   body?: string | Buffer;
 }
 
 /** A request exactly as given, which `fetch` would tidy up. */
-function send(world: World, path: string, { method = "GET", headers: given = {}, body }: Sent = {}): Promise<Answer> {
-  const length = body === undefined || "transfer-encoding" in given ? {} : { "content-length": String(Buffer.byteLength(body)) };
+function send(
+  world: World,
+  path: string,
+  { method = "GET", headers: given = {}, body, agent }: Sent = {},
+): Promise<Answer> {
+  const length =
+    body === undefined || "transfer-encoding" in given ? {} : { "content-length": String(Buffer.byteLength(body)) };
   const headers = { ...given, ...length };
   return new Promise((resolve, reject) => {
-    const outgoing = httpRequest({ port: world.server.port, host: "127.0.0.1", path, method, headers, agent: false }, (incoming) => {
+    const options = { port: world.server.port, host: "127.0.0.1", path, method, headers, agent: agent ?? false };
+    const outgoing = httpRequest(options, (incoming) => {
       const pieces: Buffer[] = [];
+      const { statusCode, headers: received, socket } = incoming;
+      const port = socket.localPort!;
       incoming.on("data", (piece: Buffer) => pieces.push(piece));
-      incoming.on("end", () => resolve({ status: incoming.statusCode!, headers: incoming.headers, body: Buffer.concat(pieces).toString() }));
+      incoming.on("end", () =>
+        resolve({ status: statusCode!, headers: received, body: Buffer.concat(pieces).toString(), port }),
+      );
     });
     outgoing.once("error", reject);
     outgoing.end(body);
@@ -51,7 +74,10 @@ async function withQuestion(options: WorldOptions = {}) {
       expect(world.payments).toEqual([]);
       expect(world.gemini.requests).toHaveLength(1);
       expect((await get(world, "/health")).body).toMatchObject({ ok: true });
-      expect((await get(world, "/approvals?chat=chat-1")).body).toMatchObject({ approvals: [{ id: question.approvalId, state: "pending" }], running: false });
+      expect((await get(world, "/approvals?chat=chat-1")).body).toMatchObject({
+        approvals: [{ id: question.approvalId, state: "pending" }],
+        running: false,
+      });
       expect((await get(world, "/stream/chat-1/messages")).body.messages).toHaveLength(2);
       await answer(world, [{ ...question, approved: true }]);
       expect(world.payments).toHaveLength(1);
@@ -61,7 +87,8 @@ async function withQuestion(options: WorldOptions = {}) {
 
 describe("a bad body", () => {
   const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
-  const withPart = (json: string) => `{"id":"chat-1","messages":[{"role":"user","parts":[{"type":"text","text":"hi","x":${json}}]}]}`;
+  const withPart = (extra: string) =>
+    `{"id":"chat-1","messages":[{"role":"user","parts":[{"type":"text","text":"hi","x":${extra}}]}]}`;
   const chatBodies: Record<string, Record<string, string | Buffer>> = {
     "400 malformed": {
       nothing: "",
@@ -101,7 +128,9 @@ describe("a bad body", () => {
       "an empty text": chatBody({ messages: [userMessage("")] }),
       "an unknown trigger": chatBody({ trigger: "run" }),
       "a number as messageId": chatBody({ messageId: 5 }),
-      "a tool-result without an id": chatBody({ messages: [{ role: "user", content: [{ type: "tool-result", result: { confirmed: true } }] }] }),
+      "a tool-result without an id": chatBody({
+        messages: [{ role: "user", content: [{ type: "tool-result", result: { confirmed: true } }] }],
+      }),
       "70 levels": withPart(nested(70)),
       "a million levels": withPart(nested(1_000_000)),
       "a million levels and no end": "[".repeat(1_000_000),
@@ -110,7 +139,8 @@ describe("a bad body", () => {
       "__proto__ in disguise": withPart('{"\\u005f_proto__":{"polluted":true}}'),
       constructor: withPart('{"constructor":{"prototype":{"polluted":true}}}'),
       prototype: withPart('{"prototype":1}'),
-      "the same key twice": '{"id":"chat-1","id":"chat-2","messages":[{"role":"user","parts":[{"type":"text","text":"hi"}]}]}',
+      "the same key twice":
+        '{"id":"chat-1","id":"chat-2","messages":[{"role":"user","parts":[{"type":"text","text":"hi"}]}]}',
     },
   };
 
@@ -121,7 +151,8 @@ describe("a bad body", () => {
     const { world, expectUntouched } = await withQuestion();
     for (const [expected, bodies] of Object.entries(chatBodies)) {
       const found: Record<string, string> = {};
-      for (const [name, body] of Object.entries(bodies)) found[name] = verdict(await send(world, "/stream", { method: "POST", headers: json, body }));
+      for (const [name, body] of Object.entries(bodies))
+        found[name] = verdict(await send(world, "/stream", { method: "POST", headers: json, body }));
       expect(found).toEqual(Object.fromEntries(Object.keys(bodies).map((name) => [name, expected])));
     }
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
@@ -163,22 +194,38 @@ describe("a bad body", () => {
       const answered = await send(world, "/stream", { method: "POST", headers: { ...json, ...encoding }, body });
       expect(verdict(answered)).toBe("413 too_large");
     }
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const body = chatBody({ padding: "x".repeat(8 * 1024 * 1024) });
+    const { port } = await send(world, "/stream", { method: "POST", headers: { ...json, ...encoding }, body, agent });
+    expect(await send(world, "/health", { agent })).toMatchObject({ status: 200, port });
+    agent.destroy();
     await expectUntouched();
   });
 
   it("just below the limit is read", async () => {
     const world = await openWorld({ server: { maxBodyBytes: 2000 } });
     const body = chatBody({ padding: "" });
-    const post = (size: number) =>
-      send(world, "/stream", { method: "POST", headers: json, body: body.replace('"padding":""', `"padding":"${"x".repeat(size - body.length)}"`) });
-    expect((await post(2000)).status).toBe(200);
-    expect(verdict(await post(2001))).toBe("413 too_large");
+    const sized = (size: number) =>
+      send(world, "/stream", {
+        method: "POST",
+        headers: json,
+        body: body.replace('"padding":""', `"padding":"${"x".repeat(size - body.length)}"`),
+      });
+    expect((await sized(2000)).status).toBe(200);
+    expect(verdict(await sized(2001))).toBe("413 too_large");
   });
 
   it("that breaks off hurts nobody", async () => {
     const { world, expectUntouched } = await withQuestion();
     const socket = connect(world.server.port, "127.0.0.1");
-    const head = [`POST /stream HTTP/1.1`, `Host: 127.0.0.1`, "Content-Type: application/json", "Content-Length: 1000", "", '{"id":"chat-1",'];
+    const head = [
+      `POST /stream HTTP/1.1`,
+      `Host: 127.0.0.1`,
+      "Content-Type: application/json",
+      "Content-Length: 1000",
+      "",
+      '{"id":"chat-1",',
+    ];
     await new Promise<void>((resolve) => socket.write(head.join("\r\n"), () => resolve()));
     const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
     socket.destroy();
@@ -188,14 +235,25 @@ describe("a bad body", () => {
 
   it("of another content type is not read", async () => {
     const { world, question, expectUntouched } = await withQuestion();
-    const types = ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonp", "text/json", ""];
+    const types = [
+      "text/plain",
+      "application/x-www-form-urlencoded",
+      "multipart/form-data; boundary=x",
+      "application/jsonp",
+      "text/json",
+      "",
+    ];
     for (const type of types)
       for (const [path, body] of [
         ["/stream", chatBody()],
         [`/approvals/${question.approvalId}`, '{"approved":true}'],
       ] as const)
-        expect(verdict(await send(world, path, { method: "POST", headers: { "content-type": type }, body }))).toBe("415 unsupported_media_type");
-    expect(verdict(await send(world, "/stream", { method: "POST", body: chatBody() }))).toBe("415 unsupported_media_type");
+        expect(verdict(await send(world, path, { method: "POST", headers: { "content-type": type }, body }))).toBe(
+          "415 unsupported_media_type",
+        );
+    expect(verdict(await send(world, "/stream", { method: "POST", body: chatBody() }))).toBe(
+      "415 unsupported_media_type",
+    );
     const charset = { "content-type": "Application/JSON; charset=utf-8" };
     expect(verdict(await send(world, "/stream", { method: "POST", headers: charset, body: "{}" }))).toBe("400 invalid");
     await expectUntouched();
@@ -249,11 +307,22 @@ describe("a bad address", () => {
       "/health": "GET",
     };
     for (const [path, allowed] of Object.entries(routes))
-      for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"].filter((name) => name !== allowed)) {
+      for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"].filter(
+        (name) => name !== allowed,
+      )) {
         const answered = await send(world, path, { method, headers: json, body: '{"approved":true}' });
-        expect([method, path, verdict(answered), answered.headers.allow]).toEqual([method, path, "405 method_not_allowed", allowed]);
+        expect([method, path, verdict(answered), answered.headers.allow]).toEqual([
+          method,
+          path,
+          "405 method_not_allowed",
+          allowed,
+        ]);
       }
-    expect(await send(world, "/stream", { method: "HEAD" })).toMatchObject({ status: 405, headers: { allow: "POST" }, body: "" });
+    expect(await send(world, "/stream", { method: "HEAD" })).toMatchObject({
+      status: 405,
+      headers: { allow: "POST" },
+      body: "",
+    });
     await expectUntouched();
   });
 });
@@ -276,15 +345,31 @@ describe("what is hardly a request", () => {
     });
 
   it.each([
-    ["a huge header", `GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Huge: ${"x".repeat(40_000)}\r\n\r\n`, "431 too_large"],
+    [
+      "a huge header",
+      `GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Huge: ${"x".repeat(40_000)}\r\n\r\n`,
+      "431 too_large",
+    ],
     ["a huge address", `GET /${"x".repeat(40_000)} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`, "431 too_large"],
     ["no HTTP", "hello\r\n\r\n", "400 malformed"],
     ["a broken header", "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nno colon\r\n\r\n", "400 malformed"],
-    ["two lengths", "POST /stream HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello", "400 malformed"],
-    ["a length and chunks", "POST /stream HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400 malformed"],
+    [
+      "two lengths",
+      "POST /stream HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+      "400 malformed",
+    ],
+    [
+      "a length and chunks",
+      "POST /stream HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+      "400 malformed",
+    ],
     ["no Host", "GET /health HTTP/1.1\r\nConnection: close\r\n\r\n", "400 malformed"],
     ["no Host, in an older version", "GET /health HTTP/1.0\r\n\r\n", "400 malformed"],
-    ["a method that no request may have", "TRACE /stream HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", "400 malformed"],
+    [
+      "a method that no request may have",
+      "TRACE /stream HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n",
+      "400 malformed",
+    ],
   ])("%s gets an answer", async (_name, text, expected) => {
     const { world, expectUntouched } = await withQuestion();
     expect(verdict(await raw(world, text))).toBe(expected);
@@ -294,7 +379,9 @@ describe("what is hardly a request", () => {
 
 describe("where a request comes from", () => {
   it("must be a page we know, if it is a page", async () => {
-    const { world, question, expectUntouched } = await withQuestion({ server: { allowedOrigins: ["https://app.example"] } });
+    const { world, question, expectUntouched } = await withQuestion({
+      server: { allowedOrigins: ["https://app.example"] },
+    });
     const { port } = world.server;
     const foreign = [
       "https://evil.example",
@@ -317,31 +404,50 @@ describe("where a request comes from", () => {
     ];
     for (const origin of foreign)
       for (const path of ["/stream", "/stream/chat-1/stop", `/approvals/${question.approvalId}`]) {
-        const answered = await send(world, path, { method: "POST", headers: { ...json, origin }, body: '{"approved":true}' });
+        const answered = await send(world, path, {
+          method: "POST",
+          headers: { ...json, origin },
+          body: '{"approved":true}',
+        });
         expect([origin, verdict(answered)]).toEqual([origin, "403 forbidden"]);
         expect(answered.headers["access-control-allow-origin"]).toBeUndefined();
       }
     const crossSite = { ...json, "sec-fetch-site": "cross-site" };
-    expect(verdict(await send(world, "/stream", { method: "POST", headers: crossSite, body: chatBody() }))).toBe("403 forbidden");
+    expect(verdict(await send(world, "/stream", { method: "POST", headers: crossSite, body: chatBody() }))).toBe(
+      "403 forbidden",
+    );
     for (const origin of [`http://127.0.0.1:${port}`, `https://127.0.0.1:${port}`, "https://app.example"])
-      expect(verdict(await send(world, "/stream", { method: "POST", headers: { ...json, origin }, body: "{}" }))).toBe("400 invalid");
+      expect(verdict(await send(world, "/stream", { method: "POST", headers: { ...json, origin }, body: "{}" }))).toBe(
+        "400 invalid",
+      );
     await expectUntouched();
   });
 
   it("must be named where a cookie authenticates", async () => {
-    const authenticate = (request: Request) => (request.headers.get("cookie") === "session=1" ? { owner: "alice" } : undefined);
+    const authenticate = (request: Request) =>
+      request.headers.get("cookie") === "session=1" ? { owner: "alice" } : undefined;
     const world = await openWorld({ server: { authenticate } });
     const headers = { ...json, cookie: "session=1" };
     expect(verdict(await send(world, "/stream", { method: "POST", headers, body: chatBody() }))).toBe("403 forbidden");
     expect(world.gemini.requests).toHaveLength(0);
     const origin = `http://127.0.0.1:${world.server.port}`;
-    expect((await send(world, "/stream", { method: "POST", headers: { ...headers, origin }, body: chatBody() })).status).toBe(200);
+    expect(
+      (await send(world, "/stream", { method: "POST", headers: { ...headers, origin }, body: chatBody() })).status,
+    ).toBe(200);
   });
 
   it("must be this machine by name too, unless somebody authenticates", async () => {
     const { world, expectUntouched } = await withQuestion();
     const { port } = world.server;
-    const hosts = ["evil.example", `evil.example:${port}`, "127.0.0.1.evil.example", `localhost.evil.example:${port}`, "10.0.0.1", "[::2]", "0.0.0.0"];
+    const hosts = [
+      "evil.example",
+      `evil.example:${port}`,
+      "127.0.0.1.evil.example",
+      `localhost.evil.example:${port}`,
+      "10.0.0.1",
+      "[::2]",
+      "0.0.0.0",
+    ];
     for (const host of hosts)
       for (const [method, path] of [
         ["POST", "/stream"],
@@ -350,11 +456,15 @@ describe("where a request comes from", () => {
         ["GET", "/health"],
         ["GET", "/"],
       ] as const) {
-        const sent = method === "POST" ? { method, headers: { ...json, host }, body: chatBody() } : { method, headers: { host } };
+        const sent =
+          method === "POST" ? { method, headers: { ...json, host }, body: chatBody() } : { method, headers: { host } };
         expect([host, verdict(await send(world, path, sent))]).toEqual([host, "403 forbidden"]);
       }
     for (const host of ["127.0.0.1:@evil.example", "a b", "[::1"])
-      expect([host, (await send(world, "/health", { headers: { host } })).status]).toEqual([host, expect.toSatisfy((status) => status === 400 || status === 403)]);
+      expect([host, (await send(world, "/health", { headers: { host } })).status]).toEqual([
+        host,
+        expect.toSatisfy((status) => status === 400 || status === 403),
+      ]);
     for (const host of ["localhost", `localhost:${port}`, `127.0.0.1:${port}`, "127.1.2.3", `[::1]:${port}`])
       expect((await send(world, "/health", { headers: { host } })).status).toBe(200);
     await expectUntouched();
@@ -375,7 +485,18 @@ describe("who sends a request", () => {
       return new Response("page");
     };
     const world = await openWorld({ server: { authenticate, fallback } });
-    for (const path of ["/stream", "/stream/a/stream", "/stream/a/stop", "/stream/a/messages", "/approvals", "/approvals/a", "/health", "/", "/x", "/stream/%"])
+    for (const path of [
+      "/stream",
+      "/stream/a/stream",
+      "/stream/a/stop",
+      "/stream/a/messages",
+      "/approvals",
+      "/approvals/a",
+      "/health",
+      "/",
+      "/x",
+      "/stream/%",
+    ])
       for (const method of ["GET", "POST", "DELETE"])
         for (const headers of [json, { ...json, "x-owner": "" }]) {
           const answered = await send(world, path, { method, headers, body: chatBody() });
@@ -390,23 +511,57 @@ describe("who sends a request", () => {
   it("sees of others what is not there: the same bytes for a foreign and an unknown id", async () => {
     const world = await openWorld({ server: { authenticate } });
     const as = (owner: string) => ({ ...json, "x-owner": owner });
-    const started = await send(world, "/stream", { method: "POST", headers: as("alice"), body: chatBody({ id: "secret" }) });
-    const { approvalId, toolCallId } = /"approvalId":"(?<approvalId>[^"]+)","toolCallId":"(?<toolCallId>[^"]+)"/.exec(started.body)!.groups as {
+    const started = await send(world, "/stream", {
+      method: "POST",
+      headers: as("alice"),
+      body: chatBody({ id: "secret" }),
+    });
+    const { approvalId, toolCallId } = /"approvalId":"(?<approvalId>[^"]+)","toolCallId":"(?<toolCallId>[^"]+)"/.exec(
+      started.body,
+    )!.groups as {
       approvalId: string;
       toolCallId: string;
     };
-    await send(world, "/stream", { method: "POST", headers: as("bob"), body: chatBody({ id: "mine", messages: [userMessage("hello")] }) });
+    await send(world, "/stream", {
+      method: "POST",
+      headers: as("bob"),
+      body: chatBody({ id: "mine", messages: [userMessage("hello")] }),
+    });
     const confirm = (chat: string, id: string) =>
-      JSON.stringify({ id: chat, messages: [{ role: "user", content: [{ type: "tool-result", toolCallId: id, result: { confirmed: true, approved: true } }] }] });
+      JSON.stringify({
+        id: chat,
+        messages: [
+          {
+            role: "user",
+            content: [{ type: "tool-result", toolCallId: id, result: { confirmed: true, approved: true } }],
+          },
+        ],
+      });
     const pairs: [what: string, ids: [foreign: string, unknown: string], ask: (id: string) => [string, Sent]][] = [
       ["messages", ["secret", "nothing"], (id) => [`/stream/${id}/messages`, {}]],
       ["resume", ["secret", "nothing"], (id) => [`/stream/${id}/stream`, {}]],
       ["stop", ["secret", "nothing"], (id) => [`/stream/${id}/stop`, { method: "POST" }]],
       ["approvals", ["secret", "nothing"], (id) => [`/approvals?chat=${id}`, {}]],
-      ["decide", [approvalId, "apr_nothing"], (id) => [`/approvals/${id}`, { method: "POST", body: '{"approved":true}' }]],
-      ["answer in the foreign chat", [approvalId, "apr_nothing"], (id) => ["/stream", { method: "POST", body: confirm("secret", id) }]],
-      ["answer in one's own chat", [approvalId, "apr_nothing"], (id) => ["/stream", { method: "POST", body: confirm("mine", id) }]],
-      ["answer for the call", [toolCallId, "adk-nothing"], (id) => ["/stream", { method: "POST", body: confirm("mine", id) }]],
+      [
+        "decide",
+        [approvalId, "apr_nothing"],
+        (id) => [`/approvals/${id}`, { method: "POST", body: '{"approved":true}' }],
+      ],
+      [
+        "answer in the foreign chat",
+        [approvalId, "apr_nothing"],
+        (id) => ["/stream", { method: "POST", body: confirm("secret", id) }],
+      ],
+      [
+        "answer in one's own chat",
+        [approvalId, "apr_nothing"],
+        (id) => ["/stream", { method: "POST", body: confirm("mine", id) }],
+      ],
+      [
+        "answer for the call",
+        [toolCallId, "adk-nothing"],
+        (id) => ["/stream", { method: "POST", body: confirm("mine", id) }],
+      ],
       [
         "regenerate",
         ["secret", "nothing"],
@@ -429,9 +584,15 @@ describe("who sends a request", () => {
     expect(JSON.parse(body)).toMatchObject({ approvals: [{ id: approvalId, state: "pending" }] });
     expect(JSON.parse((await send(world, "/approvals", { headers: as("bob") })).body)).toMatchObject({ approvals: [] });
     // A foreign chat's name is free for one's own chat of that name.
-    const own = await send(world, "/stream", { method: "POST", headers: as("bob"), body: chatBody({ id: "secret", messages: [userMessage("hello")] }) });
+    const own = await send(world, "/stream", {
+      method: "POST",
+      headers: as("bob"),
+      body: chatBody({ id: "secret", messages: [userMessage("hello")] }),
+    });
     expect(own.status).toBe(200);
-    expect(JSON.parse((await send(world, "/stream/secret/messages", { headers: as("alice") })).body).messages).toHaveLength(2);
+    expect(
+      JSON.parse((await send(world, "/stream/secret/messages", { headers: as("alice") })).body).messages,
+    ).toHaveLength(2);
   });
 });
 

@@ -2,7 +2,19 @@ import { call, gate, pause, text } from "adk-stream-protocol/gemini";
 import type { UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { type Ai, majors, partStates, stockChat, toolParts, validateOn } from "../fixtures/stock-chat.ts";
-import { afterTools, get, idle, openWorld, post, receive, type Received, say, sequence, payRules, type World } from "../fixtures/world.ts";
+import {
+  afterTools,
+  get,
+  idle,
+  openWorld,
+  post,
+  receive,
+  type Received,
+  say,
+  sequence,
+  payRules,
+  type World,
+} from "../fixtures/world.ts";
 
 const query = "?confirmation=tool";
 const ask = "start ss tis tia fs ss tis tia fs finish [DONE]";
@@ -36,7 +48,11 @@ describe("the dialect with a confirmation of its own", () => {
       toolCallId: approvals[0].id,
       toolName: confirmation,
       input: {
-        originalFunctionCall: { id: original!.toolCallId, name: "process_payment", args: { amount: 50, recipient: "Hanako" } },
+        originalFunctionCall: {
+          id: original!.toolCallId,
+          name: "process_payment",
+          args: { amount: 50, recipient: "Hanako" },
+        },
         toolConfirmation: { hint: expect.stringContaining("process_payment"), confirmed: false },
       },
     });
@@ -77,9 +93,23 @@ const tell = (outcomes: string) => `start ${outcomes} ss text fs finish [DONE]`;
 const askTwice = "start ss tis tia tis tia fs ss tis tia tis tia fs finish [DONE]";
 
 const stories: Story[] = [
-  { name: "a yes", says: "pay", decisions: [true], expect: [ask, tell("toa")], payments: [hanako], ends: ["output-available"] },
+  {
+    name: "a yes",
+    says: "pay",
+    decisions: [true],
+    expect: [ask, tell("toa")],
+    payments: [hanako],
+    ends: ["output-available"],
+  },
   { name: "a no", says: "pay", decisions: [false], expect: [ask, tell("toe")], payments: [], ends: ["output-error"] },
-  { name: "a yes and a failure", says: "too much", decisions: [true], expect: [ask, tell("toe")], payments: [], ends: ["output-error"] },
+  {
+    name: "a yes and a failure",
+    says: "too much",
+    decisions: [true],
+    expect: [ask, tell("toe")],
+    payments: [],
+    ends: ["output-error"],
+  },
   {
     name: "a yes and a no",
     says: "two payments",
@@ -104,7 +134,14 @@ const stories: Story[] = [
     payments: [hanako],
     ends: ["output-available", "output-available"],
   },
-  { name: "a no to a browser tool", says: "where", decisions: [false], expect: [ask, tell("toe")], payments: [], ends: ["output-error"] },
+  {
+    name: "a no to a browser tool",
+    says: "where",
+    decisions: [false],
+    expect: [ask, tell("toe")],
+    payments: [],
+    ends: ["output-error"],
+  },
 ];
 
 for (const [major, ai] of majors)
@@ -115,7 +152,8 @@ for (const [major, ai] of majors)
       await chat.sendMessage({ text: story.says });
       await settled();
       const open = confirmationsOf(ai, chat.lastMessage!).filter(({ state }) => state === "input-available");
-      for (const [index, confirmed] of story.decisions.entries()) await answer(chat, open[index]!.toolCallId, { confirmed });
+      for (const [index, confirmed] of story.decisions.entries())
+        await answer(chat, open[index]!.toolCallId, { confirmed });
       const messages = await settled();
 
       expect(errors).toEqual([]);
@@ -156,10 +194,14 @@ for (const [major, ai] of majors)
       const { chat, requests, replies, settled, errors } = stockChat(ai, world, { query, predicate: "tools" });
       await chat.sendMessage({ text: "where" });
       await settled();
-      const [call, asking] = toolParts(ai, chat.lastMessage!);
+      const [located, asking] = toolParts(ai, chat.lastMessage!);
       await answer(chat, asking!.toolCallId, { confirmed: true });
       await settled();
-      await chat.addToolOutput({ tool: "get_location", toolCallId: call!.toolCallId, output: { latitude: 35.6 } } as never);
+      await chat.addToolOutput({
+        tool: "get_location",
+        toolCallId: located!.toolCallId,
+        output: { latitude: 35.6 },
+      });
       await chat.sendMessage();
       const messages = await settled();
       expect(errors).toEqual([]);
@@ -173,8 +215,12 @@ for (const [major, ai] of majors)
       const { chat, requests, replies, settled, errors } = stockChat(ai, world, { query, predicate: "tools" });
       await chat.sendMessage({ text: "where" });
       await settled();
-      const [call, asking] = toolParts(ai, chat.lastMessage!);
-      await chat.addToolOutput({ tool: "get_location", toolCallId: call!.toolCallId, output: { latitude: 35.6 } } as never);
+      const [located, asking] = toolParts(ai, chat.lastMessage!);
+      await chat.addToolOutput({
+        tool: "get_location",
+        toolCallId: located!.toolCallId,
+        output: { latitude: 35.6 },
+      });
       expect(requests).toHaveLength(1);
       await answer(chat, asking!.toolCallId, { confirmed: true });
       const messages = await settled();
@@ -252,7 +298,9 @@ for (const [major, ai] of majors)
 describe("the end of a turn that nobody watched, in the dialect", () => {
   it("settles an expired call for readers of its message", async () => {
     const { opened, open } = gate();
-    const world = await openWorld({ rules: [{ when: afterTools.when!, say: [pause(opened), text("It expired.")] }, ...payRules] });
+    const world = await openWorld({
+      rules: [{ when: afterTools.when!, say: [pause(opened), text("It expired.")] }, ...payRules],
+    });
     const question = await say(world, "pay", { query });
     const [asking] = confirmations(question);
     world.clock.now += 3_600_000;
@@ -269,7 +317,11 @@ describe("the end of a turn that nobody watched, in the dialect", () => {
     for (const [, ai] of majors) await validateOn(ai, whole.chunks);
     const { body } = await get(world, `/stream/chat-1/messages${query}`);
     expect(partStates(body.messages.at(-1))).toContain("tool-process_payment:output-error");
-    expect(body.messages.at(-1).parts.find(({ toolCallId }: { toolCallId: string }) => toolCallId === asking!.input.originalFunctionCall.id)).toMatchObject({
+    expect(
+      body.messages
+        .at(-1)
+        .parts.find(({ toolCallId }: { toolCallId: string }) => toolCallId === asking!.input.originalFunctionCall.id),
+    ).toMatchObject({
       errorText: expect.stringContaining("in time"),
     });
     for (const [, ai] of majors) await ai.validateUIMessages({ messages: body.messages });
@@ -301,7 +353,7 @@ function confirmationsOf(ai: Ai, message: UIMessage) {
 }
 
 function answer(chat: ReturnType<typeof stockChat>["chat"], toolCallId: string, output: unknown) {
-  return chat.addToolOutput({ tool: confirmation, toolCallId, output } as never);
+  return chat.addToolOutput({ tool: confirmation, toolCallId, output });
 }
 
 async function checkMessages(ai: Ai, world: World, messages: UIMessage[]): Promise<void> {

@@ -849,8 +849,13 @@ describe("calls the model names itself", () => {
     await expectSound(world);
   });
 
-  it("may have the same id twice in one answer", async () => {
-    const twice = [call("pay", { amount: 5 }, { id: "fc-1" }), call("pay", { amount: 6 }, { id: "fc-1" })];
+  const first = call("pay", { amount: 5 }, { id: "fc-1" });
+  const second = call("pay", { amount: 6 }, { id: "fc-1" });
+  const answers: [string, Piece[]][] = [
+    ["in one answer", [first, second]],
+    ["in two pieces of one answer", [first, pause(Promise.resolve()), second]],
+  ];
+  it.each(answers)("may have the same id twice %s", async (_, twice) => {
     const { world, ran } = await openStory(twice, (list) => ({ tools: [payTool(list, { requireConfirmation: true })] }));
     const question = await say(world, "go");
     expect(sequence(question)).toBe("start ss tis tia tis tia tar tar fs finish [DONE]");

@@ -21,20 +21,32 @@ import {
   type World,
 } from "../fixtures/world.ts";
 
-const submit = (words: string, chat = "chat-1") => ({ id: chat, messages: [userMessage(words)], trigger: "submit-message" });
-const resume = (world: World, headers: Record<string, string> = {}) => fetch(`${world.server.url}/stream/chat-1/stream`, { headers });
+const submit = (words: string, chat = "chat-1") => ({
+  id: chat,
+  messages: [userMessage(words)],
+  trigger: "submit-message",
+});
+const resume = (world: World, headers: Record<string, string> = {}) =>
+  fetch(`${world.server.url}/stream/chat-1/stream`, { headers });
 const messagesOf = async (world: World) => (await get(world, "/stream/chat-1/messages")).body.messages;
-const textIn = (message: { parts: { type: string; text?: string }[] }) => message.parts.map((part) => part.text ?? "").join("");
+const textIn = (message: { parts: { type: string; text?: string }[] }) =>
+  message.parts.map((part) => part.text ?? "").join("");
 
 /** A model that stops in the middle of "One two three." until it is let go. */
 function heldModel(when: Rule["when"] = /story/) {
   const { opened, open } = gate();
-  const rules: Rule[] = [{ ...(when && { when }), say: [text("One two "), pause(opened), text("three.")] }, ...payRules];
+  const rules: Rule[] = [
+    { ...(when && { when }), say: [text("One two "), pause(opened), text("three.")] },
+    ...payRules,
+  ];
   return { rules, open };
 }
 
 /** Reads until the text has come, and leaves the rest. */
-async function readUntil(response: Response, wanted: string): Promise<{ seen: string; rest(): Promise<string>; cancel(): Promise<void> }> {
+async function readUntil(
+  response: Response,
+  wanted: string,
+): Promise<{ seen: string; rest(): Promise<string>; cancel(): Promise<void> }> {
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let seen = "";
   while (!seen.includes(wanted)) {
@@ -113,11 +125,14 @@ describe("resuming", () => {
     const first = await readUntil(await post(world, "/stream", submit("a story")), '"delta":"two "');
     const ids = [...first.seen.matchAll(/^id: (\d+)$/gm)].map((match) => match[1]!);
     const tails = await Promise.all(ids.map((id) => resume(world, { "last-event-id": id })));
-    const odd = await Promise.all(["", "x", "-1", "1e3", "1.5", "0"].map((id) => resume(world, { "last-event-id": id })));
+    const odd = await Promise.all(
+      ["", "x", "-1", "1e3", "1.5", "0"].map((id) => resume(world, { "last-event-id": id })),
+    );
     const ahead = await resume(world, { "last-event-id": "999999" });
     open();
     const whole = await first.rest();
-    for (const [index, id] of ids.entries()) expect(await tails[index]!.text()).toBe(whole.split(`id: ${id}\n`)[1]!.replace(/^data: .*\n\n/, ""));
+    for (const [index, id] of ids.entries())
+      expect(await tails[index]!.text()).toBe(whole.split(`id: ${id}\n`)[1]!.replace(/^data: .*\n\n/, ""));
     for (const response of odd) expect(await response.text()).toBe(whole);
     expect(await ahead.text()).toBe("data: [DONE]\n\n");
   });
@@ -161,28 +176,33 @@ describe("resuming", () => {
       ["", false, "output-error"],
       ["?confirmation=tool", true, "output-available"],
       ["?confirmation=tool", false, "output-error"],
-    ] as const)(`gives stock ${major}%s after a reload the rest of a message that was answered: %s`, async (query, approved, state) => {
-      const { rules, open } = heldModel(afterTools.when);
-      const world = await openWorld({ rules, server: { confirmation: query === "" ? "approval" : "tool" } });
-      const { approvalId } = asked(await say(world, "pay", { query: "?confirmation=approval" }));
-      await post(world, `/approvals/${approvalId}`, { approved, reason: "so be it" });
-      await world.gemini.waitForRequest(2);
-      const { chat, settled, errors } = stockChat(ai, world);
-      chat.messages = await messagesOf(world);
-      const resumed = chat.resumeStream();
-      await vi.waitFor(() => expect(textIn(chat.lastMessage as never)).toContain("two"));
-      open();
-      await resumed;
-      const messages = await settled();
-      expect(errors).toEqual([]);
-      expect(messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
-      expect(toolParts(ai, messages[1]!)[0]!.state).toBe(state);
-      if (!approved) expect(toolParts(ai, messages[1]!)[0]!.errorText).toContain("so be it");
-      expect(textIn(messages[1] as never)).toBe("One two three.");
-      await ai.validateUIMessages({ messages });
-      const expected = (await messagesOf(world)).map(partStates);
-      expect(messages.map(partStates)).toEqual(expected.map((parts: string[]) => parts.map((part) => part.replace("output-denied", state))));
-    });
+    ] as const)(
+      `gives stock ${major}%s after a reload the rest of a message that was answered: %s`,
+      async (query, approved, state) => {
+        const { rules, open } = heldModel(afterTools.when);
+        const world = await openWorld({ rules, server: { confirmation: query === "" ? "approval" : "tool" } });
+        const { approvalId } = asked(await say(world, "pay", { query: "?confirmation=approval" }));
+        await post(world, `/approvals/${approvalId}`, { approved, reason: "so be it" });
+        await world.gemini.waitForRequest(2);
+        const { chat, settled, errors } = stockChat(ai, world);
+        chat.messages = await messagesOf(world);
+        const resumed = chat.resumeStream();
+        await vi.waitFor(() => expect(textIn(chat.lastMessage as never)).toContain("two"));
+        open();
+        await resumed;
+        const messages = await settled();
+        expect(errors).toEqual([]);
+        expect(messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
+        expect(toolParts(ai, messages[1]!)[0]!.state).toBe(state);
+        if (!approved) expect(toolParts(ai, messages[1]!)[0]!.errorText).toContain("so be it");
+        expect(textIn(messages[1] as never)).toBe("One two three.");
+        await ai.validateUIMessages({ messages });
+        const expected = (await messagesOf(world)).map(partStates);
+        expect(messages.map(partStates)).toEqual(
+          expected.map((parts: string[]) => parts.map((part) => part.replace("output-denied", state))),
+        );
+      },
+    );
   }
 });
 
@@ -211,8 +231,15 @@ describe("a client that goes away", () => {
     const world = await openWorld({ rules });
     const { approvalId } = asked(await say(world, "pay"));
     const socket = connect(world.server.port, "127.0.0.1");
-    const body = JSON.stringify({ id: "chat-1", messages: [{ role: "user", content: [{ type: "tool-result", toolCallId: approvalId, result: { confirmed: true } }] }] });
-    socket.write(`POST /stream HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    const body = JSON.stringify({
+      id: "chat-1",
+      messages: [
+        { role: "user", content: [{ type: "tool-result", toolCallId: approvalId, result: { confirmed: true } }] },
+      ],
+    });
+    socket.write(
+      `POST /stream HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
     await world.gemini.waitForRequest(2);
     socket.destroy();
     open();
@@ -229,7 +256,9 @@ describe("a client that goes away", () => {
     const body = JSON.stringify(submit("a story"));
     const slow = connect(world.server.port, "127.0.0.1");
     slow.pause();
-    slow.write(`POST /stream HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    slow.write(
+      `POST /stream HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
     await world.gemini.waitForRequest(1);
     const other = await resume(world);
     open();
@@ -282,7 +311,9 @@ describe("stopping", () => {
     const next = await say(world, "hello");
     expect(sequence(next)).toBe("start ss text fs finish [DONE]");
     expect(sequence(await receive(new Response(await stream.rest())))).toBe("start ss text fs abort [DONE]");
-    expect(Math.min(...next.ids)).toBeGreaterThan(Number(/id: (\d+)\ndata: {"type":"abort"/.exec(await stream.rest())![1]));
+    expect(Math.min(...next.ids)).toBeGreaterThan(
+      Number(/id: (\d+)\ndata: {"type":"abort"/.exec(await stream.rest())![1]),
+    );
     expect(world.gemini.requests.flatMap(({ pairingErrors }) => pairingErrors)).toEqual([]);
   });
 
@@ -304,7 +335,8 @@ describe("stopping", () => {
 
 describe("making a reply again", () => {
   const counting = (): Rule[] => [...payRules.slice(0, -1), { say: ({ request }) => [text(`Answer ${request}.`)] }];
-  const again = (world: World, more: object = {}) => post(world, "/stream", { ...submit("hello"), trigger: "regenerate-message", ...more });
+  const again = (world: World, more: object = {}) =>
+    post(world, "/stream", { ...submit("hello"), trigger: "regenerate-message", ...more });
 
   it("drops the last reply, for the chat and for the model", async () => {
     const world = await openWorld({ rules: counting() });
@@ -314,7 +346,11 @@ describe("making a reply again", () => {
     expect(sequence(fresh)).toBe("start ss text fs finish [DONE]");
     expect(messageIdOf(fresh)).not.toBe(messageIdOf(old));
     expect((await messagesOf(world)).map(textIn)).toEqual(["first", "Answer 1.", "second", "Answer 3."]);
-    expect(world.gemini.requests[2]!.contents.map(({ parts }) => parts?.[0]?.text)).toEqual(["first", "Answer 1.", "second"]);
+    expect(world.gemini.requests[2]!.contents.map(({ parts }) => parts?.[0]?.text)).toEqual([
+      "first",
+      "Answer 1.",
+      "second",
+    ]);
   });
 
   for (const [major, ai] of majors)
@@ -340,7 +376,10 @@ describe("making a reply again", () => {
     for (const id of ["chat-1", "chat-2"]) {
       const response = await again(world, { id });
       expect(response.status).toBe(409);
-      expect(await response.json()).toMatchObject({ code: "had_effect", message: expect.stringMatching(/process_payment|get_weather/) });
+      expect(await response.json()).toMatchObject({
+        code: "had_effect",
+        message: expect.stringMatching(/process_payment|get_weather/),
+      });
     }
     expect(await messagesOf(world)).toEqual(before);
     expect(world.payments).toHaveLength(1);

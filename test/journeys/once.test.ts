@@ -1,8 +1,7 @@
-import { AgentTool, BaseTool, FunctionTool, LlmAgent } from "@google/adk";
-import { type Bridge, idempotencyKey } from "adk-stream-protocol";
-import { call, gate, type Rule, text } from "adk-stream-protocol/gemini";
+import { AgentTool, BaseTool, LlmAgent } from "@google/adk";
+import { idempotencyKey } from "adk-stream-protocol";
+import { call, type Rule, text } from "adk-stream-protocol/gemini";
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
 import { expectSound } from "../fixtures/sound.ts";
 import { majors, validateOn } from "../fixtures/stock-chat.ts";
 import {
@@ -15,6 +14,7 @@ import {
   ledger,
   messageIdOf,
   messagesOf,
+  openSlowWorld,
   openWorld,
   post,
   quiet,
@@ -26,28 +26,6 @@ import {
   userMessage,
   type World,
 } from "../fixtures/world.ts";
-
-/** A world whose payment waits until the test lets it finish. */
-async function slowWorld() {
-  const finish = gate();
-  const started = gate();
-  const payments: World["payments"] = [];
-  const slow = new FunctionTool({
-    name: "process_payment",
-    description: "Pays, slowly.",
-    requireConfirmation: true,
-    parameters: z.object({ amount: z.number(), recipient: z.string() }),
-    execute: async (payment) => {
-      payments.push(payment);
-      started.open();
-      await finish.opened;
-      return { paid: payment.amount };
-    },
-  });
-  const world = await openWorld({ tools: [slow, ...demoTools([]).slice(1)] });
-  world.payments = payments;
-  return { world, finish, started };
-}
 
 const ten = Array.from({ length: 10 }, (_, index) => index);
 
@@ -106,14 +84,14 @@ describe("one answer, many times at once (A3, A9)", () => {
   });
 
   it("joins the running turn when the same answer comes again, without a model call", async () => {
-    const { world, finish, started } = await slowWorld();
+    const { world, finish, started } = await openSlowWorld();
     const question = await say(world, "pay");
     const first = answer(world, [{ ...asked(question), approved: true }]);
-    await started.opened;
+    await started;
     const second = answer(world, [{ ...asked(question), approved: true }]);
     const third = decide(world, asked(question).approvalId, true);
     expect(await third).toMatchObject({ status: 200, body: { state: "executing" } });
-    finish.open();
+    finish();
     const [one, two] = await Promise.all([first, second]);
     expect(two.chunks).toEqual(one.chunks);
     expect(two.ids).toEqual(one.ids);
@@ -334,7 +312,7 @@ describe("forgeries (A1, A4, A5, A6)", () => {
       [crypto.randomUUID(), `apr_${crypto.randomUUID().replaceAll("-", "")}`, approvalId.slice(0, -1), `${approvalId}0`][index % 4]!;
     for (let index = 0; index < 5000; index += 1) {
       const id = guess(index);
-      const refusal = await (world.bridge as Bridge).decide("local", { approvalId: id, approved: true }).then(
+      const refusal = await world.bridge.decide("local", { approvalId: id, approved: true }).then(
         () => "decided",
         (error: Error) => error.message.replaceAll(id, "ID"),
       );

@@ -2,7 +2,15 @@ import { LlmAgent } from "@google/adk";
 import { blocked, call, fail, finish, type Piece, text, thought, usage } from "adk-stream-protocol/gemini";
 import type { UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
-import { type Ai, majors, partStates, stockChat, toolParts, validateOn } from "../fixtures/stock-chat.ts";
+import {
+  type Ai,
+  majors,
+  partStates,
+  type Predicate,
+  stockChat,
+  toolParts,
+  validateOn,
+} from "../fixtures/stock-chat.ts";
 import {
   afterTools,
   answer as answerRaw,
@@ -30,7 +38,7 @@ type Act = (actor: Actor) => Promise<unknown>;
 interface Story {
   name: string;
   says: string;
-  then?: readonly Act[];
+  acts?: readonly Act[];
   /** One line per response, and so the number of requests. */
   expect: readonly string[];
   payments?: World["payments"];
@@ -38,7 +46,7 @@ interface Story {
   /** The states that `data-approval` went through in the last response. */
   states?: readonly string[];
   world?: WorldOptions;
-  predicate?: "approvals" | "tools";
+  predicate?: Predicate;
   /** A part of what the chat's `onError` is told. */
   error?: string;
   /** How the server sees the first reply in the end, where it knows more than the chat. */
@@ -63,7 +71,7 @@ const result =
   (tool: string, output: unknown): Act =>
   async ({ ai, chat }) => {
     const { toolCallId } = toolParts(ai, chat.lastMessage!).at(-1)!;
-    await chat.addToolOutput({ tool, toolCallId, output } as never);
+    await chat.addToolOutput({ tool, toolCallId, output });
   };
 
 const failure =
@@ -115,7 +123,7 @@ const stories: Story[] = [
   {
     name: "change_bgm",
     says: "music",
-    then: [result("change_bgm", { playing: 2 })],
+    acts: [result("change_bgm", { playing: 2 })],
     predicate: "tools",
     expect: [`start ss tis tia fs ${done}`, tell("toa")],
     modelCalls: 2,
@@ -123,7 +131,7 @@ const stories: Story[] = [
   {
     name: "change_bgm that fails in the page",
     says: "music",
-    then: [failure("change_bgm", "no sound card")],
+    acts: [failure("change_bgm", "no sound card")],
     predicate: "tools",
     expect: [`start ss tis tia fs ${done}`, tell("toe")],
     modelCalls: 2,
@@ -131,38 +139,50 @@ const stories: Story[] = [
   {
     name: "get_location, approved",
     says: "where",
-    then: [answer(true), result("get_location", { latitude: 35.6 }), send],
+    acts: [answer(true), result("get_location", { latitude: 35.6 }), send],
     expect: [ask, `start ss fs ${done}`, tell("toa")],
     states: ["approved", "succeeded"],
     modelCalls: 2,
   },
-  { name: "get_location, denied", says: "where", then: [answer(false)], expect: [ask, tell("tod")], states: ["denied"], modelCalls: 2 },
+  {
+    name: "get_location, denied",
+    says: "where",
+    acts: [answer(false)],
+    expect: [ask, tell("tod")],
+    states: ["denied"],
+    modelCalls: 2,
+  },
   {
     name: "process_payment, approved",
     says: "pay",
-    then: [answer(true)],
+    acts: [answer(true)],
     expect: [ask, tell("toa")],
     states: ["approved", "executing", "succeeded"],
     payments: [paid(50, "Hanako")],
     modelCalls: 2,
   },
-  { name: "process_payment, denied", says: "pay", then: [answer(false)], expect: [ask, tell("tod")], states: ["denied"], modelCalls: 2 },
+  {
+    name: "process_payment, denied",
+    says: "pay",
+    acts: [answer(false)],
+    expect: [ask, tell("tod")],
+    states: ["denied"],
+    modelCalls: 2,
+  },
   ...[true, false].flatMap((alice) =>
-    [true, false].map(
-      (bob): Story => ({
-        name: `two payments, ${alice ? "approved" : "denied"} and ${bob ? "approved" : "denied"}`,
-        says: "two payments",
-        then: [answer(alice, bob)],
-        expect: [askTwice, tell(alice ? "toa" : "tod", bob ? "toa" : "tod")],
-        payments: [...(alice ? [paid(30, "Alice")] : []), ...(bob ? [paid(40, "Bob")] : [])],
-        modelCalls: 2,
-      }),
-    ),
+    [true, false].map((bob): Story => ({
+      name: `two payments, ${alice ? "approved" : "denied"} and ${bob ? "approved" : "denied"}`,
+      says: "two payments",
+      acts: [answer(alice, bob)],
+      expect: [askTwice, tell(alice ? "toa" : "tod", bob ? "toa" : "tod")],
+      payments: [...(alice ? [paid(30, "Alice")] : []), ...(bob ? [paid(40, "Bob")] : [])],
+      modelCalls: 2,
+    })),
   ),
   {
     name: "a free and a gated call in one step",
     says: "mixed",
-    then: [answer(true)],
+    acts: [answer(true)],
     expect: [`start ss tis tia tis tia tar toa fs ${done}`, tell("toa")],
     payments: [paid(50, "Hanako")],
     modelCalls: 2,
@@ -170,7 +190,7 @@ const stories: Story[] = [
   {
     name: "a payment above the balance",
     says: "too much",
-    then: [answer(true)],
+    acts: [answer(true)],
     expect: [ask, tell("toe")],
     states: ["approved", "executing", "failed"],
     modelCalls: 2,
@@ -202,7 +222,7 @@ const stories: Story[] = [
   {
     name: "the model fails after the payment, and is asked something else",
     says: "pay",
-    then: [answer(true), type("hello")],
+    acts: [answer(true), type("hello")],
     world: { rules: [{ when: ({ request }) => request === 2, say: [fail(500, "Internal.")] }, ...payRules] },
     expect: [ask, "start toa error [DONE]", `start ss text fs ${done}`],
     error: "(500)",
@@ -212,10 +232,13 @@ const stories: Story[] = [
   {
     name: "one payment after another",
     says: "pay Alice, then Bob",
-    then: [answer(true), answer(true)],
+    acts: [answer(true), answer(true)],
     world: {
       rules: [
-        { when: ({ responses }) => responses[0]?.args["recipient"] === "Alice", say: [call("process_payment", { amount: 40, recipient: "Bob" })] },
+        {
+          when: ({ responses }) => responses[0]?.args["recipient"] === "Alice",
+          say: [call("process_payment", { amount: 40, recipient: "Bob" })],
+        },
         afterTools,
         { say: [text("First Alice."), call("process_payment", { amount: 30, recipient: "Alice" })] },
       ],
@@ -242,7 +265,7 @@ const stories: Story[] = [
   {
     name: "new text while a question is open",
     says: "pay",
-    then: [type("hello")],
+    acts: [type("hello")],
     expect: [ask, `start ss text fs ${done}`],
     states: ["cancelled"],
     modelCalls: 2,
@@ -252,7 +275,7 @@ const stories: Story[] = [
   {
     name: "a gated tool of a sub-agent, approved",
     says: "go",
-    then: [answer(true)],
+    acts: [answer(true)],
     world: clerk,
     expect: [`start ss tis tia toa fs ss tis tia tar fs ${done}`, tell("toa")],
     payments: [paid(50, "Hanako")],
@@ -261,7 +284,7 @@ const stories: Story[] = [
   {
     name: "a gated tool of a sub-agent, denied",
     says: "go",
-    then: [answer(false)],
+    acts: [answer(false)],
     world: clerk,
     expect: [`start ss tis tia toa fs ss tis tia tar fs ${done}`, tell("tod")],
     modelCalls: 3,
@@ -274,7 +297,7 @@ for (const [major, ai] of majors)
       const world = await openWorld(story.world);
       const actor: Actor = { ...stockChat(ai, world, { predicate: story.predicate }), ai, world };
       await actor.chat.sendMessage({ text: story.says });
-      for (const act of story.then ?? []) {
+      for (const act of story.acts ?? []) {
         await actor.settled();
         await act(actor);
       }
@@ -282,14 +305,18 @@ for (const [major, ai] of majors)
       const replies = await actor.replies();
       expect(replies.map(sequence)).toEqual(story.expect);
       expect(actor.requests).toHaveLength(story.expect.length);
-      expect(actor.errors.map(({ message }) => message)).toEqual(story.error === undefined ? [] : [expect.stringContaining(story.error)]);
+      expect(actor.errors.map(({ message }) => message)).toEqual(
+        story.error === undefined ? [] : [expect.stringContaining(story.error)],
+      );
       expect(world.payments).toEqual(story.payments ?? []);
       expect(world.gemini.requests).toHaveLength(story.modelCalls);
       expect(world.gemini.requests.flatMap(({ pairingErrors }) => pairingErrors)).toEqual([]);
       if (story.states) expect(states(replies.at(-1)!)).toEqual(story.states);
 
       const turns = messages.filter(({ role }) => role === "user").length;
-      expect(messages.map(({ role }) => role)).toEqual(Array.from({ length: turns }, () => ["user", "assistant"]).flat());
+      expect(messages.map(({ role }) => role)).toEqual(
+        Array.from({ length: turns }, () => ["user", "assistant"]).flat(),
+      );
       for (const [index, { chunks }] of replies.entries()) await validateReply(ai, chunks, actor.requests[index]!);
       await ai.validateUIMessages({ messages });
       const { body } = await get(world, "/stream/chat-1/messages");
@@ -299,14 +326,44 @@ for (const [major, ai] of majors)
     });
   });
 
+describe("a chat that sends by itself after answers and after results", () => {
+  it.each(stories)("sends nothing twice: $name", async (story) => {
+    const world = await openWorld(story.world);
+    const [, ai] = majors[1];
+    const actor: Actor = { ...stockChat(ai, world, { predicate: "either" }), ai, world };
+    await actor.chat.sendMessage({ text: story.says });
+    for (const act of story.acts ?? []) {
+      await actor.settled();
+      await act(actor);
+    }
+    await actor.settled();
+    expect((await actor.replies()).map(sequence)).toEqual(story.expect);
+    expect(world.payments).toEqual(story.payments ?? []);
+  });
+});
+
 /** Each response on top of the message the client sent, as a stock chat reads it. */
-async function validateReply(ai: Ai, chunks: Parameters<typeof validateOn>[1], request: Record<string, unknown>): Promise<void> {
+async function validateReply(
+  ai: Ai,
+  chunks: Parameters<typeof validateOn>[1],
+  request: Record<string, unknown>,
+): Promise<void> {
   const sent = (request["messages"] as UIMessage[]).at(-1)!;
-  await validateOn(ai, chunks.filter(({ type: kind }) => kind !== "error"), sent.role === "assistant" ? sent : undefined);
+  await validateOn(
+    ai,
+    chunks.filter(({ type: kind }) => kind !== "error"),
+    sent.role === "assistant" ? sent : undefined,
+  );
 }
 
 describe("the end of a reply", () => {
-  const counts = { promptTokenCount: 11, candidatesTokenCount: 7, thoughtsTokenCount: 2, cachedContentTokenCount: 3, totalTokenCount: 20 };
+  const counts = {
+    promptTokenCount: 11,
+    candidatesTokenCount: 7,
+    thoughtsTokenCount: 2,
+    cachedContentTokenCount: 3,
+    totalTokenCount: 20,
+  };
   const counted = { inputTokens: 11, outputTokens: 9, totalTokens: 20, reasoningTokens: 2, cachedInputTokens: 3 };
 
   it("carries usage in AI SDK's names and the model's version", async () => {
@@ -331,7 +388,9 @@ describe("the end of a reply", () => {
     const question = await say(world, "pay");
     expect(question.chunks.at(-1)).toMatchObject({ messageMetadata: { usage: counted } });
     const reply = await answerRaw(world, [{ ...asked(question), approved: true }]);
-    expect(reply.chunks.at(-1)).toMatchObject({ messageMetadata: { usage: counted, modelVersion: "gemini-2.5-flash" } });
+    expect(reply.chunks.at(-1)).toMatchObject({
+      messageMetadata: { usage: counted, modelVersion: "gemini-2.5-flash" },
+    });
   });
 
   it.each([
@@ -357,7 +416,12 @@ describe("the end of a reply", () => {
     expect(sequence(whole)).toBe(tell("tod"));
     expect(whole.chunks.at(-1)).toMatchObject({ type: "finish", finishReason: "stop" });
     // The model hears the responses in the order of its calls, whatever order they were answered in.
-    expect(world.gemini.requests[1]!.responses.map(({ args, response }) => [args["recipient"], response["status"] ?? response["success"]])).toEqual([
+    expect(
+      world.gemini.requests[1]!.responses.map(({ args, response }) => [
+        args["recipient"],
+        response["status"] ?? response["success"],
+      ]),
+    ).toEqual([
       ["Alice", "denied"],
       ["Bob", true],
     ]);

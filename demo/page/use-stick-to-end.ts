@@ -1,0 +1,40 @@
+import { useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObject } from "react";
+
+/**
+ * Keeps a scrolling box at its end while it grows or shrinks, until its reader scrolls away from it.
+ * `content` is whatever changes when there is something new to see.
+ */
+export function useStickToEnd<T extends HTMLElement>(
+  content: unknown,
+  nearPx: number,
+): { box: RefObject<T | null>; atEnd: boolean; onScroll: () => void; goToEnd: () => void } {
+  const box = useRef<T>(null);
+  const sticking = useRef(true);
+  const [atEnd, setAtEnd] = useState(true);
+
+  const settle = useCallback(() => {
+    if (sticking.current && box.current) box.current.scrollTop = box.current.scrollHeight;
+  }, []);
+  const goToEnd = useCallback(() => {
+    sticking.current = true;
+    setAtEnd(true);
+    settle();
+  }, [settle]);
+  const onScroll = useCallback(() => {
+    const element = box.current;
+    if (!element) return;
+    sticking.current = element.scrollHeight - element.scrollTop - element.clientHeight < nearPx;
+    setAtEnd(sticking.current);
+  }, [nearPx]);
+
+  useLayoutEffect(settle, [content, settle]);
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return undefined;
+    const observer = new ResizeObserver(settle);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [settle]);
+
+  return { box, atEnd, onScroll, goToEnd };
+}
