@@ -160,7 +160,7 @@ export class Bridge {
     if (!found || found.owner !== owner || !found.gated) throw unknownApproval(decision.approvalId);
     return this.#inChat(found.chat, async (queue) => {
       const { moved, expired, approval } = await this.#decide(found, decision);
-      if (moved || expired) await this.#continue(queue, [approval]);
+      if (moved || expired) await this.#continue(queue, [approval], { reply: approval.messageId });
       const view = approvalToView(approval);
       if (moved) return { outcome: "accepted", approval: view };
       return { outcome: agrees(approval, decision.approved) ? "repeated" : "refused", approval: view };
@@ -178,7 +178,7 @@ export class Bridge {
     return this.#inChat(found.chat, async (queue) => {
       const before = (await this.#store.getApproval(found.id)) ?? found;
       const settled = await this.#executor.settle(before, { event: "succeed", outcome });
-      if (settled.state !== before.state) await this.#continue(queue, [settled]);
+      if (settled.state !== before.state) await this.#continue(queue, [settled], { reply: settled.messageId });
       return approvalToView(settled);
     });
   }
@@ -214,7 +214,8 @@ export class Bridge {
     if (!chat) throw unknownChat(chatName);
     const running = this.#queues.get(chat.id)?.running?.id;
     const entries = (await this.#store.read(chat.id)).filter(({ turn, kind }) => turn !== running || kind === "begin");
-    return logToMessages(entries, await this.#store.listApprovals({ chat: chat.id }));
+    const onError = (error: unknown) => this.#logger.error("A turn in the log cannot be read.", { chat: chat.id, error: describeError(error) });
+    return logToMessages(entries, await this.#store.listApprovals({ chat: chat.id }), onError);
   }
 
   async approvals(
@@ -292,7 +293,8 @@ export class Bridge {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#timer);
-    await Promise.allSettled([...this.#queues.values()].map((queue) => queue.stopAll(serverCloses)));
+    // Behind the sections under way, which may still begin a turn; later ones are refused.
+    await Promise.allSettled([...this.#queues.values()].map((queue) => queue.exclusive(() => queue.stopAll(serverCloses))));
     await Promise.race([this.#executor.idle(), later(closingMs)]);
     await this.#sweeping;
   }
@@ -343,10 +345,12 @@ export class Bridge {
         if (changes) changed.push(approval);
       }
       const reply = given.at(-1)?.approval.messageId ?? messageId ?? newId("msg");
-      if (changed.length > 0) {
+      const elsewhere = changed.filter((approval) => approval.messageId !== reply);
+      for (const approval of elsewhere) await this.#continue(queue, [approval], { reply: approval.messageId });
+      if (changed.length > elsewhere.length) {
         // Every answered call is settled in the reply that carries the answer, or stock chats send it again for ever.
         const repeated = given.filter(({ approval, answer, shown }) => answer.approved !== undefined && !shown && !changed.some(({ id }) => id === approval.id));
-        const settled = [...repeated.map(({ approval }) => approval), ...changed];
+        const settled = [...repeated.map(({ approval }) => approval), ...changed].filter((approval) => approval.messageId === reply);
         return { chat: chat.id, turn: await this.#continue(queue, settled, { reply, answered: said }) };
       }
       const ids = given.map(({ approval }) => approval.id);
@@ -370,7 +374,7 @@ export class Bridge {
       if (!approval) continue;
       const chunks = outcomeChunks(approval, said.get(id) ?? approval.state !== "denied");
       notices.push(...chunks.filter(({ type }) => type === "data-approval"));
-      yield* chunks.filter(({ type }) => type !== "data-approval");
+      if (approval.messageId === messageId) yield* chunks.filter(({ type }) => type !== "data-approval");
     }
     yield* [{ type: "start-step" }, ...notices, { type: "finish-step" }] satisfies UIMessageChunk[];
     yield { type: "finish", finishReason: "stop", messageMetadata: {} };
@@ -438,22 +442,22 @@ export class Bridge {
       .execute(approval)
       // A call that outlived the turn it was answered in (new text, a stop) still shows its outcome.
       .then(async (settled) => {
-        if (isSettled(settled.state)) await this.#show(settled.chat, [settled], { model: false });
+        if (isSettled(settled.state)) await this.#show(settled.chat, [settled], { reply: settled.messageId, model: false });
       })
       .catch((error: unknown) =>
         this.#logger.error("An approved call could not be run or shown.", { approval: approval.id, error: describeError(error) }),
       );
   }
 
-  /** Shows outcomes in a turn of their own, unless the turn that was to show them did. */
-  async #show(chat: string, rows: readonly Approval[], { reply, model }: { reply?: string; model: boolean | "nudge" }): Promise<void> {
+  /** Shows outcomes of one message in a turn of their own, unless the turn that was to show them did. */
+  async #show(chat: string, rows: readonly Approval[], { reply, model }: { reply: string; model: boolean | "nudge" }): Promise<void> {
     const shows = ({ covers }: QueuedTurn) => rows.some(({ id }) => covers.has(id));
     for (let turn; (turn = this.#queues.get(chat)?.find(shows)); ) await turn.done.catch(() => undefined);
+    if (this.#closed) return;
     await this.#inChat(chat, async (queue) => {
-      if (this.#closed) return;
       const shown = rows.length > 0 ? await this.#shownIn(chat) : new Set();
       const unseen = rows.filter(({ id, gated, toolCallId }) => !shown.has(gated ? id : toolCallId));
-      if (unseen.length > 0 || reply !== undefined) await this.#continue(queue, unseen, { reply, model });
+      if (unseen.length > 0 || model === "nudge") await this.#continue(queue, unseen, { reply, model });
     });
   }
 
@@ -476,10 +480,10 @@ export class Bridge {
     queue: ChatQueue,
     approvals: readonly Approval[],
     {
-      reply = approvals[0]?.messageId ?? newId("msg"),
+      reply,
       answered,
       model = true,
-    }: { reply?: string; answered?: ReadonlyMap<string, boolean>; model?: boolean | "nudge" } = {},
+    }: { reply: string; answered?: ReadonlyMap<string, boolean>; model?: boolean | "nudge" },
   ): Promise<QueuedTurn> {
     return this.#enqueue(queue, reply, { kind: "settled", approvals: approvals.map(({ id }) => id), answered, model });
   }
@@ -495,15 +499,15 @@ export class Bridge {
    */
   async #settleDue(interrupted?: ReadonlyMap<string, string>): Promise<void> {
     const due = await this.#store.dueApprovals();
-    const chats = new Set([...due.map(({ chat }) => chat), ...(interrupted?.keys() ?? [])]);
-    const work = [...chats].map(async (chat) => {
-      const mine = due.filter((row) => row.chat === chat);
+    const replies = new Map([...due.map(({ messageId, chat }) => [messageId, chat] as const), ...[...(interrupted ?? [])].map(([chat, reply]) => [reply, chat] as const)]);
+    const work = [...replies].map(async ([reply, chat]) => {
+      const mine = due.filter(({ messageId }) => messageId === reply);
       // An agent run as a tool has its outcome in its own session; whoever was to record it died on the way.
-      const cutOff = mine.find(({ state, innerSession }) => state === "executing" && innerSession !== undefined);
-      const reply = interrupted?.get(chat) ?? cutOff?.messageId;
+      const isCutOff = mine.some(({ state, innerSession }) => state === "executing" && innerSession !== undefined);
       const rows = await Promise.all(mine.map((row) => this.#settleOne(row, interrupted !== undefined)));
       const settled = rows.flatMap((row) => row ?? []);
-      if (settled.length > 0 || reply !== undefined) await this.#show(chat, settled, { reply, model: reply === undefined ? true : "nudge" });
+      const again = isCutOff || interrupted?.get(chat) === reply;
+      if (settled.length > 0 || again) await this.#show(chat, settled, { reply, model: again ? "nudge" : true });
     });
     const failed = (error: unknown) => this.#logger.error("A due approval could not be settled.", { error: describeError(error) });
     await Promise.race([Promise.all(work.map((settling) => settling.catch(failed))), later(this.#turnTools.graceMs)]);
@@ -582,7 +586,10 @@ export class Bridge {
       this.#queues.set(chat.id, queue);
     }
     const held = queue;
-    return held.exclusive(() => section(held));
+    return held.exclusive(() => {
+      this.#refuseWhenClosed();
+      return section(held);
+    });
   }
 
   #refuseWhenClosed(): void {

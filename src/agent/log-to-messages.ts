@@ -4,17 +4,22 @@ import { approvalToData, errorText } from "./outcome.ts";
 
 /**
  * A chat's messages, rebuilt from its log and its ledger by the same reader a browser uses. The log says what was shown;
- * the ledger says what people decided, wherever they did, and wins.
+ * the ledger says what people decided, wherever they did, and wins. A turn the reader cannot read is reported and read as
+ * far as possible: one bad turn must not hide a chat.
  */
-export async function logToMessages(entries: readonly LogEntry[], approvals: readonly Approval[]): Promise<UIMessage[]> {
+export async function logToMessages(
+  entries: readonly LogEntry[],
+  approvals: readonly Approval[],
+  onError: (error: unknown) => void,
+): Promise<UIMessage[]> {
   const messages = new Map<string, UIMessage>();
   for (const turn of turnsOf(entries)) {
     if (turn.message) messages.set(turn.message.id, turn.message);
     if (turn.chunks.length === 0) continue;
-    const message = await fold(messages.get(turn.reply), turn.chunks);
+    const message = await fold(messages.get(turn.reply), turn.chunks, onError);
     if (message) messages.set(turn.reply, message);
   }
-  const rows = new Map(approvals.map((approval) => [approval.toolCallId, approval]));
+  const rows = new Map(approvals.flatMap((approval) => [[approval.toolCallId, approval] as const, [approval.id, approval] as const]));
   return [...messages.values()].map((message) => ({
     ...message,
     parts: message.parts.map((part) => settlePart(part, rows)),
@@ -39,7 +44,11 @@ function turnsOf(entries: readonly LogEntry[]): LoggedTurn[] {
   return [...turns.values()];
 }
 
-async function fold(message: UIMessage | undefined, chunks: readonly UIMessageChunk[]): Promise<UIMessage | undefined> {
+async function fold(
+  message: UIMessage | undefined,
+  chunks: readonly UIMessageChunk[],
+  onError: (error: unknown) => void,
+): Promise<UIMessage | undefined> {
   let folded = message;
   const stream = new ReadableStream<UIMessageChunk>({
     start(controller) {
@@ -47,7 +56,11 @@ async function fold(message: UIMessage | undefined, chunks: readonly UIMessageCh
       controller.close();
     },
   });
-  for await (const next of readUIMessageStream({ message, stream, terminateOnError: true })) folded = next;
+  try {
+    for await (const next of readUIMessageStream({ message, stream, terminateOnError: true })) folded = next;
+  } catch (error) {
+    onError(error);
+  }
   return folded;
 }
 
@@ -60,7 +73,7 @@ type Part = UIMessage["parts"][number];
 
 function settlePart(part: Part, rows: ReadonlyMap<string, Approval>): Part {
   if (part.type === "data-approval" && "id" in part) {
-    const row = [...rows.values()].find(({ id }) => id === part.id);
+    const row = part.id === undefined ? undefined : rows.get(part.id);
     return row ? { ...part, data: approvalToData(row) } : part;
   }
   if (!isToolUIPart(part)) return part;

@@ -29,7 +29,10 @@ export async function findReply(chat: Session, messageId: string | undefined, st
   const free = since
     .flatMap((event) => [...getFunctionResponses(event), ...keptOf(event).map((part) => part.functionResponse)])
     .filter(({ id, name }) => name !== "transfer_to_agent" && !rows.some((row) => row.toolCallId === id));
-  const effects = rows.filter(({ state }) => ["executing", "succeeded", "failed", "indeterminate"].includes(state));
+  // A call that was approved is about to run: whoever claims it does not ask us.
+  const effects = rows.filter(
+    ({ state, external }) => ["executing", "succeeded", "failed", "indeterminate"].includes(state) || (state === "approved" && !external),
+  );
   if (free.length + effects.length > 0) {
     const tool = effects[0]?.toolName ?? free[0]?.name;
     throw new BridgeError("had_effect", `The reply cannot be made again: ${tool} ran in it.`);
@@ -38,7 +41,11 @@ export async function findReply(chat: Session, messageId: string | undefined, st
   return {
     message,
     async withdraw() {
-      for (const row of rows) await cancel(row, store);
+      for (const row of rows) {
+        await cancel(row, store);
+        // What leaves the history is not owed to the model any more.
+        await store.markTold(row.id);
+      }
       if (from !== undefined) await store.withdrawEvents(chat.id, from);
       const turn = newId("turn");
       await store.append(chat.id, [{ turn, kind: "withdraw", from: begin.sequence + 1 }]);

@@ -9,11 +9,11 @@ import {
   type RunAsyncToolRequest,
 } from "@google/adk";
 import { Type, type FunctionDeclaration } from "@google/genai";
-import { idempotencyKey, type Logger } from "adk-stream-protocol";
-import { call, pause, type Piece, type Rule, text } from "adk-stream-protocol/gemini";
+import { createBridge, idempotencyKey, type Logger } from "adk-stream-protocol";
+import { call, geminiAt, pause, type Piece, type Rule, text } from "adk-stream-protocol/gemini";
 import type { Approval, Store } from "adk-stream-protocol/stores";
 import { memoryStore } from "adk-stream-protocol/stores/memory";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { expectSound } from "../fixtures/sound.ts";
 import {
@@ -21,6 +21,8 @@ import {
   answer,
   asked,
   get,
+  idle,
+  messageIdOf,
   openWorld,
   post,
   type Received,
@@ -471,7 +473,8 @@ describe("a long-running tool", () => {
       world.bridge.settle("local", row!.id, { counted: 8 }),
     ]);
     expect([first, second]).toMatchObject([{ state: "succeeded" }, { state: "succeeded" }]);
-    const { body } = await untilSettled(world);
+    await idle(world);
+    const { body } = await get(world, "/stream/chat-1/messages");
     expect(told(world)).toEqual([["start_job", { counted: 7 }]]);
     expect(JSON.stringify(body.messages.at(-1))).toContain('"counted":7');
     expect(ran).toHaveLength(1);
@@ -484,7 +487,7 @@ describe("a long-running tool", () => {
     await world.restart();
     const [{ key }] = ran as [{ key: string }];
     expect(await world.bridge.settle("local", key, { counted: 7 })).toMatchObject({ state: "succeeded" });
-    await untilSettled(world);
+    await idle(world);
     expect(told(world)).toEqual([["start_job", { counted: 7 }]]);
     await expectSound(world);
   });
@@ -495,8 +498,8 @@ describe("a long-running tool", () => {
     const [row] = await rowsOf(world);
     await expect(world.bridge.settle("somebody", row!.id, { counted: 9 })).rejects.toMatchObject({ code: "not_found" });
     const part = { type: "tool-start_job", toolCallId: row!.toolCallId, state: "output-available", input: {}, output: { counted: 9 } };
-    const messages = [userMessage("go"), { id: asked2(reply), role: "assistant", parts: [{ type: "step-start" }, part] }];
-    await receive(await post(world, "/stream", { id: "chat-1", messages, trigger: "submit-message", messageId: asked2(reply) }));
+    const messages = [userMessage("go"), { id: messageIdOf(reply), role: "assistant", parts: [{ type: "step-start" }, part] }];
+    await receive(await post(world, "/stream", { id: "chat-1", messages, trigger: "submit-message", messageId: messageIdOf(reply) }));
     expect((await rowsOf(world))[0]).toMatchObject({ state: "approved" });
     expect(world.gemini.requests).toHaveLength(1);
   });
@@ -553,7 +556,7 @@ describe("a long-running tool", () => {
     expect(await rowsOf(world)).toMatchObject([{ state: "executing" }]);
     const [{ key }] = ran as [{ key: string }];
     expect(await world.bridge.settle("local", key, { counted: 7 })).toMatchObject({ state: "succeeded" });
-    await untilSettled(world);
+    await idle(world);
     expect(told(world)).toEqual([["start_job", { counted: 7 }]]);
     expect(ran).toHaveLength(1);
     await expectSound(world);
@@ -909,41 +912,41 @@ describe("an agent that is shown no contents", () => {
 });
 
 describe("the key for idempotent tools", () => {
-  it("is the same for every attempt at a call, and another for another call", async () => {
-    const keys: string[] = [];
-    let crash = true;
-    const { world } = await openStory([call("pay", { amount: 5 }), call("pay", { amount: 6 })], () => ({
-      tools: [
-        new FunctionTool({
-          name: "pay",
-          description: "Pays.",
-          requireConfirmation: true,
-          parameters: z.object({ amount: z.number() }),
-          execute: async ({ amount }, context) => {
-            keys.push(`${amount}:${idempotencyKey(context!)}`);
-            // The first attempt at the first call never comes back, as if its process had died.
-            if (amount === 5 && crash) await new Promise(() => {});
-            return { paid: amount };
-          },
-        }),
-      ],
-      bridge: { tools: { pay: { effect: "idempotent" } }, leaseMs: 30 },
-    }));
+  it("is the same for every attempt at a call, and an attempt that comes back late changes nothing", async () => {
+    const attempts: string[] = [];
+    let comeBack = () => {};
+    const tool = new FunctionTool({
+      name: "pay",
+      description: "Pays.",
+      requireConfirmation: true,
+      parameters: z.object({ amount: z.number() }),
+      execute: async ({ amount }, context) => {
+        attempts.push(`${amount}:${idempotencyKey(context!)}`);
+        const isFirst = attempts.length === 1;
+        // The first attempt hangs, as if its process had died.
+        if (isFirst) await new Promise<void>((resolve) => (comeBack = resolve));
+        return { paid: amount, late: isFirst };
+      },
+    });
+    const tools = { pay: { effect: "idempotent" } } as const;
+    const { world } = await openStory([call("pay", { amount: 5 }), call("pay", { amount: 6 })], () => ({ tools: [tool], bridge: { tools } }));
     const question = await say(world, "go");
-    await post(world, `/approvals/${asked(question, 0).approvalId}`, { approved: true });
-    await post(world, `/approvals/${asked(question, 1).approvalId}`, { approved: true });
-    while (keys.length < 2) await new Promise((resolve) => setImmediate(resolve));
-    crash = false;
-    const rows = await rowsOf(world);
-    expect(keys.toSorted()).toEqual([`5:${rows[0]!.idempotencyKey}`, `6:${rows[1]!.idempotencyKey}`]);
-    expect(rows[0]!.idempotencyKey).not.toBe(rows[1]!.idempotencyKey);
+    for (const index of [0, 1]) await post(world, `/approvals/${asked(question, index).approvalId}`, { approved: true });
+    await vi.waitFor(() => expect(attempts).toHaveLength(2));
+
+    world.clock.now += 60_000;
+    const model = geminiAt({ model: "gemini-2.5-flash", url: world.gemini.url });
+    const agent = new LlmAgent({ name: "root_agent", model, tools: [tool] });
+    const second = await createBridge({ agent, store: world.store, tools, sweepMs: 0 });
+    await vi.waitFor(() => expect(attempts).toHaveLength(3));
+    comeBack();
+    await second.close();
+    const [five, six] = await rowsOf(world);
+    expect(attempts).toEqual([`5:${five!.idempotencyKey}`, `6:${six!.idempotencyKey}`, `5:${five!.idempotencyKey}`]);
+    expect(five!.idempotencyKey).not.toBe(six!.idempotencyKey);
+    expect(five).toMatchObject({ state: "succeeded", fence: 2, outcome: { paid: 5, late: false } });
   });
 });
-
-const asked2 = (received: Received): string => {
-  const start = received.chunks.find(({ type }) => type === "start") as { messageId: string };
-  return start.messageId;
-};
 
 /** Arguments with an own `__proto__` key, as a model can write them. */
 function withProto(args: Record<string, unknown>): Record<string, unknown> {
@@ -959,10 +962,4 @@ function withoutLedger(store: Store): Store {
       throw new Error("The disk is full.");
     },
   };
-}
-
-/** Waits until the server has gone on by itself, and reads the chat. */
-async function untilSettled(world: World) {
-  while ((await get(world, "/approvals?chat=chat-1")).body.running) await new Promise((resolve) => setImmediate(resolve));
-  return get(world, "/stream/chat-1/messages");
 }

@@ -160,7 +160,7 @@ describe("resuming", () => {
       chat.messages = await messagesOf(world);
       expect(chat.messages).toHaveLength(1);
       const resumed = chat.resumeStream();
-      await vi.waitFor(() => expect(textIn(chat.lastMessage as never)).toContain("two"));
+      await vi.waitFor(() => expect(textIn(chat.lastMessage as never)).toContain("two"), { timeout: 10_000 });
       open();
       await resumed;
       const messages = await settled();
@@ -187,7 +187,7 @@ describe("resuming", () => {
         const { chat, settled, errors } = stockChat(ai, world);
         chat.messages = await messagesOf(world);
         const resumed = chat.resumeStream();
-        await vi.waitFor(() => expect(textIn(chat.lastMessage as never)).toContain("two"));
+        await vi.waitFor(() => expect(textIn(chat.lastMessage as never)).toContain("two"), { timeout: 10_000 });
         open();
         await resumed;
         const messages = await settled();

@@ -1,0 +1,173 @@
+import { BridgeError } from "adk-stream-protocol/protocol";
+import type { ScriptedGemini } from "adk-stream-protocol/gemini";
+import { gate } from "adk-stream-protocol/gemini";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { expectSound } from "../fixtures/sound.ts";
+import { expectTruth, openStage, type Stage, startStageGemini } from "../fixtures/stage.ts";
+import { storeKinds } from "../fixtures/store-kinds.ts";
+
+/** What people, clients, the clock and the machine do. Most of it is not waited for, so that it meets what goes on. */
+type Act =
+  | { do: "say"; words: string; waits: boolean }
+  | { do: "answer"; which: number; approved: boolean; outside: boolean; times: number }
+  | { do: "answer all"; approved: boolean }
+  | { do: "stop" | "regenerate" | "slow tools" | "quick tools" | "rest" | "restart" | "crash" }
+  | { do: "pass"; ms: number }
+  | { do: "breathe"; ticks: number };
+
+const say = fc.record({
+  do: fc.constant("say" as const),
+  words: fc.constantFrom("pay", "two payments", "mixed", "chain", "hello"),
+  waits: fc.boolean(),
+});
+const answer = fc.record({
+  do: fc.constant("answer" as const),
+  which: fc.nat(2),
+  approved: fc.boolean(),
+  outside: fc.boolean(),
+  times: fc.integer({ min: 1, max: 3 }),
+});
+const answerAll = fc.record({ do: fc.constant("answer all" as const), approved: fc.boolean() });
+const pass = fc.record({ do: fc.constant("pass" as const), ms: fc.constantFrom(0, 5000, 31_000, 61_000) });
+const breathe = fc.record({ do: fc.constant("breathe" as const), ticks: fc.integer({ min: 1, max: 30 }) });
+const blow = fc.constantFrom<Act>({ do: "crash" }, { do: "crash" }, { do: "restart" }, { do: "stop" }, { do: "say", words: "hello", waits: false });
+
+/** Single acts, and small scenes that are unlikely to come about by chance: a question that is answered, a tool that is met. */
+const acts: fc.Arbitrary<Act[]> = fc
+  .array(
+    fc.oneof(
+      { weight: 3, arbitrary: say.map((one): Act[] => [one]) },
+      { weight: 6, arbitrary: fc.oneof(answer, answerAll).map((one): Act[] => [one]) },
+      { weight: 4, arbitrary: fc.constantFrom<Act>({ do: "stop" }, { do: "regenerate" }, { do: "slow tools" }, { do: "quick tools" }, { do: "rest" }).map((one) => [one]) },
+      { weight: 3, arbitrary: fc.oneof(pass, breathe, blow).map((one): Act[] => [one]) },
+      { weight: 3, arbitrary: fc.tuple(say, fc.oneof(answer, answerAll), breathe).map(([asks, ...rest]): Act[] => [{ ...asks, waits: true }, ...rest]) },
+      {
+        weight: 3,
+        arbitrary: fc
+          .tuple(say, answerAll, breathe, blow)
+          .map(([asks, yes, breath, last]): Act[] => [{ do: "slow tools" }, { ...asks, waits: true }, { ...yes, approved: true }, breath, last]),
+      },
+    ),
+    { minLength: 3, maxLength: 9 },
+  )
+  .map((scenes) => scenes.flat());
+
+/** Refusals are answers, and a dead process gives none; everything else is a defect. */
+function isExpected(error: unknown): boolean {
+  return error instanceof BridgeError ? error.code !== "internal" : error instanceof Error && error.message === "The process died.";
+}
+
+async function play(stage: Stage, story: readonly Act[]): Promise<void> {
+  const underWay: Promise<unknown>[] = [];
+  const unexpected: unknown[] = [];
+  const begin = (work: Promise<unknown>) =>
+    underWay.push(
+      work.catch((error: unknown) => {
+        if (!isExpected(error)) unexpected.push(error);
+      }),
+    );
+  let release = () => {};
+  const quicken = () => {
+    stage.setPace(undefined);
+    release();
+  };
+  for (const step of story) {
+    switch (step.do) {
+      case "say":
+        begin(stage.say(step.words));
+        if (step.waits) await underWay.at(-1);
+        break;
+      case "answer": {
+        const rows = (await stage.rows()).filter(({ gated }) => gated);
+        const row = rows.at(-1 - (step.which % Math.max(rows.length, 1)));
+        if (!row) break;
+        const { approved } = step;
+        for (let time = 0; time < step.times; time += 1)
+          begin(step.outside ? stage.decide(row.id, approved) : stage.answer([{ id: row.id, approved }]));
+        break;
+      }
+      case "answer all": {
+        const answers = (await stage.rows()).filter(({ state }) => state === "pending").map(({ id }) => ({ id, approved: step.approved }));
+        if (answers.length > 0) begin(stage.answer(answers));
+        break;
+      }
+      case "stop":
+        begin(stage.stop());
+        break;
+      case "regenerate":
+        begin(stage.submit({ type: "regenerate" }));
+        break;
+      case "slow tools": {
+        const slow = gate();
+        quicken();
+        release = slow.open;
+        stage.setPace(slow.opened);
+        break;
+      }
+      case "quick tools":
+        quicken();
+        break;
+      case "pass":
+        stage.clock.now += step.ms;
+        begin(stage.sweep());
+        break;
+      case "breathe":
+        for (let tick = 0; tick < step.ticks; tick += 1) await new Promise((resolve) => setImmediate(resolve));
+        break;
+      case "rest":
+        quicken();
+        await stage.rest();
+        break;
+      case "restart":
+        quicken();
+        await stage.restart();
+        break;
+      case "crash":
+        await stage.crash();
+        break;
+    }
+  }
+  quicken();
+  await Promise.all(underWay);
+  await stage.rest();
+  expect(unexpected).toEqual([]);
+}
+
+let gemini: ScriptedGemini;
+beforeAll(async () => {
+  gemini = await startStageGemini();
+});
+afterAll(() => gemini.close());
+
+describe("whatever happens in whatever order", () => {
+  for (const { name, options } of storeKinds)
+    it(`payments are what the ledger says, and the chat stays whole, on ${name}`, { timeout: 120_000 }, async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          acts,
+          fc.constantFrom("opaque" as const, "idempotent" as const, "queryable" as const),
+          async (story, effect) => {
+            const stage = await openStage({ gemini, effect, ...options() });
+            try {
+              await play(stage, story);
+              await expectTruth(stage);
+              await expectSound(stage);
+              // New text leaves nothing behind: every call answered, every row settled and told, nothing due.
+              await stage.say("hello");
+              await stage.rest();
+              const rows = await expectTruth(stage);
+              expect(rows.filter(({ state }) => ["pending", "approved", "executing"].includes(state))).toEqual([]);
+              const { open } = await expectSound(stage);
+              expect(open).toEqual([]);
+              expect(await stage.store.dueApprovals()).toEqual([]);
+              expect(await stage.store.openTurns()).toEqual([]);
+            } finally {
+              await stage.close();
+            }
+          },
+        ),
+        { numRuns: Number(process.env["INTERLEAVINGS"] ?? 30), interruptAfterTimeLimit: 60_000 },
+      );
+    });
+});
