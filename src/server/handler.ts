@@ -8,6 +8,7 @@ import {
   parseChatRequest,
   parseDecisionRequest,
 } from "../protocol/index.ts";
+import { preflight, withCors } from "./cors.ts";
 import { type Confirmation, messagesInDialect, translator } from "./dialect.ts";
 import { guard, type GuardOptions } from "./guard.ts";
 import { interpret } from "./interpret.ts";
@@ -124,7 +125,10 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
     { path: /^\/health$/, methods: { GET: async () => json({ ok: true, ...options.health?.() }) } },
   ];
 
-  return async (request) => {
+  const { allowedOrigins = [] } = options;
+  return async (request) => preflight(request, allowedOrigins) ?? withCors(request, await answer(request), allowedOrigins);
+
+  async function answer(request: Request): Promise<Response> {
     try {
       const owner = await guard(request, options);
       const url = new URL(request.url);
@@ -146,7 +150,7 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
       });
       return errorResponse("internal", "Something went wrong on the server. The details are in its log.");
     }
-  };
+  }
 
   function dialectOf(url: URL): Confirmation {
     const asked = url.searchParams.get("confirmation") ?? options.confirmation ?? "approval";

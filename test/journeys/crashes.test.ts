@@ -1,6 +1,6 @@
+import { gate, type ScriptedGemini } from "adk-stream-protocol/gemini";
 import type { Store } from "adk-stream-protocol/stores";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ScriptedGemini } from "adk-stream-protocol/gemini";
 import type { Moment } from "../fixtures/mortal-store.ts";
 import { expectSound } from "../fixtures/sound.ts";
 import { expectTruth, openStage, type Stage, type StageOptions, startStageGemini } from "../fixtures/stage.ts";
@@ -10,16 +10,14 @@ import { storeKinds } from "../fixtures/store-kinds.ts";
  * A story, told once for each moment at which something is written: the process dies there (before the write, or after it
  * and before anybody knows), another one starts, and the user finishes what is left to do.
  */
-const stories: Record<string, { tell: (stage: Stage) => Promise<unknown>; options?: Omit<StageOptions, "gemini">; paid: number[] }> = {
+const stories: Record<string, { tell: (stage: Stage) => Promise<unknown>; options?: Omit<StageOptions, "gemini"> }> = {
   "a yes in the chat": {
-    paid: [1],
     tell: async (stage) => {
       await stage.say("pay");
       await stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: true })));
     },
   },
   "a yes outside the chat, to a tool that honours its key": {
-    paid: [1],
     options: { effect: "idempotent" },
     tell: async (stage) => {
       await stage.say("pay");
@@ -28,7 +26,6 @@ const stories: Record<string, { tell: (stage: Stage) => Promise<unknown>; option
     },
   },
   "a yes to a tool that can be asked what happened": {
-    paid: [1],
     options: { effect: "queryable" },
     tell: async (stage) => {
       await stage.say("pay");
@@ -36,14 +33,12 @@ const stories: Record<string, { tell: (stage: Stage) => Promise<unknown>; option
     },
   },
   "a no": {
-    paid: [0, 1],
     tell: async (stage) => {
       await stage.say("pay");
       await stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: false })));
     },
   },
   "two payments, a yes and a no, one by one": {
-    paid: [1, 2],
     tell: async (stage) => {
       await stage.say("two payments");
       const [first, second] = await stage.pending();
@@ -53,14 +48,12 @@ const stories: Record<string, { tell: (stage: Stage) => Promise<unknown>; option
     },
   },
   "a free call and a gated one in one step": {
-    paid: [1],
     tell: async (stage) => {
       await stage.say("mixed");
       await stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: true })));
     },
   },
   "a second payment in the continuation": {
-    paid: [2],
     options: { effect: "idempotent" },
     tell: async (stage) => {
       await stage.say("chain");
@@ -70,14 +63,46 @@ const stories: Record<string, { tell: (stage: Stage) => Promise<unknown>; option
     },
   },
   "new text while a question is open": {
-    paid: [0, 1],
     tell: async (stage) => {
       await stage.say("pay");
       await stage.say("hello");
     },
   },
+  "new text while the tool runs, and its late outcome": {
+    tell: async (stage) => {
+      await stage.say("pay");
+      const slow = gate();
+      stage.setPace(slow.opened);
+      const running = stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: true })));
+      await Promise.race([executing(stage), running]);
+      await stage.say("hello");
+      slow.open();
+      await running;
+      await stage.rest();
+    },
+  },
+  "a stop while the tool runs": {
+    tell: async (stage) => {
+      await stage.say("pay");
+      const slow = gate();
+      stage.setPace(slow.opened);
+      const running = stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: true })));
+      await Promise.race([executing(stage), running]);
+      await stage.stop();
+      slow.open();
+      await running;
+      await stage.rest();
+    },
+  },
+  "a reply that is made again": {
+    tell: async (stage) => {
+      await stage.say("pay");
+      await stage.submit({ type: "regenerate" });
+      await stage.decide((await stage.pending())[0]!.id, true);
+      await stage.rest();
+    },
+  },
   "a payment behind an agent run as a tool": {
-    paid: [1],
     options: { clerk: true, effect: "idempotent" },
     tell: async (stage) => {
       await stage.say("ask the clerk to pay");
@@ -87,7 +112,11 @@ const stories: Record<string, { tell: (stage: Stage) => Promise<unknown>; option
   },
 };
 
-const writes: readonly (keyof Store)[] = ["openChat", "openSession", "appendEvent", "append", "createApproval", "move", "markTold"];
+async function executing(stage: Stage): Promise<void> {
+  while (!(await stage.rows()).some(({ state }) => state === "executing")) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const writes: readonly (keyof Store)[] = ["openChat", "openSession", "appendEvent", "append", "createApproval", "move", "markTold", "withdrawEvents"];
 
 let gemini: ScriptedGemini;
 beforeAll(async () => {
@@ -115,6 +144,7 @@ async function dieAt(nth: number, story: (typeof stories)[string], options: Omit
   }
   const before = await stage.rows();
   try {
+    stage.setPace(undefined);
     await stage.crash();
     await stage.rest();
     for (const row of before) {
