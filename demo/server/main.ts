@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { Gemini } from "@google/adk";
-import { createBridge } from "adk-stream-protocol";
+import { Gemini, LogLevel, setLogLevel } from "@google/adk";
+import { createBridge, type Logger } from "adk-stream-protocol";
 import { demoRules, geminiAt, startScriptedGemini } from "adk-stream-protocol/gemini";
 import { listen } from "adk-stream-protocol/server";
 import { sqliteStore } from "adk-stream-protocol/stores/sqlite";
@@ -12,6 +12,13 @@ import { openWallet } from "./wallet.ts";
 
 const settings = readSettings(process.env);
 mkdirSync(settings.dataDir, { recursive: true });
+// ADK reports every request it makes; here the address of the demo is what a reader looks for.
+setLogLevel(LogLevel.ERROR);
+const logger: Logger = {
+  info: () => undefined,
+  warn: (message, fields) => console.warn(message, fields ?? ""),
+  error: (message, fields) => console.error(message, fields ?? ""),
+};
 
 const gemini = await chooseGemini(settings);
 const wallet = openWallet(join(settings.dataDir, "wallet.db"));
@@ -23,11 +30,13 @@ const bridge = await createBridge({
   // The wallet takes the key of the call, so a payment interrupted by a crash may be tried again.
   tools: { process_payment: { effect: "idempotent" }, get_weather: { effect: "readonly" } },
   ...(settings.approvalTtlMs === undefined ? {} : { approvalTtlMs: settings.approvalTtlMs }),
+  logger,
 });
 const server = await listen({
   bridge,
   port: settings.port,
   host: settings.host,
+  logger,
   health: () => ({ model: settings.model, scripted: settings.scripted }),
   fallback: (request) => {
     if (new URL(request.url).pathname === "/wallet") return walletResponse(request);

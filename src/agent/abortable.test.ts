@@ -22,7 +22,9 @@ describe("abortable", () => {
     const note = (reason: unknown) => void unhandled.push(reason);
     process.on("unhandledRejection", note);
     try {
-      await expect(abortable(Promise.reject(new Error("late")), AbortSignal.abort(new Error("enough")))).rejects.toThrow("enough");
+      await expect(
+        abortable(Promise.reject(new Error("late")), AbortSignal.abort(new Error("enough"))),
+      ).rejects.toThrow("enough");
       await new Promise((resolve) => setImmediate(resolve));
       expect(unhandled).toEqual([]);
     } finally {

@@ -1,4 +1,15 @@
-import { AgentTool, BaseTool, createEvent, createEventActions, type Event, FunctionTool, LlmAgent, LogLevel, SequentialAgent, setLogLevel } from "@google/adk";
+import {
+  AgentTool,
+  BaseTool,
+  createEvent,
+  createEventActions,
+  type Event,
+  FunctionTool,
+  LlmAgent,
+  LogLevel,
+  SequentialAgent,
+  setLogLevel,
+} from "@google/adk";
 import { Type } from "@google/genai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -18,7 +29,10 @@ describe("the agents that are run as tools", () => {
     const plain = new FunctionTool({ name: "plain", description: "", parameters: z.object({}), execute: () => ({}) });
     const root = new SequentialAgent({
       name: "root",
-      subAgents: [agent("first", { tools: [new AgentTool({ agent: deep }), plain] }), agent("second", { tools: [new AgentTool({ agent: agent("other") })] })],
+      subAgents: [
+        agent("first", { tools: [new AgentTool({ agent: deep }), plain] }),
+        agent("second", { tools: [new AgentTool({ agent: agent("other") })] }),
+      ],
     });
     expect(agentTools(root).map(({ name }) => name)).toEqual(["deep", "shared", "other"]);
   });
@@ -40,7 +54,10 @@ describe("the agents that are run as tools", () => {
 describe("what an agent run as a tool is asked", () => {
   it("is the request, or all arguments where it has a schema for them", () => {
     expect(agentRequest(tool(), { request: "Pay 7." })).toBe("Pay 7.");
-    const inputSchema = { type: Type.OBJECT, properties: { request: { type: Type.STRING }, amount: { type: Type.NUMBER } } };
+    const inputSchema = {
+      type: Type.OBJECT,
+      properties: { request: { type: Type.STRING }, amount: { type: Type.NUMBER } },
+    };
     expect(agentRequest(tool({ inputSchema }), { request: "Pay.", amount: 7 })).toBe('{"request":"Pay.","amount":7}');
   });
 
@@ -52,7 +69,11 @@ describe("what an agent run as a tool is asked", () => {
 
 describe("what an agent run as a tool answers", () => {
   it("is its last words", () => {
-    expect(agentOutcome(tool(), [said("One."), said("Two.")])).toEqual({ event: "succeed", outcome: { result: "Two." }, stateDelta: {} });
+    expect(agentOutcome(tool(), [said("One."), said("Two.")])).toEqual({
+      event: "succeed",
+      outcome: { result: "Two." },
+      stateDelta: {},
+    });
     expect(agentOutcome(tool(), [])).toEqual({ event: "succeed", outcome: { result: "" }, stateDelta: {} });
   });
 
@@ -65,12 +86,19 @@ describe("what an agent run as a tool answers", () => {
 
   it("is a failure where its model failed", () => {
     const error = createEvent({ author: "helper", errorCode: "429", errorMessage: "Slow down." });
-    expect(agentOutcome(tool(), [said("One."), error])).toMatchObject({ event: "fail", outcome: { error: "The agent helper failed: Slow down." } });
+    expect(agentOutcome(tool(), [said("One."), error])).toMatchObject({
+      event: "fail",
+      outcome: { error: "The agent helper failed: Slow down." },
+    });
     expect(agentOutcome(tool(), [error, said("Two.")])).toMatchObject({ event: "succeed" });
   });
 
   it("comes with the state it left", () => {
-    const left = (stateDelta: Record<string, unknown>) => createEvent({ author: "helper", actions: createEventActions({ stateDelta }) });
-    expect(agentOutcome(tool(), [left({ a: 1, b: 1 }), left({ b: 2 }), said("Done.")]).stateDelta).toEqual({ a: 1, b: 2 });
+    const left = (stateDelta: Record<string, unknown>) =>
+      createEvent({ author: "helper", actions: createEventActions({ stateDelta }) });
+    expect(agentOutcome(tool(), [left({ a: 1, b: 1 }), left({ b: 2 }), said("Done.")]).stateDelta).toEqual({
+      a: 1,
+      b: 2,
+    });
   });
 });

@@ -11,7 +11,9 @@ export function agentOf(tool: AgentTool): BaseAgent {
 export function agentRequest(tool: AgentTool, args: JsonObject): string {
   const agent = agentOf(tool);
   const { request } = args;
-  return typeof request === "string" && request && !(isLlmAgent(agent) && agent.inputSchema) ? request : JSON.stringify(args);
+  return typeof request === "string" && request && !(isLlmAgent(agent) && agent.inputSchema)
+    ? request
+    : JSON.stringify(args);
 }
 
 /** What it answers: its last words, as data where it has a schema for them, and what it left in the state. */
@@ -22,7 +24,12 @@ export function agentOutcome(
   const agent = agentOf(tool);
   const stateDelta = Object.assign({}, ...events.map(({ actions }) => actions?.stateDelta)) as JsonObject;
   const { errorCode, errorMessage, content } = events.at(-1) ?? {};
-  if (errorCode && !content) return { event: "fail", outcome: { error: `The agent ${agent.name} failed: ${errorMessage ?? errorCode}` }, stateDelta };
+  if (errorCode && !content)
+    return {
+      event: "fail",
+      outcome: { error: `The agent ${agent.name} failed: ${errorMessage ?? errorCode}` },
+      stateDelta,
+    };
   const said = lastText(events);
   const result: unknown = isLlmAgent(agent) && agent.outputSchema ? parsed(said) : said;
   const isObject = typeof result === "object" && result !== null && !Array.isArray(result);

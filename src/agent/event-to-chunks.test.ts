@@ -1,5 +1,12 @@
 import { createEvent, type Event } from "@google/adk";
-import { BlockedReason, FinishReason, type GenerateContentResponseUsageMetadata, type GroundingMetadata, Language, Outcome, type Part } from "@google/genai";
+import {
+  BlockedReason,
+  FinishReason,
+  type GroundingMetadata,
+  Language,
+  Outcome,
+  type Part,
+} from "@google/genai";
 import type { UIMessageChunk } from "ai";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -19,8 +26,10 @@ import {
 type EventFields = Partial<Event>;
 
 const event = (fields: EventFields): Event => createEvent({ author: "agent", invocationId: "run-1", ...fields });
-const said = (parts: Part[], fields: EventFields = {}): Event => event({ content: { role: "model", parts }, ...fields });
-const delta = (text: string, thought = false): Event => said([thought ? { text, thought } : { text }], { partial: true });
+const said = (parts: Part[], fields: EventFields = {}): Event =>
+  event({ content: { role: "model", parts }, ...fields });
+const delta = (text: string, thought = false): Event =>
+  said([thought ? { text, thought } : { text }], { partial: true });
 const whole = (text: string, fields: EventFields = {}): Event => said([{ text }], { partial: false, ...fields });
 const called = (...calls: [id: string, name: string, args?: Record<string, unknown>][]): Event =>
   said(
@@ -28,10 +37,18 @@ const called = (...calls: [id: string, name: string, args?: Record<string, unkno
     { partial: false, finishReason: FinishReason.STOP },
   );
 const responded = (...responses: [id: string, name: string, response?: Record<string, unknown>][]): Event =>
-  event({ content: { role: "user", parts: responses.map(([id, name, response]) => ({ functionResponse: { id, name, response } })) } });
+  event({
+    content: {
+      role: "user",
+      parts: responses.map(([id, name, response]) => ({ functionResponse: { id, name, response } })),
+    },
+  });
 
 /** All chunks of some events, and the state behind them. */
-function play(events: readonly Event[], options?: ChunkOptions | ((index: number) => ChunkOptions)): [ChunkState, UIMessageChunk[]] {
+function play(
+  events: readonly Event[],
+  options?: ChunkOptions | ((index: number) => ChunkOptions),
+): [ChunkState, UIMessageChunk[]] {
   let state = initialChunkState;
   const chunks: UIMessageChunk[] = [];
   events.forEach((item, index) => {
@@ -46,7 +63,9 @@ const stateOf = (events: readonly Event[]): ChunkState => play(events)[0];
 
 describe("text", () => {
   it("is streamed as it comes, and its repetition closes it", () => {
-    expect(chunksOf([delta("Hello "), delta("there."), whole("Hello there.", { finishReason: FinishReason.STOP })])).toEqual([
+    expect(
+      chunksOf([delta("Hello "), delta("there."), whole("Hello there.", { finishReason: FinishReason.STOP })]),
+    ).toEqual([
       { type: "start-step" },
       { type: "text-start", id: "text-1" },
       { type: "text-delta", id: "text-1", delta: "Hello " },
@@ -72,7 +91,11 @@ describe("text", () => {
   });
 
   it("that is repeated in several parts is not shown twice", () => {
-    const chunks = chunksOf([delta("Hello "), delta("there."), said([{ text: "Hello " }, { text: "there." }], { partial: false })]);
+    const chunks = chunksOf([
+      delta("Hello "),
+      delta("there."),
+      said([{ text: "Hello " }, { text: "there." }], { partial: false }),
+    ]);
     expect(deltas(chunks)).toEqual(["Hello ", "there."]);
   });
 
@@ -90,7 +113,10 @@ describe("text", () => {
   });
 
   it("of the next model call has a step and an id of its own", () => {
-    const chunks = chunksOf([whole("One.", { finishReason: FinishReason.STOP }), whole("Two.", { finishReason: FinishReason.STOP })]);
+    const chunks = chunksOf([
+      whole("One.", { finishReason: FinishReason.STOP }),
+      whole("Two.", { finishReason: FinishReason.STOP }),
+    ]);
     expect(chunks.map(({ type }) => type)).toEqual([...textStep, ...textStep]);
     expect(new Set(chunks.flatMap((chunk) => (chunk.type === "text-start" ? [chunk.id] : []))).size).toBe(2);
   });
@@ -98,7 +124,14 @@ describe("text", () => {
 
 describe("thoughts", () => {
   it("are reasoning, closed before the text begins", () => {
-    expect(chunksOf([delta("Hm. ", true), delta("Well.", true), delta("Yes."), said([{ text: "Hm. Well.", thought: true }, { text: "Yes." }], { partial: false })])).toEqual([
+    expect(
+      chunksOf([
+        delta("Hm. ", true),
+        delta("Well.", true),
+        delta("Yes."),
+        said([{ text: "Hm. Well.", thought: true }, { text: "Yes." }], { partial: false }),
+      ]),
+    ).toEqual([
       { type: "start-step" },
       { type: "reasoning-start", id: "reasoning-1" },
       { type: "reasoning-delta", id: "reasoning-1", delta: "Hm. " },
@@ -154,17 +187,42 @@ describe("calls", () => {
 
   it("close the text before them", () => {
     const chunks = chunksOf([delta("Let me look."), whole("Let me look."), called(["c1", "get_weather"])]);
-    expect(chunks.map(({ type }) => type)).toEqual(["start-step", "text-start", "text-delta", "text-end", "tool-input-start", "tool-input-available"]);
+    expect(chunks.map(({ type }) => type)).toEqual([
+      "start-step",
+      "text-start",
+      "text-delta",
+      "text-end",
+      "tool-input-start",
+      "tool-input-available",
+    ]);
   });
 
   it("close text that was never repeated", () => {
     const chunks = chunksOf([delta("Let me look."), called(["c1", "get_weather"])]);
-    expect(chunks.map(({ type }) => type)).toEqual(["start-step", "text-start", "text-delta", "text-end", "tool-input-start", "tool-input-available"]);
+    expect(chunks.map(({ type }) => type)).toEqual([
+      "start-step",
+      "text-start",
+      "text-delta",
+      "text-end",
+      "tool-input-start",
+      "tool-input-available",
+    ]);
   });
 
   it("of one event come after its text", () => {
-    const chunks = chunksOf([said([{ text: "Let me look." }, { functionCall: { id: "c1", name: "get_weather" } }], { finishReason: FinishReason.STOP })]);
-    expect(chunks.map(({ type }) => type)).toEqual(["start-step", "text-start", "text-delta", "text-end", "tool-input-start", "tool-input-available"]);
+    const chunks = chunksOf([
+      said([{ text: "Let me look." }, { functionCall: { id: "c1", name: "get_weather" } }], {
+        finishReason: FinishReason.STOP,
+      }),
+    ]);
+    expect(chunks.map(({ type }) => type)).toEqual([
+      "start-step",
+      "text-start",
+      "text-delta",
+      "text-end",
+      "tool-input-start",
+      "tool-input-available",
+    ]);
   });
 
   it("in partial events wait for the whole one", () => {
@@ -172,7 +230,12 @@ describe("calls", () => {
   });
 
   it("are followed by a step of their own for what the model says next", () => {
-    const chunks = chunksOf([called(["c1", "get_weather"]), responded(["c1", "get_weather", {}]), delta("Sunny."), whole("Sunny.", { finishReason: FinishReason.STOP })]);
+    const chunks = chunksOf([
+      called(["c1", "get_weather"]),
+      responded(["c1", "get_weather", {}]),
+      delta("Sunny."),
+      whole("Sunny.", { finishReason: FinishReason.STOP }),
+    ]);
     expect(chunks.map(({ type }) => type)).toEqual([
       "start-step",
       "tool-input-start",
@@ -196,7 +259,10 @@ describe("calls", () => {
   });
 
   it("of ADK's own are not shown, nor their results", () => {
-    const chunks = chunksOf([called(["c1", "adk_request_confirmation"]), responded(["c1", "adk_request_confirmation", { confirmed: true }])]);
+    const chunks = chunksOf([
+      called(["c1", "adk_request_confirmation"]),
+      responded(["c1", "adk_request_confirmation", { confirmed: true }]),
+    ]);
     expect(chunks).toEqual([]);
   });
 
@@ -216,7 +282,10 @@ describe("calls that are kept back", () => {
   const defer = (name: string) => name === "helper";
 
   it("appear with their result", () => {
-    const events = [called(["c1", "helper", { request: "Hi." }], ["c2", "get_time"]), responded(["c1", "helper", { result: "Hello." }], ["c2", "get_time", {}])];
+    const events = [
+      called(["c1", "helper", { request: "Hi." }], ["c2", "get_time"]),
+      responded(["c1", "helper", { result: "Hello." }], ["c2", "get_time", {}]),
+    ];
     expect(chunksOf(events, { defer })).toEqual([
       { type: "start-step" },
       { type: "tool-input-start", toolCallId: "c2", toolName: "get_time" },
@@ -239,7 +308,8 @@ describe("calls that are kept back", () => {
 });
 
 describe("an agent run as a tool", () => {
-  const inner = (index: number): ChunkOptions => (index > 0 && index < 4 ? { inner: true } : { defer: (name) => name === "helper" });
+  const inner = (index: number): ChunkOptions =>
+    index > 0 && index < 4 ? { inner: true } : { defer: (name) => name === "helper" };
 
   it("shows its calls in its caller's step and keeps its words to itself", () => {
     const [, chunks] = play(
@@ -267,7 +337,10 @@ describe("an agent run as a tool", () => {
   it("keeps its ending, its errors and its sources to itself", () => {
     const groundingMetadata = { groundingChunks: [{ web: { uri: "https://example.com" } }] };
     const [state, chunks] = play(
-      [event({ errorCode: "429", errorMessage: "Slow down." }), whole("Cut", { finishReason: FinishReason.MAX_TOKENS, groundingMetadata })],
+      [
+        event({ errorCode: "429", errorMessage: "Slow down." }),
+        whole("Cut", { finishReason: FinishReason.MAX_TOKENS, groundingMetadata }),
+      ],
       { inner: true },
     );
     expect(chunks).toEqual([]);
@@ -278,10 +351,26 @@ describe("an agent run as a tool", () => {
 
 describe("other parts", () => {
   const parts: [string, Part, UIMessageChunk][] = [
-    ["bytes", { inlineData: { mimeType: "image/png", data: "AAAA" } }, { type: "file", mediaType: "image/png", url: "data:image/png;base64,AAAA" }],
-    ["bytes without a type", { inlineData: { data: "AAAA" } }, { type: "file", mediaType: "application/octet-stream", url: "data:application/octet-stream;base64,AAAA" }],
-    ["a file", { fileData: { fileUri: "gs://bucket/a.pdf", mimeType: "application/pdf" } }, { type: "file", mediaType: "application/pdf", url: "gs://bucket/a.pdf" }],
-    ["code", { executableCode: { language: Language.PYTHON, code: "1 + 1" } }, { type: "data-executable-code", data: { language: "PYTHON", code: "1 + 1" } }],
+    [
+      "bytes",
+      { inlineData: { mimeType: "image/png", data: "AAAA" } },
+      { type: "file", mediaType: "image/png", url: "data:image/png;base64,AAAA" },
+    ],
+    [
+      "bytes without a type",
+      { inlineData: { data: "AAAA" } },
+      { type: "file", mediaType: "application/octet-stream", url: "data:application/octet-stream;base64,AAAA" },
+    ],
+    [
+      "a file",
+      { fileData: { fileUri: "gs://bucket/a.pdf", mimeType: "application/pdf" } },
+      { type: "file", mediaType: "application/pdf", url: "gs://bucket/a.pdf" },
+    ],
+    [
+      "code",
+      { executableCode: { language: Language.PYTHON, code: "1 + 1" } },
+      { type: "data-executable-code", data: { language: "PYTHON", code: "1 + 1" } },
+    ],
     [
       "what code printed",
       { codeExecutionResult: { outcome: Outcome.OUTCOME_OK, output: "2" } },
@@ -307,7 +396,9 @@ describe("other parts", () => {
   });
 
   it("that nobody knows show nothing", () => {
-    expect(chunksOf([said([{ videoMetadata: { fps: 1 } }, { inlineData: { mimeType: "image/png" } }, { fileData: {} }])])).toEqual([]);
+    expect(
+      chunksOf([said([{ videoMetadata: { fps: 1 } }, { inlineData: { mimeType: "image/png" } }, { fileData: {} }])]),
+    ).toEqual([]);
   });
 });
 
@@ -326,7 +417,12 @@ describe("sources", () => {
     expect(chunksOf([whole("Yes.", { groundingMetadata: { groundingChunks } })]).slice(4)).toEqual([
       { type: "source-url", sourceId: "https://example.com/a", url: "https://example.com/a", title: "A" },
       { type: "source-url", sourceId: "https://maps.example/1", url: "https://maps.example/1", title: "Place" },
-      { type: "source-url", sourceId: "https://example.com/picture", url: "https://example.com/picture", title: "Picture" },
+      {
+        type: "source-url",
+        sourceId: "https://example.com/picture",
+        url: "https://example.com/picture",
+        title: "Picture",
+      },
       { type: "source-document", sourceId: "gs://bucket/doc", mediaType: "text/plain", title: "Doc" },
       { type: "source-document", sourceId: "Untold", mediaType: "text/plain", title: "Untold" },
     ]);
@@ -334,7 +430,9 @@ describe("sources", () => {
 
   it("come from citations too", () => {
     const citationMetadata = { citations: [{ uri: "https://example.com/b" }, { startIndex: 3 }] };
-    expect(chunksOf([whole("Yes.", { citationMetadata })]).slice(4)).toEqual([{ type: "source-url", sourceId: "https://example.com/b", url: "https://example.com/b" }]);
+    expect(chunksOf([whole("Yes.", { citationMetadata })]).slice(4)).toEqual([
+      { type: "source-url", sourceId: "https://example.com/b", url: "https://example.com/b" },
+    ]);
   });
 
   it("are shown once, however often they are named", () => {
@@ -351,7 +449,9 @@ describe("sources", () => {
 
 describe("the ending", () => {
   it.each(Object.values(FinishReason))("%s of Gemini has a word of AI SDK's", (reason) => {
-    const { finishReason, error } = stateOf([whole("So", { finishReason: reason, errorCode: reason === FinishReason.STOP ? undefined : reason })]);
+    const { finishReason, error } = stateOf([
+      whole("So", { finishReason: reason, errorCode: reason === FinishReason.STOP ? undefined : reason }),
+    ]);
     expect(error).toBeUndefined();
     // `other` stands for what Gemini itself calls so; any other reason must have been looked at.
     if (finishReason === "other") expect(reason).toMatch(/OTHER$/);
@@ -371,7 +471,10 @@ describe("the ending", () => {
   });
 
   it("is that of the last model call", () => {
-    expect(stateOf([called(["c1", "a"]), responded(["c1", "a"]), whole("So", { finishReason: FinishReason.MAX_TOKENS })]).finishReason).toBe("length");
+    expect(
+      stateOf([called(["c1", "a"]), responded(["c1", "a"]), whole("So", { finishReason: FinishReason.MAX_TOKENS })])
+        .finishReason,
+    ).toBe("length");
   });
 
   it.each([
@@ -384,7 +487,10 @@ describe("the ending", () => {
   });
 
   it("of a reply cut short by a filter is no error", () => {
-    const state = stateOf([delta("I would"), whole("I would", { finishReason: FinishReason.SAFETY, errorCode: "SAFETY", errorMessage: "Blocked." })]);
+    const state = stateOf([
+      delta("I would"),
+      whole("I would", { finishReason: FinishReason.SAFETY, errorCode: "SAFETY", errorMessage: "Blocked." }),
+    ]);
     expect(state.finishReason).toBe("content-filter");
     expect(state.error).toBeUndefined();
   });
@@ -396,9 +502,14 @@ describe("the ending", () => {
     expect(stateOf([called(["c1", "a"]), responded(["c1", "a"]), counted]).error).toMatch(refused);
   });
 
-  it.each([...Object.values(BlockedReason), FinishReason.MALFORMED_FUNCTION_CALL])("without a word and with reason %s says so", (errorCode) => {
-    expect(stateOf([event({ errorCode, errorMessage: "Because." })]).error).toBe(`The model returned nothing (${errorCode}): Because.`);
-  });
+  it.each([...Object.values(BlockedReason), FinishReason.MALFORMED_FUNCTION_CALL])(
+    "without a word and with reason %s says so",
+    (errorCode) => {
+      expect(stateOf([event({ errorCode, errorMessage: "Because." })]).error).toBe(
+        `The model returned nothing (${errorCode}): Because.`,
+      );
+    },
+  );
 
   it("without a word after all is said is none: Gemini may stop so after a tool", () => {
     const stopped = event({ finishReason: FinishReason.STOP, usageMetadata: { promptTokenCount: 9 } });
@@ -410,12 +521,29 @@ describe("the ending", () => {
 });
 
 describe("usage", () => {
-  const count = (promptTokenCount: number, candidatesTokenCount: number, more: GenerateContentResponseUsageMetadata = {}) => ({
-    usageMetadata: { promptTokenCount, candidatesTokenCount, totalTokenCount: promptTokenCount + candidatesTokenCount, ...more },
+  type MoreCounts = Partial<
+    Record<"thoughtsTokenCount" | "cachedContentTokenCount" | "toolUsePromptTokenCount" | "totalTokenCount", number>
+  >;
+  const count = (
+    promptTokenCount: number,
+    candidatesTokenCount: number,
+    more: MoreCounts = {},
+  ) => ({
+    usageMetadata: {
+      promptTokenCount,
+      candidatesTokenCount,
+      totalTokenCount: promptTokenCount + candidatesTokenCount,
+      ...more,
+    },
   });
 
   it("has AI SDK's names", () => {
-    const metadata = count(10, 5, { thoughtsTokenCount: 3, cachedContentTokenCount: 4, toolUsePromptTokenCount: 2, totalTokenCount: 20 });
+    const metadata = count(10, 5, {
+      thoughtsTokenCount: 3,
+      cachedContentTokenCount: 4,
+      toolUsePromptTokenCount: 2,
+      totalTokenCount: 20,
+    });
     expect(totalUsage(stateOf([whole("Yes.", metadata)]))).toEqual({
       inputTokens: 12,
       outputTokens: 8,
@@ -430,7 +558,11 @@ describe("usage", () => {
   });
 
   it("of one call is what its last event says", () => {
-    const events = [said([{ text: "A" }], { partial: true, ...count(10, 1) }), said([{ text: "B" }], { partial: true, ...count(10, 2) }), whole("AB", { ...count(10, 2), finishReason: FinishReason.STOP })];
+    const events = [
+      said([{ text: "A" }], { partial: true, ...count(10, 1) }),
+      said([{ text: "B" }], { partial: true, ...count(10, 2) }),
+      whole("AB", { ...count(10, 2), finishReason: FinishReason.STOP }),
+    ];
     expect(totalUsage(stateOf(events))).toMatchObject({ inputTokens: 10, outputTokens: 2 });
   });
 
@@ -460,7 +592,10 @@ describe("usage", () => {
 
   it("of an agent run as a tool is added", () => {
     const [state] = play(
-      [{ ...called(["c1", "helper"]), ...count(10, 1) }, whole("Hi.", { invocationId: "run-2", author: "helper", ...count(100, 1) })],
+      [
+        { ...called(["c1", "helper"]), ...count(10, 1) },
+        whole("Hi.", { invocationId: "run-2", author: "helper", ...count(100, 1) }),
+      ],
       (index) => ({ inner: index === 1 }),
     );
     expect(totalUsage(state)).toMatchObject({ inputTokens: 110, outputTokens: 2 });
@@ -490,10 +625,16 @@ describe("steps", () => {
 
 describe("whatever ADK sends", () => {
   const word = fc.constantFrom("Hello ", "there. ", "Yes.", "はい。", "\u0000", "");
-  const usageMetadata = fc.option(fc.record({ promptTokenCount: fc.nat(99), candidatesTokenCount: fc.nat(99), totalTokenCount: fc.nat(99) }), { nil: undefined });
+  const usageMetadata = fc.option(
+    fc.record({ promptTokenCount: fc.nat(99), candidatesTokenCount: fc.nat(99), totalTokenCount: fc.nat(99) }),
+    { nil: undefined },
+  );
   const finishReason = fc.option(fc.constantFrom(...Object.values(FinishReason)), { nil: undefined });
   const sources = fc.option(
-    fc.constantFrom<GroundingMetadata>({ groundingChunks: [{ web: { uri: "https://example.com/a" } }] }, { groundingChunks: [{ retrievedContext: { title: "Doc" } }] }),
+    fc.constantFrom<GroundingMetadata>(
+      { groundingChunks: [{ web: { uri: "https://example.com/a" } }] },
+      { groundingChunks: [{ retrievedContext: { title: "Doc" } }] },
+    ),
     { nil: undefined },
   );
   const media = fc.constantFrom<Part>(
@@ -525,19 +666,34 @@ describe("whatever ADK sends", () => {
     const { streamed, repeats, calls, answered, inner } = round;
     const ids = calls.map((name, index) => [`c${number}-${index}`, name] as const);
     const results = ids.filter((_, index) => answered === "all" || (answered === "some" && index % 2 === 0));
-    const responses = results.map(([id, name]) => ({ functionResponse: { id, name, response: number % 2 ? { ok: true } : { error: "no luck" } } }));
+    const responses = results.map(([id, name]) => ({
+      functionResponse: { id, name, response: number % 2 ? { ok: true } : { error: "no luck" } },
+    }));
     const thoughts = streamed.flatMap(([text, thought]) => (thought ? [text] : [])).join("");
     const text = streamed.flatMap(([words, thought]) => (thought ? [] : [words])).join("");
     const events = [
       ...streamed.map(([words, thought]) => delta(words, thought)),
-      ...(repeats ? [said([{ text: thoughts, thought: true }, { text }], { partial: false, usageMetadata: round.usageMetadata })] : []),
+      ...(repeats
+        ? [said([{ text: thoughts, thought: true }, { text }], { partial: false, usageMetadata: round.usageMetadata })]
+        : []),
       ...round.media.map((part) => said([part], { partial: false })),
       ...(ids.length > 0 ? [called(...ids.map(([id, name]): [string, string] => [id, name]))] : []),
       ...(ids.length > 0 && answered !== "never"
-        ? [answered === "all" ? event({ content: { role: "user", parts: responses } }) : event({ customMetadata: { kept: responses } })]
+        ? [
+            answered === "all"
+              ? event({ content: { role: "user", parts: responses } })
+              : event({ customMetadata: { kept: responses } }),
+          ]
         : []),
       ...(round.trailing
-        ? [event({ usageMetadata: round.usageMetadata, finishReason: round.finishReason, groundingMetadata: round.groundingMetadata, errorCode: round.errorCode })]
+        ? [
+            event({
+              usageMetadata: round.usageMetadata,
+              finishReason: round.finishReason,
+              groundingMetadata: round.groundingMetadata,
+              errorCode: round.errorCode,
+            }),
+          ]
         : []),
     ];
     return events.map((item) => ({ item, inner }));
@@ -580,7 +736,8 @@ function expectClosed(chunks: readonly UIMessageChunk[]): void {
       expect(inStep).toBe(true);
       expect([...open]).toEqual([]);
       inStep = false;
-    } else if (chunk.type !== "start" && chunk.type !== "finish") expect(inStep, `${chunk.type} outside a step`).toBe(true);
+    } else if (chunk.type !== "start" && chunk.type !== "finish")
+      expect(inStep, `${chunk.type} outside a step`).toBe(true);
     if (chunk.type === "text-start" || chunk.type === "reasoning-start") {
       expect(ids.has(chunk.id), `${chunk.id} twice`).toBe(false);
       ids.add(chunk.id);

@@ -126,7 +126,9 @@ export function announceCall(state: ChunkState, toolCallId: string): Step {
 
 /** Opens a step unless one is open. */
 export function openStep(state: ChunkState): Step {
-  return state.inStep ? [state, []] : [{ ...state, inStep: true, shown: true, silent: false }, [{ type: "start-step" }]];
+  return state.inStep
+    ? [state, []]
+    : [{ ...state, inStep: true, shown: true, silent: false }, [{ type: "start-step" }]];
 }
 
 /** Ends the open step, and first whatever is open inside it. */
@@ -167,7 +169,9 @@ function partToChunks(state: ChunkState, part: Part, partial: boolean): Step {
 }
 
 function textToChunks(before: ChunkState, text: string, kind: "text" | "reasoning", partial: boolean): Step {
-  const [streamed, delta] = partial ? [before.streamed[kind] + text, text] : withoutRepetition(before.streamed[kind], text);
+  const [streamed, delta] = partial
+    ? [before.streamed[kind] + text, text]
+    : withoutRepetition(before.streamed[kind], text);
   let state: ChunkState = { ...before, streamed: { ...before.streamed, [kind]: streamed } };
   const chunks: UIMessageChunk[] = [];
   if (delta) {
@@ -211,7 +215,12 @@ function callToChunks(before: ChunkState, call: Call, { defer }: ChunkOptions): 
   const named = { toolCallId: call.id, toolName: call.name };
   return [
     state,
-    [...chunks, ...more, { type: "tool-input-start", ...named }, { type: "tool-input-available", ...named, input: call.args ?? {} }],
+    [
+      ...chunks,
+      ...more,
+      { type: "tool-input-start", ...named },
+      { type: "tool-input-available", ...named, input: call.args ?? {} },
+    ],
   ];
 }
 
@@ -269,7 +278,10 @@ function urlSource(url: string, title: string | undefined): Source {
 }
 
 /** How the model call ended, as far as this event tells. */
-function readEnding(state: ChunkState, { finishReason, errorCode, errorMessage, content, usageMetadata, partial }: Event): ChunkState {
+function readEnding(
+  state: ChunkState,
+  { finishReason, errorCode, errorMessage, content, usageMetadata, partial }: Event,
+): ChunkState {
   // A reply cut short by a filter carries its finish reason as an error code too: that is an ending, not a failure.
   const isEnding = errorCode !== undefined && Object.hasOwn(finishReasons, errorCode);
   if (errorCode && !isEnding) return { ...state, error: modelErrorText(errorCode, errorMessage), shown: true };
@@ -283,7 +295,8 @@ function readEnding(state: ChunkState, { finishReason, errorCode, errorMessage, 
 
 /** What a person reads where the model said nothing at all. */
 export function refusalText(reason?: string, message?: string): string {
-  if (reason === undefined) return "The model returned nothing. The prompt may have been blocked by its safety filters.";
+  if (reason === undefined)
+    return "The model returned nothing. The prompt may have been blocked by its safety filters.";
   return `The model returned nothing (${reason})${message ? `: ${message}` : "."}`;
 }
 
@@ -320,7 +333,8 @@ const finishReasons: Readonly<Record<string, FinishReason>> = {
   IMAGE_OTHER: "other",
   OTHER: "other",
 };
-const toFinishReason = (reason: string): FinishReason => (Object.hasOwn(finishReasons, reason) ? finishReasons[reason]! : "other");
+const toFinishReason = (reason: string): FinishReason =>
+  Object.hasOwn(finishReasons, reason) ? finishReasons[reason]! : "other";
 
 /** The state with the tokens of this event counted, and nothing shown. */
 export function countUsage(state: ChunkState, event: Event): ChunkState {
@@ -330,7 +344,8 @@ export function countUsage(state: ChunkState, event: Event): ChunkState {
   const answered = getFunctionResponses(event).length > 0 || event.customMetadata?.["kept"] !== undefined;
   const speaks = content !== undefined && !answered;
   // What is said after an answer or a finish reason belongs to the next call; a count without content trails this one.
-  const next: AgentUsage = last.ended && speaks ? { before: addUsage(last.before, last.call), call: noUsage, ended: false } : last;
+  const next: AgentUsage =
+    last.ended && speaks ? { before: addUsage(last.before, last.call), call: noUsage, ended: false } : last;
   const call = usageMetadata ? toUsage(usageMetadata) : next.call;
   const ended = next.ended || answered || (speaks && !partial && finishReason !== undefined);
   return { ...state, usage: new Map(state.usage).set(key, { ...next, call, ended }) };

@@ -1,4 +1,13 @@
-import { AgentTool, type BaseTool, FunctionTool, LlmAgent, LogLevel, LongRunningFunctionTool, Runner, setLogLevel } from "@google/adk";
+import {
+  AgentTool,
+  type BaseTool,
+  FunctionTool,
+  LlmAgent,
+  LogLevel,
+  LongRunningFunctionTool,
+  Runner,
+  setLogLevel,
+} from "@google/adk";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import type { EffectClass } from "../protocol/index.ts";
@@ -28,11 +37,26 @@ async function open({ tools, policy = {} }: Setting = {}) {
   const ran: string[] = [];
   const agent = new LlmAgent({ name: "root_agent", model: "gemini-2.5-flash", tools: tools?.(ran) ?? [payTool(ran)] });
   const policies = new Map([["pay", policy]]);
-  const gate = new Gate({ store, tools: policies, approvalTtlMs: 1000, startMs: 1000, maxPending: 9, logger: silentLogger });
+  const gate = new Gate({
+    store,
+    tools: policies,
+    approvalTtlMs: 1000,
+    startMs: 1000,
+    maxPending: 9,
+    logger: silentLogger,
+  });
   const runner = new Runner({ appName: "app", agent, sessionService: new StoreSessionService(store), plugins: [gate] });
   const chat = await store.openChat({ owner: "me", name: "chat", appName: "app" });
   const newExecutor = () =>
-    new Executor({ store, gate, tools: policies, leaseMs: 9000, waitMs: 90_000, logger: silentLogger, host: async () => ({ agent, runner }) });
+    new Executor({
+      store,
+      gate,
+      tools: policies,
+      leaseMs: 9000,
+      waitMs: 90_000,
+      logger: silentLogger,
+      host: async () => ({ agent, runner }),
+    });
   let calls = 0;
   /** A call that a person has approved. */
   async function approved(fields: Partial<NewApproval> = {}): Promise<Approval> {
@@ -153,7 +177,10 @@ describe("an approved call", () => {
     const { executor, approved, agent } = await open();
     const row = await approved();
     agent.tools.length = 0;
-    expect(await executor.execute(row)).toMatchObject({ state: "failed", outcome: { error: "The agent root_agent no longer has a tool named pay." } });
+    expect(await executor.execute(row)).toMatchObject({
+      state: "failed",
+      outcome: { error: "The agent root_agent no longer has a tool named pay." },
+    });
   });
 
   it("that took too long for its lease and was taken over does not overwrite what came after", async () => {
@@ -175,8 +202,18 @@ describe("a call whose process died", () => {
     ["is repeated when repeating changes nothing", "idempotent", {}, { state: "succeeded", runs: 1 }],
     ["is repeated when it takes part in a transaction", "transactional", {}, { state: "succeeded", runs: 1 }],
     ["is looked up, and found", "queryable", { lookup: async () => ({ paid: 5 }) }, { state: "succeeded", runs: 0 }],
-    ["is looked up, not found and repeated", "queryable", { lookup: async () => undefined }, { state: "succeeded", runs: 1 }],
-    ["waits when it cannot be looked up now", "queryable", { lookup: () => Promise.reject(new Error("down")) }, { state: "executing", runs: 0 }],
+    [
+      "is looked up, not found and repeated",
+      "queryable",
+      { lookup: async () => undefined },
+      { state: "succeeded", runs: 1 },
+    ],
+    [
+      "waits when it cannot be looked up now",
+      "queryable",
+      { lookup: () => Promise.reject(new Error("down")) },
+      { state: "executing", runs: 0 },
+    ],
     ["is not repeated when there is no way to look it up", "queryable", {}, { state: "indeterminate", runs: 0 }],
   ];
   it.each(table)("%s", async (_, effect, policy, { state, runs }) => {
@@ -188,8 +225,11 @@ describe("a call whose process died", () => {
 
   it("is looked up by the key of the attempt", async () => {
     const keys: string[] = [];
-    const lookup = async (key: string) => void keys.push(key);
-    const { executor, abandoned, ran } = await open({ policy: { effect: "queryable", lookup: lookup as ToolPolicy["lookup"] } });
+    const lookup = async (key: string) => {
+      keys.push(key);
+      return undefined;
+    };
+    const { executor, abandoned, ran } = await open({ policy: { effect: "queryable", lookup } });
     const row = await abandoned({ effect: "queryable" });
     await executor.recover(row);
     expect(keys).toEqual([row.idempotencyKey]);
@@ -206,7 +246,9 @@ describe("a call whose process died", () => {
 
   it("was answered from outside, and nobody can repeat that", async () => {
     const { executor, abandoned, ran } = await open({ policy: { effect: "idempotent" } });
-    expect((await executor.recover(await abandoned({ effect: "idempotent", external: true }))).state).toBe("indeterminate");
+    expect((await executor.recover(await abandoned({ effect: "idempotent", external: true }))).state).toBe(
+      "indeterminate",
+    );
     expect(ran).toEqual([]);
   });
 
@@ -228,7 +270,10 @@ describe("a call that is answered from outside", () => {
     const { executor, approved } = await open();
     const row = await approved({ external: true });
     expect(await executor.settle(row, result)).toMatchObject({ state: "succeeded", outcome: { place: "here" } });
-    expect(await executor.settle(row, { event: "fail", outcome: { error: "no" } })).toMatchObject({ state: "succeeded", outcome: { place: "here" } });
+    expect(await executor.settle(row, { event: "fail", outcome: { error: "no" } })).toMatchObject({
+      state: "succeeded",
+      outcome: { place: "here" },
+    });
   });
 
   it("is not settled once it is cancelled, nor after its time", async () => {
@@ -260,7 +305,10 @@ describe("a long-running tool", () => {
     expect(row).toMatchObject({ state: "executing", leaseUntil: clock.now + 90_000 });
     expect(ran).toHaveLength(1);
     clock.now += 60_000;
-    expect(await executor.settle(row, { event: "succeed", outcome: { paid: 5 } })).toMatchObject({ state: "succeeded", outcome: { paid: 5 } });
+    expect(await executor.settle(row, { event: "succeed", outcome: { paid: 5 } })).toMatchObject({
+      state: "succeeded",
+      outcome: { paid: 5 },
+    });
     expect((await store.getApproval(row.id))?.state).toBe("succeeded");
   });
 

@@ -54,14 +54,18 @@ export class Executor {
       const { lookup } = tools.get(approval.toolName) ?? {};
       if (approval.effect === "queryable" && lookup) {
         const outcome = await lookup(approval.idempotencyKey).catch((error: unknown) => {
-          logger.error("Looking up an interrupted call failed.", { approval: approval.id, error: describeError(error) });
+          logger.error("Looking up an interrupted call failed.", {
+            approval: approval.id,
+            error: describeError(error),
+          });
           return "unknown" as const;
         });
         if (outcome === "unknown") return approval;
         if (outcome) return this.#takeOver(approval, { event: "succeed", outcome });
       }
       // An agent run as a tool is claimed when it is done: what it said is in its session.
-      if (approval.innerSession !== undefined) return this.#takeOver(approval, await this.#readInner(approval, approval.innerSession));
+      if (approval.innerSession !== undefined)
+        return this.#takeOver(approval, await this.#readInner(approval, approval.innerSession));
       const repeatable = approval.effect !== "opaque" && !(approval.effect === "queryable" && !lookup);
       if (repeatable && !approval.external) return this.#claim(approval, "reclaim");
       const lost = await store.move(approval.id, { event: "lose" });
@@ -96,7 +100,10 @@ export class Executor {
     const tool = await findTool(agent, approval.toolName);
     if (!isAgentTool(tool)) throw new Error(`${approval.toolName} is not an agent any more.`);
     const events = await this.#options.store.events(innerSession);
-    return agentOutcome(tool, events.map(({ event }) => event as unknown as Event));
+    return agentOutcome(
+      tool,
+      events.map(({ event }) => event as unknown as Event),
+    );
   }
 
   #lease() {
@@ -109,9 +116,15 @@ export class Executor {
     if (!claim.moved || !claim.approval) return claim.approval ?? approval;
     const claimed = claim.approval;
     const renewal = setInterval(
-      () => void store.renewLease(claimed.id, claimed.fence, this.#options.leaseMs).catch((error: unknown) =>
-        this.#options.logger.error("A lease could not be renewed.", { approval: claimed.id, error: describeError(error) }),
-      ),
+      () =>
+        void store
+          .renewLease(claimed.id, claimed.fence, this.#options.leaseMs)
+          .catch((error: unknown) =>
+            this.#options.logger.error("A lease could not be renewed.", {
+              approval: claimed.id,
+              error: describeError(error),
+            }),
+          ),
       this.#options.leaseMs / 3,
     );
     let result: Finish | undefined;
@@ -169,7 +182,11 @@ export class Executor {
       if (tool.isLongRunning && result == null) return undefined;
       return { event: "succeed", outcome: toObject(result), stateDelta: this.#stateDelta(approval, context) };
     } catch (error) {
-      return { event: "fail", outcome: { error: describeError(error) }, stateDelta: this.#stateDelta(approval, context) };
+      return {
+        event: "fail",
+        outcome: { error: describeError(error) },
+        stateDelta: this.#stateDelta(approval, context),
+      };
     }
   }
 
@@ -178,7 +195,8 @@ export class Executor {
     const delta = context?.actions.stateDelta ?? {};
     const kept = Object.entries(delta).filter(([, value]) => isJson(value));
     const lost = Object.keys(delta).length - kept.length;
-    if (lost > 0) this.#options.logger.warn("State a tool left could not be written as JSON.", { approval: approval.id, lost });
+    if (lost > 0)
+      this.#options.logger.warn("State a tool left could not be written as JSON.", { approval: approval.id, lost });
     return Object.fromEntries(kept);
   }
 }
@@ -210,7 +228,12 @@ export function requireLlmAgent(agent: BaseAgent | undefined, name: string): Llm
 }
 
 /** The tool with the callbacks ADK would have run around it: other plugins' first, then the agent's own. */
-async function callTool(agent: LlmAgent, tool: BaseTool, args: Record<string, unknown>, context: Context): Promise<unknown> {
+async function callTool(
+  agent: LlmAgent,
+  tool: BaseTool,
+  args: Record<string, unknown>,
+  context: Context,
+): Promise<unknown> {
   const { pluginManager } = context.invocationContext;
   const call = { tool, toolArgs: args, toolContext: context };
   let result: unknown = await pluginManager.runBeforeToolCallback(call);
@@ -243,7 +266,9 @@ function toObject(value: unknown): JsonObject {
 function toJson(value: object): JsonObject {
   if (!isJson(value)) return { result: "The tool ran; its result could not be written as JSON." };
   const written = JSON.parse(JSON.stringify(value)) as unknown;
-  return typeof written === "object" && written !== null && !Array.isArray(written) ? (written as JsonObject) : { result: written };
+  return typeof written === "object" && written !== null && !Array.isArray(written)
+    ? (written as JsonObject)
+    : { result: written };
 }
 
 function isJson(value: unknown): boolean {

@@ -77,11 +77,20 @@ export class Gate extends BasePlugin {
       return this.#hold(tool, toolArgs, toolContext, { gated, external: true, innerSession });
     }
     if (!gated && !isClientTool(tool)) return undefined;
-    return invalidArguments(tool, toolArgs) ?? this.#hold(tool, toolArgs, toolContext, { gated, external: isClientTool(tool) });
+    return (
+      invalidArguments(tool, toolArgs) ??
+      this.#hold(tool, toolArgs, toolContext, { gated, external: isClientTool(tool) })
+    );
   }
 
   /** A throw overrides whatever `afterToolCallback` returns (K16): such a call is answered, and must not be held. */
-  override async onToolErrorCallback({ toolContext, error }: { toolContext: Context; error: Error }): Promise<undefined> {
+  override async onToolErrorCallback({
+    toolContext,
+    error,
+  }: {
+    toolContext: Context;
+    error: Error;
+  }): Promise<undefined> {
     this.#failures.set(toolContext, error);
   }
 
@@ -106,7 +115,13 @@ export class Gate extends BasePlugin {
   }
 
   /** In place: what is left in the event is what is stored, yielded and sent (K3). */
-  override async onEventCallback({ invocationContext, event }: { invocationContext: InvocationContext; event: Event }): Promise<undefined> {
+  override async onEventCallback({
+    invocationContext,
+    event,
+  }: {
+    invocationContext: InvocationContext;
+    event: Event;
+  }): Promise<undefined> {
     const held = this.#runs.get(invocationContext.session.id)?.held;
     const parts = event.content?.parts;
     const isHeld = ({ functionResponse }: Part) => functionResponse?.id !== undefined && held?.has(functionResponse.id);
@@ -117,7 +132,13 @@ export class Gate extends BasePlugin {
   }
 
   /** `{}` ends the step for this agent, its parents and its later siblings: no event, no request (K4). */
-  override async beforeModelCallback({ callbackContext, llmRequest }: { callbackContext: Context; llmRequest: LlmRequest }) {
+  override async beforeModelCallback({
+    callbackContext,
+    llmRequest,
+  }: {
+    callbackContext: Context;
+    llmRequest: LlmRequest;
+  }) {
     const { invocationContext } = callbackContext;
     const { session } = invocationContext;
     const scope = this.#runs.get(session.id);
@@ -142,7 +163,13 @@ export class Gate extends BasePlugin {
    * Gathers the calls of one answer into one event, because ADK runs the tools of each streamed chunk by itself (K15), and
    * a held call must be in the same step as its siblings.
    */
-  override async afterModelCallback({ callbackContext, llmResponse }: { callbackContext: Context; llmResponse: LlmResponse }) {
+  override async afterModelCallback({
+    callbackContext,
+    llmResponse,
+  }: {
+    callbackContext: Context;
+    llmResponse: LlmResponse;
+  }) {
     const { invocationContext } = callbackContext;
     const answer = this.#answers.get(invocationContext);
     if (!answer || llmResponse.partial) return undefined;
@@ -164,7 +191,8 @@ export class Gate extends BasePlugin {
       llmResponse.content = { role: "model", parts: [...others, ...answer.calls.splice(0)] };
     }
     // The usage-only response behind a call makes ADK ask the model again after a transfer or a long-running call (K11).
-    if (answer.called && !llmResponse.content && !llmResponse.errorCode) this.#takeUsage(invocationContext, llmResponse);
+    if (answer.called && !llmResponse.content && !llmResponse.errorCode)
+      this.#takeUsage(invocationContext, llmResponse);
     return undefined;
   }
 
@@ -177,12 +205,17 @@ export class Gate extends BasePlugin {
   }
 
   /** Makes a model's calls ones that can be answered: each id once in a chat, each name a tool's. */
-  async #adopt(calls: readonly Part[], { tools, calls: gathered }: ModelAnswer, { session }: InvocationContext): Promise<void> {
+  async #adopt(
+    calls: readonly Part[],
+    { tools, calls: gathered }: ModelAnswer,
+    { session }: InvocationContext,
+  ): Promise<void> {
     const used = new Set(session.events.flatMap(callsOf).map(({ id }) => id));
     for (const { functionCall } of gathered) if (functionCall?.id) used.add(functionCall.id);
     // A reply that is made again has left the history, its approvals have not left the ledger.
     if (calls.some(({ functionCall }) => functionCall?.id))
-      for (const { toolCallId } of await this.#options.store.listApprovals({ session: session.id })) used.add(toolCallId);
+      for (const { toolCallId } of await this.#options.store.listApprovals({ session: session.id }))
+        used.add(toolCallId);
     const isInner = this.#runs.get(session.id)?.run.chat !== session.id;
     for (const { functionCall: call } of calls as readonly { functionCall: FunctionCall }[]) {
       // A model may count its calls from one in every turn, and in every agent that is run as a tool.
@@ -191,7 +224,11 @@ export class Gate extends BasePlugin {
       if (call.name === undefined || Object.hasOwn(tools, call.name)) continue;
       // ADK's own names mean something to it even where nobody offered them; no model answers for a person.
       if (isReserved(call.name)) call.name = `unknown_${call.name}`;
-      Object.defineProperty(tools, call.name, { value: new MissingTool(call.name), enumerable: true, configurable: true });
+      Object.defineProperty(tools, call.name, {
+        value: new MissingTool(call.name),
+        enumerable: true,
+        configurable: true,
+      });
     }
   }
 
@@ -202,15 +239,20 @@ export class Gate extends BasePlugin {
     try {
       if (await confirm?.(args)) return true;
     } catch (error) {
-      this.#options.logger.warn("The policy of a tool threw; its call is held.", { tool: tool.name, error: describeError(error) });
+      this.#options.logger.warn("The policy of a tool threw; its call is held.", {
+        tool: tool.name,
+        error: describeError(error),
+      });
       return true;
     }
     try {
-      return await tool.checkRequireConfirmation(args, context);
+      // Whatever a predicate takes for a yes: one in plain JavaScript need not say `true`.
+      if (await tool.checkRequireConfirmation(args, context)) return true;
     } catch (error) {
       // A `FunctionTool` evaluates its predicate on validated arguments: this is the model's mistake, and it may correct it.
       return isFunctionTool(tool) ? { error: `Error in tool '${tool.name}': ${describeError(error)}` } : true;
     }
+    return false;
   }
 
   async #hold(tool: BaseTool, args: Args, context: Context, how: Held): Promise<Result> {
@@ -276,7 +318,10 @@ export class Gate extends BasePlugin {
       await store.move(approval.id, { event: "cancel", reason: "The call could not be shown." });
       await store.markTold(approval.id);
     } catch (error) {
-      logger.error("A call that could not be held could not be cancelled.", { approval: approval.id, error: describeError(error) });
+      logger.error("A call that could not be held could not be cancelled.", {
+        approval: approval.id,
+        error: describeError(error),
+      });
     }
   }
 }
@@ -338,7 +383,10 @@ const isPlaceholder = (result: unknown): boolean =>
   typeof result === "object" && result !== null && placeholderKey in result;
 
 /** How long after a yes a call may start. An agent waits as long as its own calls do, and they expire by themselves. */
-function startSpan({ external, innerSession }: Held, { approvalTtlMs, startMs }: { approvalTtlMs: number; startMs: number }): number {
+function startSpan(
+  { external, innerSession }: Held,
+  { approvalTtlMs, startMs }: { approvalTtlMs: number; startMs: number },
+): number {
   if (innerSession !== undefined) return Number.POSITIVE_INFINITY;
   return external ? approvalTtlMs : startMs;
 }

@@ -1,10 +1,20 @@
 import { createEvent, type Event } from "@google/adk";
 import type { Part } from "@google/genai";
 import { describe, expect, it } from "vitest";
-import { awaitsModel, callsOf, keptOf, keptResults, lastText, openCalls, responseEvent, unknownCalls } from "./history.ts";
+import {
+  awaitsModel,
+  callsOf,
+  keptOf,
+  keptResults,
+  lastText,
+  openCalls,
+  responseEvent,
+  unknownCalls,
+} from "./history.ts";
 
 const asked = (text: string): Event => createEvent({ author: "user", content: { role: "user", parts: [{ text }] } });
-const said = (...parts: Part[]): Event => createEvent({ author: "agent", branch: "left", invocationId: "run-1", content: { role: "model", parts } });
+const said = (...parts: Part[]): Event =>
+  createEvent({ author: "agent", branch: "left", invocationId: "run-1", content: { role: "model", parts } });
 const call = (id: string | undefined, name = "pay"): Part => ({ functionCall: { id, name, args: {} } });
 const response = (id: string, name = "pay"): Part => ({ functionResponse: { id, name, response: { ok: true } } });
 const answered = (...parts: Part[]): Event => createEvent({ author: "agent", content: { role: "user", parts } });
@@ -12,7 +22,13 @@ const kept = (...parts: Part[]): Event => createEvent({ author: "agent", customM
 
 describe("the calls of an event", () => {
   it("are the model's own: with an id and a name, and none of ADK's", () => {
-    const event = said(call("c1"), { text: "and" }, call("c2", "adk_request_confirmation"), call(undefined), call("c3", ""));
+    const event = said(
+      call("c1"),
+      { text: "and" },
+      call("c2", "adk_request_confirmation"),
+      call(undefined),
+      call("c3", ""),
+    );
     expect(callsOf(event).map(({ id }) => id)).toEqual(["c1"]);
     expect(callsOf(asked("pay"))).toEqual([]);
   });
@@ -20,7 +36,13 @@ describe("the calls of an event", () => {
 
 describe("open calls", () => {
   it("are those without a response, in the order they were made", () => {
-    const events = [asked("pay"), said(call("c1"), call("c2")), answered(response("c1")), said(call("c3"), call("c4")), answered(response("c4"))];
+    const events = [
+      asked("pay"),
+      said(call("c1"), call("c2")),
+      answered(response("c1")),
+      said(call("c3"), call("c4")),
+      answered(response("c4")),
+    ];
     expect(openCalls(events).map(({ call: { id }, event }) => [id, event.id])).toEqual([
       ["c2", events[1]!.id],
       ["c3", events[3]!.id],
@@ -75,7 +97,9 @@ describe("the response to a call", () => {
   });
 
   it("carries the state the tool left", () => {
-    expect(responseEvent(open, {}, { unknown: [], stateDelta: { word: "tea" } }).actions.stateDelta).toEqual({ word: "tea" });
+    expect(responseEvent(open, {}, { unknown: [], stateDelta: { word: "tea" } }).actions.stateDelta).toEqual({
+      word: "tea",
+    });
   });
 
   it("remembers the calls of which no more can be said yet", () => {
@@ -86,12 +110,22 @@ describe("the response to a call", () => {
 
 describe("what the agent said last", () => {
   it("is its last words, without its thoughts", () => {
-    expect(lastText([asked("hello"), said({ text: "One." }), said({ text: "Hm.", thought: true }, { text: "Two" }, { text: "." })])).toBe("Two.");
+    expect(
+      lastText([
+        asked("hello"),
+        said({ text: "One." }),
+        said({ text: "Hm.", thought: true }, { text: "Two" }, { text: "." }),
+      ]),
+    ).toBe("Two.");
   });
 
   it("is not what it said before its tools answered", () => {
-    expect(lastText([asked("pay"), said({ text: "Let me pay." }), said(call("c1")), answered(response("c1"))])).toBe("");
-    expect(lastText([said({ text: "Let me pay." }, call("c1")), answered(response("c1")), said({ text: "Paid." })])).toBe("Paid.");
+    expect(lastText([asked("pay"), said({ text: "Let me pay." }), said(call("c1")), answered(response("c1"))])).toBe(
+      "",
+    );
+    expect(
+      lastText([said({ text: "Let me pay." }, call("c1")), answered(response("c1")), said({ text: "Paid." })]),
+    ).toBe("Paid.");
   });
 
   it("is not what somebody else said, or nothing", () => {
@@ -107,7 +141,11 @@ describe("a history that awaits the model", () => {
     ["ends with the model's words", [asked("hello"), said({ text: "Hi." })], false],
     ["ends with a call", [asked("pay"), said(call("c1"))], false],
     ["ends with an answer that was kept", [asked("pay"), said(call("c1")), kept()], false],
-    ["ends with a count behind the model's words", [asked("hello"), said({ text: "Hi." }), createEvent({ author: "agent" })], false],
+    [
+      "ends with a count behind the model's words",
+      [asked("hello"), said({ text: "Hi." }), createEvent({ author: "agent" })],
+      false,
+    ],
     ["is empty", [], false],
   ])("%s: %#", (_, events, awaits) => {
     expect(awaitsModel(events)).toBe(awaits);

@@ -13,7 +13,9 @@ export const isReserved = (name: string | undefined): boolean => name?.startsWit
 
 /** The calls of an event that are the model's own. */
 export function callsOf(event: Event): Call[] {
-  return getFunctionCalls(event).filter((call): call is Call => Boolean(call.id && call.name) && !isReserved(call.name));
+  return getFunctionCalls(event).filter(
+    (call): call is Call => Boolean(call.id && call.name) && !isReserved(call.name),
+  );
 }
 
 /** Calls the history still owes a response, in the order they were made. */
@@ -31,7 +33,9 @@ export function openCalls(events: readonly Event[]): OpenCall[] {
  * order alone, so handing them over early would give one call the answer of another.
  */
 export function keptResults(events: readonly Event[]): Map<string, Record<string, unknown>> {
-  return new Map(events.flatMap((event) => keptOf(event).map((part) => [part.functionResponse.id, part.functionResponse.response])));
+  return new Map(
+    events.flatMap((event) => keptOf(event).map((part) => [part.functionResponse.id, part.functionResponse.response])),
+  );
 }
 
 type KeptPart = { functionResponse: { id: string; name: string; response: Record<string, unknown> } };
@@ -48,7 +52,10 @@ export function unknownCalls(events: readonly Event[]): Set<string> {
 export function responseEvent(
   { call, event }: OpenCall,
   response: Record<string, unknown>,
-  { unknown, stateDelta }: { /** Calls of which no more can be said yet. */ unknown: string[]; stateDelta?: Record<string, unknown> },
+  {
+    unknown,
+    stateDelta,
+  }: { /** Calls of which no more can be said yet. */ unknown: string[]; stateDelta?: Record<string, unknown> },
 ): Event {
   return createEvent({
     actions: createEventActions({ stateDelta: stateDelta ?? {} }),
@@ -64,8 +71,15 @@ export function responseEvent(
 export function lastText(events: readonly Event[]): string {
   const spoken = (part: Part) => Boolean(part.text) && !part.thought;
   const asked = events.findLastIndex((event) => event.author === "user" || getFunctionResponses(event).length > 0);
-  const event = events.slice(asked + 1).findLast(({ content }) => content?.role === "model" && content.parts?.some(spoken));
-  return event?.content?.parts?.filter(spoken).map(({ text }) => text).join("") ?? "";
+  const event = events
+    .slice(asked + 1)
+    .findLast(({ content }) => content?.role === "model" && content.parts?.some(spoken));
+  return (
+    event?.content?.parts
+      ?.filter(spoken)
+      .map(({ text }) => text)
+      .join("") ?? ""
+  );
 }
 
 /** True where the history ends with something the model has not answered. */

@@ -17,7 +17,9 @@ function dataUrlToPart(url: string, mediaType: string): Part | undefined {
   const [type, ...flags] = url.slice("data:".length, comma).split(";");
   const data = url.slice(comma + 1);
   const isBase64 = flags.at(-1)?.trim().toLowerCase() === "base64";
-  return { inlineData: { mimeType: type || mediaType, data: isBase64 ? data : Buffer.from(decoded(data)).toString("base64") } };
+  return {
+    inlineData: { mimeType: type || mediaType, data: isBase64 ? data : Buffer.from(decoded(data)).toString("base64") },
+  };
 }
 
 /** A data URL without base64 holds percent-encoded text. */

@@ -3,7 +3,16 @@ import { describe, expect, it } from "vitest";
 import { type Ai, majors, validateOn } from "../../test/fixtures/stock-chat.ts";
 import { type ApprovalState, approvalStates, isSettled } from "../protocol/index.ts";
 import type { Approval } from "../stores/index.ts";
-import { approvalToData, approvalToResponse, approvalToView, dataApproval, errorText, lateNote, outcomeChunks, questionChunks } from "./outcome.ts";
+import {
+  approvalToData,
+  approvalToResponse,
+  approvalToView,
+  dataApproval,
+  errorText,
+  lateNote,
+  outcomeChunks,
+  questionChunks,
+} from "./outcome.ts";
 
 const base: Approval = {
   id: "apr_1",
@@ -55,14 +64,18 @@ async function messageBefore(ai: Ai, isAsked: boolean, answered: boolean | undef
   const message = await validateOn(ai, [...called, ...question, { type: "finish-step" }, { type: "finish" }]);
   if (answered === undefined) return message;
   const answer = { state: "approval-responded", approval: { id: "apr_1", approved: answered } };
-  return { ...message, parts: message.parts.map((part) => (part.type === "tool-pay" ? ({ ...part, ...answer } as typeof part) : part)) };
+  return {
+    ...message,
+    parts: message.parts.map((part) => (part.type === "tool-pay" ? ({ ...part, ...answer } as typeof part) : part)),
+  };
 }
 
 function reply(approval: Approval, answered: boolean | undefined): UIMessageChunk[] {
   return [{ type: "start", messageId: "msg_1" }, ...outcomeChunks(approval, answered), { type: "finish" }];
 }
 
-const toolState = ({ parts }: UIMessage): unknown => parts.map((part) => (part.type === "tool-pay" ? (part as { state: string }).state : [])).flat()[0];
+const toolState = ({ parts }: UIMessage): unknown =>
+  parts.flatMap((part) => (part.type === "tool-pay" ? [(part as { state: string }).state] : []))[0];
 
 describe("an outcome in the chat", () => {
   const afterYes: Record<ApprovalState, string> = {
@@ -106,11 +119,14 @@ describe("an outcome in the chat", () => {
       },
     );
 
-    it.each(["expired", "cancelled"] as const)(`leaves the question of a client that never answered valid, on ${name}: %s`, async (state) => {
-      const message = await validateOn(ai, reply(row(state), undefined), await messageBefore(ai, true, undefined));
-      expect(toolState(message)).toBe("approval-requested");
-      expect(message.parts.at(-1)).toMatchObject({ type: "data-approval", data: { state } });
-    });
+    it.each(["expired", "cancelled"] as const)(
+      `leaves the question of a client that never answered valid, on ${name}: %s`,
+      async (state) => {
+        const message = await validateOn(ai, reply(row(state), undefined), await messageBefore(ai, true, undefined));
+        expect(toolState(message)).toBe("approval-requested");
+        expect(message.parts.at(-1)).toMatchObject({ type: "data-approval", data: { state } });
+      },
+    );
   }
 
   it("tells what really became of the call beside what the client believes", () => {
@@ -122,7 +138,10 @@ describe("an outcome in the chat", () => {
       { type: "data-approval", data: { state: "denied", reason: "too much" } },
       { type: "tool-output-error", errorText: "The user rejected this call; it was not run. Reason: too much" },
     ]);
-    expect(outcomeChunks(row("denied"), undefined).at(-1)).toEqual({ type: "tool-output-denied", toolCallId: "call-1" });
+    expect(outcomeChunks(row("denied"), undefined).at(-1)).toEqual({
+      type: "tool-output-denied",
+      toolCallId: "call-1",
+    });
   });
 });
 
@@ -156,7 +175,9 @@ describe("an outcome for the model", () => {
   });
 
   it("passes a person's reason on", () => {
-    expect(approvalToResponse(row("denied", { reason: "wrong person" }))).toMatchObject({ error: expect.stringContaining("Reason: wrong person") });
+    expect(approvalToResponse(row("denied", { reason: "wrong person" }))).toMatchObject({
+      error: expect.stringContaining("Reason: wrong person"),
+    });
   });
 
   it("that comes late names the call it is about", () => {
@@ -167,7 +188,9 @@ describe("an outcome for the model", () => {
 
 describe("a row for its readers", () => {
   it("has a notice only where a person is asked", () => {
-    expect(dataApproval(row("pending"))).toEqual([{ type: "data-approval", id: "apr_1", data: approvalToData(row("pending")) }]);
+    expect(dataApproval(row("pending"))).toEqual([
+      { type: "data-approval", id: "apr_1", data: approvalToData(row("pending")) },
+    ]);
     expect(dataApproval(row("approved", { gated: false }))).toEqual([]);
   });
 
@@ -192,12 +215,26 @@ describe("a row for its readers", () => {
       hint: "Sure?",
       messageId: "msg_1",
     });
-    expect(approvalToView(row("denied", { reason: "no" }))).toMatchObject({ decidedAt: 5, decidedBy: "local", reason: "no", finishedAt: 9 });
+    expect(approvalToView(row("denied", { reason: "no" }))).toMatchObject({
+      decidedAt: 5,
+      decidedBy: "local",
+      reason: "no",
+      finishedAt: 9,
+    });
   });
 
   it("asks with the hint a tool gave", () => {
     const [question] = questionChunks(row("pending", { hint: "Sure?" }));
-    expect(question).toEqual({ type: "tool-approval-request", approvalId: "apr_1", toolCallId: "call-1", approvalDescriptor: { hint: "Sure?" } });
-    expect(questionChunks(row("pending"))[0]).toEqual({ type: "tool-approval-request", approvalId: "apr_1", toolCallId: "call-1" });
+    expect(question).toEqual({
+      type: "tool-approval-request",
+      approvalId: "apr_1",
+      toolCallId: "call-1",
+      approvalDescriptor: { hint: "Sure?" },
+    });
+    expect(questionChunks(row("pending"))[0]).toEqual({
+      type: "tool-approval-request",
+      approvalId: "apr_1",
+      toolCallId: "call-1",
+    });
   });
 });

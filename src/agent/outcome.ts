@@ -83,6 +83,11 @@ export function dataApproval(approval: Approval): UIMessageChunk[] {
   return approval.gated ? [{ type: "data-approval", id: approval.id, data: approvalToData(approval) }] : [];
 }
 
+/** The end of a call that nobody will answer any more. */
+export function interruption(toolCallId: string): UIMessageChunk {
+  return { type: "tool-output-error", toolCallId, errorText: interruptedResponse.error };
+}
+
 /** The question to a person, in the step of its call. */
 export function questionChunks(approval: Approval): UIMessageChunk[] {
   const { id: approvalId, toolCallId, hint } = approval;

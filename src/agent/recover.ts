@@ -3,7 +3,7 @@ import type { UIMessageChunk } from "ai";
 import { isSettled } from "../protocol/index.ts";
 import type { Approval, LogEntry, NewLogEntry, Store } from "../stores/index.ts";
 import { awaitsModel, openCalls, unknownCalls } from "./history.ts";
-import { interruptedResponse, questionChunks } from "./outcome.ts";
+import { interruption, questionChunks } from "./outcome.ts";
 
 /**
  * Ends in the log what a crash left open, so that readers see a whole chat. What is left to do depends on where it stood:
@@ -34,7 +34,7 @@ export async function closeOpenTurns(store: Store): Promise<Map<string, string>>
     const closeStep = (...last: UIMessageChunk[]) => {
       if (step?.part) write(step.part);
       if (!step && last.length > 0) write({ type: "start-step" });
-      write(...last, ...unanswered.map((toolCallId) => interruption(toolCallId)));
+      write(...last, ...unanswered.map(interruption));
       if (step || last.length > 0) write({ type: "finish-step" });
     };
 
@@ -108,12 +108,6 @@ function unansweredCalls(written: readonly Written[], rows: readonly Approval[])
   for (const { toolCallId } of rows) open.delete(toolCallId);
   return [...open];
 }
-
-const interruption = (toolCallId: string): UIMessageChunk => ({
-  type: "tool-output-error",
-  toolCallId,
-  errorText: interruptedResponse.error,
-});
 
 interface Written {
   sequence: number;

@@ -13,8 +13,12 @@ afterEach(async () => {
 const said = (text: string, fields: Partial<Event> = {}): Event =>
   createEvent({ author: "agent", content: { role: "model", parts: [{ text }] }, ...fields });
 const answered = (id: string): Event =>
-  createEvent({ author: "agent", content: { role: "user", parts: [{ functionResponse: { id, name: "pay", response: {} } }] } });
-const withState = (stateDelta: Record<string, unknown>): Event => said("", { actions: createEventActions({ stateDelta }) });
+  createEvent({
+    author: "agent",
+    content: { role: "user", parts: [{ functionResponse: { id, name: "pay", response: {} } }] },
+  });
+const withState = (stateDelta: Record<string, unknown>): Event =>
+  said("", { actions: createEventActions({ stateDelta }) });
 const textsOf = ({ events }: Session) => events.map(({ content }) => content?.parts?.[0]?.text);
 
 describe.each(storeKinds)("ADK's sessions on a store: $name", ({ options }) => {
@@ -40,8 +44,11 @@ describe.each(storeKinds)("ADK's sessions on a store: $name", ({ options }) => {
   it("keep concurrent appends of two copies", async () => {
     const { service, session, load } = await open();
     const other = await load();
-    await Promise.all([service.appendEvent({ session, event: said("one") }), service.appendEvent({ session: other, event: said("two") })]);
-    expect(textsOf(await load()).toSorted()).toEqual(["one", "two"]);
+    await Promise.all([
+      service.appendEvent({ session, event: said("one") }),
+      service.appendEvent({ session: other, event: said("two") }),
+    ]);
+    expect(new Set(textsOf(await load()))).toEqual(new Set(["one", "two"]));
   });
 
   it("replace an event that comes again under its id", async () => {
@@ -73,7 +80,10 @@ describe.each(storeKinds)("ADK's sessions on a store: $name", ({ options }) => {
 
   it("let one of two responses win that come at once", async () => {
     const { service, session, load } = await open();
-    const results = await Promise.allSettled([service.appendEvent({ session, event: answered("c1") }), service.appendEvent({ session: await load(), event: answered("c1") })]);
+    const results = await Promise.allSettled([
+      service.appendEvent({ session, event: answered("c1") }),
+      service.appendEvent({ session: await load(), event: answered("c1") }),
+    ]);
     expect(results.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
   });
 
@@ -89,9 +99,16 @@ describe.each(storeKinds)("ADK's sessions on a store: $name", ({ options }) => {
 
   it("begin with the state they are given, for good", async () => {
     const { service } = await open();
-    const made = await service.createSession({ appName: "app", userId: "me", sessionId: "second", state: { word: "tea" } });
+    const made = await service.createSession({
+      appName: "app",
+      userId: "me",
+      sessionId: "second",
+      state: { word: "tea" },
+    });
     expect(made.state).toEqual({ word: "tea" });
-    expect((await service.getSession({ appName: "app", userId: "me", sessionId: made.id }))?.state).toEqual({ word: "tea" });
+    expect((await service.getSession({ appName: "app", userId: "me", sessionId: made.id }))?.state).toEqual({
+      word: "tea",
+    });
   });
 
   it("are made once: the same name is the same session", async () => {
@@ -115,10 +132,16 @@ describe.each(storeKinds)("ADK's sessions on a store: $name", ({ options }) => {
 
   it("can be read in part", async () => {
     const { service, session, key } = await open();
-    for (const [index, text] of ["one", "two", "three"].entries()) await service.appendEvent({ session, event: said(text, { timestamp: 1000 + index }) });
+    for (const [index, text] of ["one", "two", "three"].entries())
+      await service.appendEvent({ session, event: said(text, { timestamp: 1000 + index }) });
     expect(textsOf((await service.getSession({ ...key, config: { numRecentEvents: 2 } }))!)).toEqual(["two", "three"]);
-    expect(textsOf((await service.getSession({ ...key, config: { afterTimestamp: 1001 } }))!)).toEqual(["two", "three"]);
-    expect(textsOf((await service.getSession({ ...key, config: { numRecentEvents: 1, afterTimestamp: 1001 } }))!)).toEqual(["three"]);
+    expect(textsOf((await service.getSession({ ...key, config: { afterTimestamp: 1001 } }))!)).toEqual([
+      "two",
+      "three",
+    ]);
+    expect(
+      textsOf((await service.getSession({ ...key, config: { numRecentEvents: 1, afterTimestamp: 1001 } }))!),
+    ).toEqual(["three"]);
   });
 
   it("do not let go of what they hold: a loaded copy changes nothing", async () => {

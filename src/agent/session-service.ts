@@ -31,7 +31,10 @@ export class StoreSessionService extends BaseSessionService {
     const session = toAdkSession(chat, await this.#store.events(chat.id));
     // State comes with events, here with one that says nothing.
     if (state && Object.keys(state).length > 0)
-      await this.appendEvent({ session, event: createEvent({ author: "user", actions: createEventActions({ stateDelta: state }) }) });
+      await this.appendEvent({
+        session,
+        event: createEvent({ author: "user", actions: createEventActions({ stateDelta: state }) }),
+      });
     return session;
   }
 

@@ -21,7 +21,7 @@ import type { Gate, Run } from "./gate.ts";
 import { awaitsModel, keptResults, openCalls, responseEvent, unknownCalls } from "./history.ts";
 import { describeError, type Logger } from "./logger.ts";
 import { messageToContent } from "./message-to-content.ts";
-import { approvalToResponse, dataApproval, interruptedResponse, lateNote, outcomeChunks, questionChunks, runningResponse } from "./outcome.ts";
+import { approvalToResponse, dataApproval, interruptedResponse, interruption, lateNote, outcomeChunks, questionChunks, runningResponse } from "./outcome.ts";
 
 /**
  * A turn: what the agent does for one input, a message or the settling of calls it had asked about. It belongs to the
@@ -340,6 +340,8 @@ class TurnLog {
   readonly #turn: Turn;
   readonly #tools: TurnTools;
   #state: ChunkState = initialChunkState;
+  /** Calls that were shown and have no outcome yet. */
+  readonly #open = new Set<string>();
 
   constructor(turn: Turn, tools: TurnTools) {
     this.#turn = turn;
@@ -359,6 +361,10 @@ class TurnLog {
     if (chunks.length === 0) return;
     const { chat, id } = this.#turn;
     await this.#tools.store.append(chat.id, chunks.map((chunk) => ({ turn: id, kind: "chunk", chunk })));
+    for (const chunk of chunks) {
+      if (chunk.type === "tool-input-available") this.#open.add(chunk.toolCallId);
+      else if (chunk.type === "tool-output-available" || chunk.type === "tool-output-error") this.#open.delete(chunk.toolCallId);
+    }
   }
 
   async event(event: Event, inner: boolean): Promise<void> {
@@ -419,6 +425,7 @@ class TurnLog {
   }
 
   async abort(): Promise<void> {
+    await this.#interrupt();
     await this.#close();
     await this.write([{ type: "abort" }]);
   }
@@ -426,12 +433,21 @@ class TurnLog {
   async fail(error: unknown): Promise<void> {
     const safe = error instanceof BridgeError;
     if (!safe) this.#tools.logger.error("A turn failed.", { chat: this.#turn.chat.id, turn: this.#turn.id, error: describeError(error) });
+    await this.#interrupt();
     await this.#close();
     await this.write([{ type: "error", errorText: safe ? error.message : "Something went wrong on the server. The details are in its log." }]);
   }
 
   async end(): Promise<void> {
     await this.#tools.store.append(this.#turn.chat.id, [{ turn: this.#turn.id, kind: "end" }]);
+  }
+
+  /** Calls in no ledger will have no outcome; left open they would keep a stock chat from sending anything else. */
+  async #interrupt(): Promise<void> {
+    if (this.#open.size === 0) return;
+    const rows = await this.#tools.store.listApprovals({ chat: this.#turn.chat.id });
+    for (const { toolCallId } of rows) this.#open.delete(toolCallId);
+    await this.write([...this.#open].map(interruption));
   }
 
   async #close(): Promise<void> {

@@ -152,7 +152,9 @@ function weatherTool(): BaseTool {
 }
 
 /** The gate in its smallest form: payments are answered for, the answer is taken out again, the run is paused. */
-function holding(tool = "process_payment"): Required<Pick<Hooks, "beforeToolCallback" | "onEventCallback" | "beforeModelCallback">> {
+function holding(
+  tool = "process_payment",
+): Required<Pick<Hooks, "beforeToolCallback" | "onEventCallback" | "beforeModelCallback">> {
   let paused = false;
   return {
     async beforeToolCallback({ tool: { name } }) {
@@ -162,7 +164,8 @@ function holding(tool = "process_payment"): Required<Pick<Hooks, "beforeToolCall
     },
     async onEventCallback({ event }) {
       const kept = event.content?.parts?.filter((part) => !isHeld(part));
-      if (kept && kept.length < event.content!.parts!.length) event.content = kept.length > 0 ? { role: "user", parts: kept } : undefined;
+      if (kept && kept.length < event.content!.parts!.length)
+        event.content = kept.length > 0 ? { role: "user", parts: kept } : undefined;
       return undefined;
     },
     async beforeModelCallback() {
@@ -175,7 +178,8 @@ function holding(tool = "process_payment"): Required<Pick<Hooks, "beforeToolCall
 
 const isHeld = ({ functionResponse }: Part): boolean => functionResponse?.response?.["held"] === true;
 const names = (events: readonly Event[]) => events.flatMap(getFunctionResponses).map(({ name }) => name);
-const callOf = (events: readonly Event[], name: string) => events.flatMap(getFunctionCalls).find((found) => found.name === name)!;
+const callOf = (events: readonly Event[], name: string) =>
+  events.flatMap(getFunctionCalls).find((found) => found.name === name)!;
 const answerTo = (id: string | undefined, name: string, response: Record<string, unknown>): Content => ({
   role: "user",
   parts: [{ functionResponse: { id, name, response } }],
@@ -189,13 +193,20 @@ describe("ADK as the gate knows it", () => {
     const [response] = events.flatMap(getFunctionResponses);
     expect(response?.response, `K1 broke: see ${gate} beforeToolCallback`).toEqual({ held: true });
     const calls = events.flatMap(getFunctionCalls).map(({ name }) => name);
-    expect(calls, `K1 broke: ADK asks for a confirmation of its own; see ${gate} beforeToolCallback`).toEqual(["process_payment"]);
+    expect(calls, `K1 broke: ADK asks for a confirmation of its own; see ${gate} beforeToolCallback`).toEqual([
+      "process_payment",
+    ]);
   });
 
   it("K1 undefined from beforeToolCallback runs the tool", async () => {
-    const scene = await openScene({ says: { sky: [call("get_weather", { location: "Tokyo" })] }, hooks: { beforeToolCallback: async () => undefined } });
+    const scene = await openScene({
+      says: { sky: [call("get_weather", { location: "Tokyo" })] },
+      hooks: { beforeToolCallback: async () => undefined },
+    });
     const [response] = (await scene.run(user("sky"))).flatMap(getFunctionResponses);
-    expect(response?.response, `K1 broke: a free tool is not run; see ${gate} beforeToolCallback`).toEqual({ temperature: 21 });
+    expect(response?.response, `K1 broke: a free tool is not run; see ${gate} beforeToolCallback`).toEqual({
+      temperature: 21,
+    });
   });
 
   it("K2 the call, with its id, is in session.events when beforeToolCallback runs", async () => {
@@ -234,7 +245,9 @@ describe("ADK as the gate knows it", () => {
       },
     });
     await scene.run(user("mixed"));
-    const kept = (await scene.events()).flatMap(({ customMetadata }) => (customMetadata?.["kept"] as Part[] | undefined) ?? []);
+    const kept = (await scene.events()).flatMap(
+      ({ customMetadata }) => (customMetadata?.["kept"] as Part[] | undefined) ?? [],
+    );
     expect(
       kept.map(({ functionResponse }) => functionResponse?.name),
       `K3 broke: free results of a held step are lost; see ${gate} onEventCallback and src/agent/history.ts keptResults`,
@@ -244,7 +257,10 @@ describe("ADK as the gate knows it", () => {
   it("K4 {} from beforeModelCallback ends the run: no request and no event", async () => {
     const scene = await openScene({ hooks: holding() });
     const events = await scene.run(user("pay"));
-    expect(scene.gemini.requests, `K4 broke: the model is asked while a call is held; see ${gate} beforeModelCallback`).toHaveLength(1);
+    expect(
+      scene.gemini.requests,
+      `K4 broke: the model is asked while a call is held; see ${gate} beforeModelCallback`,
+    ).toHaveLength(1);
     // The call, its answer without the placeholder, and the usage that trails a call.
     expect(events, `K4 broke: {} became an event; see ${gate} beforeModelCallback`).toHaveLength(3);
   });
@@ -258,7 +274,10 @@ describe("ADK as the gate knows it", () => {
     expect(scene.payments, `${why}: answering a call runs it`).toEqual([]);
     expect(scene.gemini.requests, why).toHaveLength(2);
     expect(scene.gemini.requests[1]?.pairingErrors, why).toEqual([]);
-    expect(scene.gemini.requests[1]?.responses.map(({ name }) => name), why).toEqual(["get_weather", "process_payment"]);
+    expect(
+      scene.gemini.requests[1]?.responses.map(({ name }) => name),
+      why,
+    ).toEqual(["get_weather", "process_payment"]);
   });
 
   it("K6 with isResumable the agent that made the call is resumed", async () => {
@@ -276,7 +295,10 @@ describe("ADK as the gate knows it", () => {
     await scene.run(user(""));
     expect(scene.gemini.requests, `K7 broke: see the empty texts in ${turn} advance`).toHaveLength(2);
     const parts = scene.gemini.requests[1]?.contents.flatMap((content) => content.parts ?? []);
-    expect(parts?.some((part) => part.text === ""), `K7 broke: see the empty texts in ${turn} advance`).toBe(false);
+    expect(
+      parts?.some((part) => part.text === ""),
+      `K7 broke: see the empty texts in ${turn} advance`,
+    ).toBe(false);
   });
 
   it("K8 a request deleted in afterToolCallback raises no confirmation of ADK's own", async () => {
@@ -303,7 +325,9 @@ describe("ADK as the gate knows it", () => {
       },
     });
     const events = await scene.run(user("ask"));
-    expect(hint, `K8 broke: requests of ctx.requestConfirmation() are not where ${gate} afterToolCallback looks`).toBe("Sure?");
+    expect(hint, `K8 broke: requests of ctx.requestConfirmation() are not where ${gate} afterToolCallback looks`).toBe(
+      "Sure?",
+    );
     const calls = events.flatMap(getFunctionCalls).map(({ name }) => name);
     expect(calls, `K8 broke: ADK asks too; see ${gate} afterToolCallback`).toEqual(["asking"]);
   });
@@ -347,7 +371,9 @@ describe("ADK as the gate knows it", () => {
     const seen: string[] = [];
     const scene = await openScene({
       says: { ask: [call("helper", { request: "hello" })] },
-      below: (model) => ({ tools: [new AgentTool({ agent: new LlmAgent({ name: "helper", description: "Helps.", model: model() }) })] }),
+      below: (model) => ({
+        tools: [new AgentTool({ agent: new LlmAgent({ name: "helper", description: "Helps.", model: model() }) })],
+      }),
       hooks: {
         async beforeModelCallback({ callbackContext }) {
           seen.push(callbackContext.agentName);
@@ -408,7 +434,10 @@ describe("ADK as the gate knows it", () => {
     const helper = "findAgent" in agent ? agent.findAgent("helper") : undefined;
     expect(helper && isLlmAgent(helper), why).toBe(true);
     const tools = helper && isLlmAgent(helper) ? await helper.canonicalTools() : [];
-    expect(tools.map(({ name }) => name), why).toEqual(["helper_pay"]);
+    expect(
+      tools.map(({ name }) => name),
+      why,
+    ).toEqual(["helper_pay"]);
     expect(typeof scene.runner.pluginManager.runBeforeToolCallback, why).toBe("function");
     expect(typeof scene.runner.pluginManager.runAfterToolCallback, why).toBe("function");
     expect(typeof scene.runner.pluginManager.runOnToolErrorCallback, why).toBe("function");
@@ -437,7 +466,10 @@ describe("ADK as the gate knows it", () => {
   });
 
   it("K15 alarm: a streamed answer still makes an event, and runs its tools, per chunk of calls", async () => {
-    const scene = await openScene({ says: { both: twoCallsApart }, hooks: { beforeToolCallback: async () => ({ ok: true }) } });
+    const scene = await openScene({
+      says: { both: twoCallsApart },
+      hooks: { beforeToolCallback: async () => ({ ok: true }) },
+    });
     const events = await scene.run(user("both"));
     expect(
       events.map((event) => getFunctionCalls(event).length).filter((count) => count > 0),
@@ -459,14 +491,18 @@ describe("ADK as the gate knows it", () => {
             gathered.push(...calls);
             llmResponse.content = undefined;
             llmResponse.usageMetadata = undefined;
-          } else if (!llmResponse.partial && gathered.length > 0) llmResponse.content = { role: "model", parts: gathered.splice(0) };
+          } else if (!llmResponse.partial && gathered.length > 0)
+            llmResponse.content = { role: "model", parts: gathered.splice(0) };
           return undefined;
         },
       },
     });
     const events = await scene.run(user("both"));
     const why = `K15 broke: calls of a streamed answer are lost; see ${gate} afterModelCallback`;
-    expect(events.flatMap(getFunctionCalls).map(({ args }) => args?.["location"]), why).toEqual(["Tokyo", "Kyoto"]);
+    expect(
+      events.flatMap(getFunctionCalls).map(({ args }) => args?.["location"]),
+      why,
+    ).toEqual(["Tokyo", "Kyoto"]);
     expect(names(events), why).toEqual(["get_weather", "get_weather"]);
     expect(scene.gemini.requests[1]?.pairingErrors, why).toEqual([]);
     expect(scene.gemini.requests, why).toHaveLength(2);
@@ -514,7 +550,10 @@ describe("ADK as the gate knows it", () => {
     });
     const scene = await openScene({ tools: [failing], says: { fail: [call("failing")] } });
     const responses = (await scene.run(user("fail"))).flatMap(getFunctionResponses);
-    expect(responses, `K16 is fixed in ADK: what ${gate} afterToolCallback returns for a failed long-running tool can go`).toEqual([]);
+    expect(
+      responses,
+      `K16 is fixed in ADK: what ${gate} afterToolCallback returns for a failed long-running tool can go`,
+    ).toEqual([]);
   });
 
   it("K17 the tools of a request can be added to until its calls are handled", async () => {
@@ -522,7 +561,12 @@ describe("ADK as the gate knows it", () => {
       says: { odd: [call("no_such_tool")] },
       hooks: {
         async beforeModelCallback({ llmRequest }) {
-          const tool = new FunctionTool({ name: "no_such_tool", description: "", parameters: z.object({}), execute: () => ({ error: "none" }) });
+          const tool = new FunctionTool({
+            name: "no_such_tool",
+            description: "",
+            parameters: z.object({}),
+            execute: () => ({ error: "none" }),
+          });
           llmRequest.toolsDict["no_such_tool"] = tool;
           return undefined;
         },
@@ -530,7 +574,10 @@ describe("ADK as the gate knows it", () => {
     });
     const events = await scene.run(user("odd"));
     const why = `K17 broke: an unknown tool leaves a call without a response; see ${gate} afterModelCallback`;
-    expect(events.flatMap(getFunctionResponses).map(({ response }) => response), why).toEqual([{ error: "none" }]);
+    expect(
+      events.flatMap(getFunctionResponses).map(({ response }) => response),
+      why,
+    ).toEqual([{ error: "none" }]);
     expect(scene.gemini.requests[0]?.toolNames, `${why}: the model is told of it`).not.toContain("no_such_tool");
   });
 });

@@ -1,5 +1,14 @@
 /** The gate below the root: sub-agents, sequences, and agents that are run as tools. */
-import { AgentTool, type BaseAgent, type BaseTool, FunctionTool, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent } from "@google/adk";
+import {
+  AgentTool,
+  type BaseAgent,
+  type BaseTool,
+  FunctionTool,
+  LlmAgent,
+  LoopAgent,
+  ParallelAgent,
+  SequentialAgent,
+} from "@google/adk";
 import { isSettled } from "adk-stream-protocol/protocol";
 import { call, fail, type Piece, type Rule, text, usage } from "adk-stream-protocol/gemini";
 import { describe, expect, it } from "vitest";
@@ -27,18 +36,29 @@ type Model = Parameters<NonNullable<WorldOptions["agent"]>>[0]["model"];
 /** What an agent's model says, first and after its tools have answered. */
 interface Part {
   first: readonly Piece[] | ((words: string) => readonly Piece[]);
-  then?: readonly Piece[];
+  last?: readonly Piece[];
 }
 
 /** A world in which each agent's model has its own part, found by the agent's name in its instruction. */
-async function openTroupe(parts: Record<string, Part>, build: (model: Model, ran: string[]) => BaseAgent, bridge?: WorldOptions["bridge"]) {
+async function openTroupe(
+  parts: Record<string, Part>,
+  build: (model: Model, ran: string[]) => BaseAgent,
+  bridge?: WorldOptions["bridge"],
+) {
   const ran: string[] = [];
-  const rules = Object.entries(parts).flatMap(([name, { first, then = [text(`${name} is done.`)] }]): Rule[] => [
-    { when: ({ system, responses }) => isFor(name, system) && responses.length > 0, say: then },
-    { when: ({ system }) => isFor(name, system), say: ({ text: words }) => (typeof first === "function" ? first(words) : first) },
+  const rules = Object.entries(parts).flatMap(([name, { first, last = [text(`${name} is done.`)] }]): Rule[] => [
+    { when: ({ system, responses }) => isFor(name, system) && responses.length > 0, say: last },
+    {
+      when: ({ system }) => isFor(name, system),
+      say: ({ text: words }) => (typeof first === "function" ? first(words) : first),
+    },
   ]);
   const world = await openWorld({ rules, agent: ({ model }) => build(model, ran), ...(bridge && { bridge }) });
-  return { world, ran, names: () => world.gemini.requests.map(({ system }) => Object.keys(parts).find((name) => isFor(name, system))) };
+  return {
+    world,
+    ran,
+    names: () => world.gemini.requests.map(({ system }) => Object.keys(parts).find((name) => isFor(name, system))),
+  };
 }
 
 const isFor = (name: string, system: string): boolean => system.includes(`Your internal name is "${name}"`);
@@ -89,7 +109,11 @@ function settledBy(chunks: Received["chunks"]) {
     if (part.state !== "approval-requested") return part;
     const outcome = chunks.find((chunk) => "toolCallId" in chunk && chunk.toolCallId === part.toolCallId);
     if (!outcome) return part;
-    return { ...part, state: "approval-responded", approval: { ...part.approval, approved: outcome.type !== "tool-output-denied" } };
+    return {
+      ...part,
+      state: "approval-responded",
+      approval: { ...part.approval, approved: outcome.type !== "tool-output-denied" },
+    };
   };
 }
 
@@ -98,7 +122,9 @@ describe("a sub-agent that the root hands over to", () => {
     openTroupe(
       {
         root_agent: { first: [call("transfer_to_agent", { agentName: "clerk" })] },
-        clerk: { first: (words) => (words === "pay" ? [call("pay", { amount: 7 })] : [text("Hello, I am the clerk.")]) },
+        clerk: {
+          first: (words) => (words === "pay" ? [call("pay", { amount: 7 })] : [text("Hello, I am the clerk.")]),
+        },
       },
       (model, ran) =>
         new LlmAgent({
@@ -168,15 +194,22 @@ describe("a sub-agent that the root hands over to", () => {
 
   it("without a gate costs no more model calls than it needs", async () => {
     const { world, names } = await openTroupe(
-      { root_agent: { first: [call("transfer_to_agent", { agentName: "clerk" })] }, clerk: { first: [call("pay", { amount: 7 })] } },
+      {
+        root_agent: { first: [call("transfer_to_agent", { agentName: "clerk" })] },
+        clerk: { first: [call("pay", { amount: 7 })] },
+      },
       (model, ran) =>
         new LlmAgent({
           name: "root_agent",
           model: model(),
-          subAgents: [new LlmAgent({ name: "clerk", description: "Pays.", model: model(), tools: [payTool(ran, "pay", false)] })],
+          subAgents: [
+            new LlmAgent({ name: "clerk", description: "Pays.", model: model(), tools: [payTool(ran, "pay", false)] }),
+          ],
         }),
     );
-    expect(sequence(await say(world, "pay"))).toBe("start ss tis tia toa fs ss tis tia toa fs ss text fs finish [DONE]");
+    expect(sequence(await say(world, "pay"))).toBe(
+      "start ss tis tia toa fs ss tis tia toa fs ss text fs finish [DONE]",
+    );
     expect(names()).toEqual(["root_agent", "clerk", "clerk"]);
     await expectSound(world);
   });
@@ -187,13 +220,15 @@ describe("a sub-agent that the root hands over to", () => {
     const { world } = await openTroupe(
       {
         root_agent: { first: [call("transfer_to_agent", { agentName: "clerk" }), counted(100, 1)] },
-        clerk: { first: [call("pay", { amount: 7 }), counted(200, 2)], then: [text("Paid."), counted(300, 3)] },
+        clerk: { first: [call("pay", { amount: 7 }), counted(200, 2)], last: [text("Paid."), counted(300, 3)] },
       },
       (model, ran) =>
         new LlmAgent({
           name: "root_agent",
           model: model(),
-          subAgents: [new LlmAgent({ name: "clerk", description: "Pays.", model: model(), tools: [payTool(ran, "pay", false)] })],
+          subAgents: [
+            new LlmAgent({ name: "clerk", description: "Pays.", model: model(), tools: [payTool(ran, "pay", false)] }),
+          ],
         }),
     );
     expect(usageOf(await say(world, "pay"))).toMatchObject({ inputTokens: 600, outputTokens: 6, totalTokens: 606 });
@@ -205,7 +240,9 @@ describe("a sequence of agents", () => {
     openTroupe(
       {
         first: { first: gated.includes("first") ? [call("pay", { amount: 1 })] : [text("first has nothing to do.")] },
-        second: { first: gated.includes("second") ? [call("pay", { amount: 2 })] : [text("second has nothing to do.")] },
+        second: {
+          first: gated.includes("second") ? [call("pay", { amount: 2 })] : [text("second has nothing to do.")],
+        },
       },
       (model, ran) =>
         new SequentialAgent({
@@ -265,9 +302,14 @@ describe("a sequence of agents", () => {
 });
 
 describe("an agent run as a tool", () => {
-  const helperOf = (model: Model, tools: BaseTool[]) => new LlmAgent({ name: "helper", description: "Helps.", model: model(), tools });
+  const helperOf = (model: Model, tools: BaseTool[]) =>
+    new LlmAgent({ name: "helper", description: "Helps.", model: model(), tools });
   const withHelper = (model: Model, tools: BaseTool[], more: BaseTool[] = []) =>
-    new LlmAgent({ name: "root_agent", model: model(), tools: [new AgentTool({ agent: helperOf(model, tools) }), ...more] });
+    new LlmAgent({
+      name: "root_agent",
+      model: model(),
+      tools: [new AgentTool({ agent: helperOf(model, tools) }), ...more],
+    });
   const asks: Record<string, Part> = {
     root_agent: { first: (words) => (words === "pay" ? [call("helper", { request: "Pay 7." })] : [text("Hello.")]) },
     helper: { first: [call("pay", { amount: 7 })] },
@@ -275,7 +317,9 @@ describe("an agent run as a tool", () => {
   const open = (parts = asks) => openTroupe(parts, (model, ran) => withHelper(model, [payTool(ran)]));
 
   it("without gates is a tool like any other, shown with its result", async () => {
-    const { world, ran, names } = await openTroupe(asks, (model, list) => withHelper(model, [payTool(list, "pay", false)]));
+    const { world, ran, names } = await openTroupe(asks, (model, list) =>
+      withHelper(model, [payTool(list, "pay", false)]),
+    );
     const reply = await say(world, "pay");
     expect(sequence(reply)).toBe("start ss tis tia toa tis tia toa fs ss text fs finish [DONE]");
     expect(toolNames(reply)).toEqual(["pay", "helper"]);
@@ -316,7 +360,10 @@ describe("an agent run as a tool", () => {
   });
 
   it("pays nothing after a no, and both agents hear of it", async () => {
-    const { world, ran } = await open({ ...asks, helper: { first: [call("pay", { amount: 7 })], then: [text("They said no.")] } });
+    const { world, ran } = await open({
+      ...asks,
+      helper: { first: [call("pay", { amount: 7 })], last: [text("They said no.")] },
+    });
     const question = await say(world, "pay");
     const reply = await no(world, question);
     expect(sequence(reply)).toBe("start tod ss tis tia toa fs ss text fs finish [DONE]");
@@ -345,14 +392,12 @@ describe("an agent run as a tool", () => {
     await idle(world);
     expect(ran).toEqual(["pay 7"]);
     const { body } = await get(world, "/stream/chat-1/messages");
-    expect(body.messages.at(-1).parts.map(({ type }: { type: string }) => type).filter((type: string) => type !== "data-approval")).toEqual([
-      "step-start",
-      "tool-pay",
-      "step-start",
-      "tool-helper",
-      "step-start",
-      "text",
-    ]);
+    expect(
+      body.messages
+        .at(-1)
+        .parts.map(({ type }: { type: string }) => type)
+        .filter((type: string) => type !== "data-approval"),
+    ).toEqual(["step-start", "tool-pay", "step-start", "tool-helper", "step-start", "text"]);
     await expectSound(world);
   });
 
@@ -390,7 +435,9 @@ describe("an agent run as a tool", () => {
       const { world, ran } = await open();
       const { chat, requests, settled, errors } = stockChat(ai, world);
       await chat.sendMessage({ text: "pay" });
-      const part = (await settled()).at(-1)!.parts.find(({ type }) => type === "tool-pay") as unknown as { approval: { id: string } };
+      const part = (await settled()).at(-1)!.parts.find(({ type }) => type === "tool-pay") as unknown as {
+        approval: { id: string };
+      };
       await chat.addToolApprovalResponse({ id: part.approval.id, approved: true });
       const messages = await settled();
       expect(errors).toEqual([]);
@@ -442,10 +489,14 @@ describe("an agent run as a tool", () => {
         root_agent: { first: [call("helper", { request: "Pay 7." }), call("pay", { amount: 5 })] },
         helper: { first: [call("pay", { amount: 7 })] },
       };
-      const { world, ran } = await openTroupe(parts, (model, list) => withHelper(model, [payTool(list, "pay", gatedInside)], [payTool(list)]));
+      const { world, ran } = await openTroupe(parts, (model, list) =>
+        withHelper(model, [payTool(list, "pay", gatedInside)], [payTool(list)]),
+      );
       const { chat, requests, settled, errors } = stockChat(majors[0][1], world);
       await chat.sendMessage({ text: "pay" });
-      const cards = (await settled()).at(-1)!.parts.filter((part) => "approval" in part && part.approval) as { approval: { id: string } }[];
+      const cards = (await settled()).at(-1)!.parts.filter((part) => "approval" in part && part.approval) as {
+        approval: { id: string };
+      }[];
       expect(cards).toHaveLength(gatedInside ? 2 : 1);
       expect((await settled()).at(-1)!.parts.filter(({ type }) => type === "step-start")).toHaveLength(1);
       expect(ran).toEqual(gatedInside ? [] : ["pay 7"]);
@@ -494,7 +545,9 @@ describe("an agent run as a tool", () => {
 
   it("inside another one holds both while it waits", async () => {
     const parts: Record<string, Part> = {
-      root_agent: { first: (words) => (words === "pay" ? [call("manager", { request: "Have 7 paid." })] : [text("Hello.")]) },
+      root_agent: {
+        first: (words) => (words === "pay" ? [call("manager", { request: "Have 7 paid." })] : [text("Hello.")]),
+      },
       manager: { first: [call("helper", { request: "Pay 7." })] },
       helper: { first: [call("pay", { amount: 7 })] },
     };
@@ -522,7 +575,9 @@ describe("an agent run as a tool", () => {
 
   it("inside another one is cancelled by new text down to the last call", async () => {
     const parts: Record<string, Part> = {
-      root_agent: { first: (words) => (words === "pay" ? [call("manager", { request: "Have 7 paid." })] : [text("Hello.")]) },
+      root_agent: {
+        first: (words) => (words === "pay" ? [call("manager", { request: "Have 7 paid." })] : [text("Hello.")]),
+      },
       manager: { first: [call("helper", { request: "Pay 7." })] },
       helper: { first: [call("pay", { amount: 7 })] },
     };
@@ -544,10 +599,14 @@ describe("an agent run as a tool", () => {
 
   it("may name its calls as its caller does", async () => {
     const parts: Record<string, Part> = {
-      root_agent: { first: [call("helper", { request: "Pay 1." }, { id: "fc-1" }), call("pay", { amount: 5 }, { id: "fc-2" })] },
+      root_agent: {
+        first: [call("helper", { request: "Pay 1." }, { id: "fc-1" }), call("pay", { amount: 5 }, { id: "fc-2" })],
+      },
       helper: { first: [call("pay", { amount: 1 }, { id: "fc-2" })] },
     };
-    const { world, ran } = await openTroupe(parts, (model, list) => withHelper(model, [payTool(list)], [payTool(list)]));
+    const { world, ran } = await openTroupe(parts, (model, list) =>
+      withHelper(model, [payTool(list)], [payTool(list)]),
+    );
     const question = await say(world, "pay");
     const ids = [asked(question, 0).toolCallId, asked(question, 1).toolCallId];
     expect(new Set(ids).size).toBe(2);
@@ -579,11 +638,12 @@ describe("an agent run as a tool", () => {
   });
 
   it("counts its tokens with its caller's", async () => {
-    const counted = (promptTokenCount: number): Piece => usage({ promptTokenCount, candidatesTokenCount: 1, totalTokenCount: promptTokenCount + 1 });
+    const counted = (promptTokenCount: number): Piece =>
+      usage({ promptTokenCount, candidatesTokenCount: 1, totalTokenCount: promptTokenCount + 1 });
     const { world } = await openTroupe(
       {
-        root_agent: { first: [call("helper", { request: "Pay." }), counted(100)], then: [text("Done."), counted(400)] },
-        helper: { first: [call("pay", { amount: 7 }), counted(200)], then: [text("Paid."), counted(300)] },
+        root_agent: { first: [call("helper", { request: "Pay." }), counted(100)], last: [text("Done."), counted(400)] },
+        helper: { first: [call("pay", { amount: 7 }), counted(200)], last: [text("Paid."), counted(300)] },
       },
       (model, ran) => withHelper(model, [payTool(ran, "pay", false)]),
     );
@@ -617,8 +677,13 @@ describe("an agent run as a tool", () => {
 
 describe("agents ADK will drop in favour of workflows", () => {
   it("in a loop: the loop ends where a call is held, and the agent that asked goes on", async () => {
-    const { world, ran, names } = await openTroupe({ worker: { first: [call("pay", { amount: 1 })] } }, (model, list) =>
-      new LoopAgent({ name: "root_agent", subAgents: [new LlmAgent({ name: "worker", model: model(), tools: [payTool(list)] })] }),
+    const { world, ran, names } = await openTroupe(
+      { worker: { first: [call("pay", { amount: 1 })] } },
+      (model, list) =>
+        new LoopAgent({
+          name: "root_agent",
+          subAgents: [new LlmAgent({ name: "worker", model: model(), tools: [payTool(list)] })],
+        }),
     );
     const question = await say(world, "pay");
     expect(sequence(question)).toBe(asksOnce);

@@ -10,7 +10,7 @@ import { storeKinds } from "../fixtures/store-kinds.ts";
  * A story, told once for each moment at which something is written: the process dies there (before the write, or after it
  * and before anybody knows), another one starts, and the user finishes what is left to do.
  */
-const stories: Record<string, { tell: (stage: Stage) => Promise<unknown>; options?: Omit<StageOptions, "gemini"> }> = {
+const stories: Record<string, { tell: (stage: Stage) => Promise<unknown>; options?: Omit<StageOptions, "gemini">; /** The model need not speak of it. */ silent?: true }> = {
   "a yes in the chat": {
     tell: async (stage) => {
       await stage.say("pay");
@@ -69,6 +69,7 @@ const stories: Record<string, { tell: (stage: Stage) => Promise<unknown>; option
     },
   },
   "new text while the tool runs, and its late outcome": {
+    silent: true,
     tell: async (stage) => {
       await stage.say("pay");
       const slow = gate();
@@ -82,6 +83,7 @@ const stories: Record<string, { tell: (stage: Stage) => Promise<unknown>; option
     },
   },
   "a stop while the tool runs": {
+    silent: true,
     tell: async (stage) => {
       await stage.say("pay");
       const slow = gate();
@@ -159,14 +161,19 @@ async function dieAt(nth: number, story: (typeof stories)[string], options: Omit
     }
     const rows = await expectTruth(stage);
     await expectSound(stage);
-    // Each outcome is told in the chat once: nothing is lost, nothing is said twice.
+    // Nothing is lost and nothing is said twice: by the model in the chat, and to the model in its history (I10).
     const words = (await stage.messages()).flatMap(({ parts }) => parts.flatMap((part) => (part.type === "text" ? part.text : []))).join("\n");
-    for (const { state, input } of rows)
-      if (state === "succeeded" && !input.includes("First") && !story.options?.clerk)
-        expect(words.split(`{"paid":${(JSON.parse(input) as { amount: number }).amount}}`), words).toHaveLength(2);
     await stage.say("hello");
     const { open } = await expectSound(stage);
     expect(open, "calls without a response").toEqual([]);
+    const heard = JSON.stringify(stage.gemini.requests.at(-1)!.contents.filter(({ role }) => role !== "model")).replaceAll("\\", "");
+    for (const { state, input } of story.options?.clerk ? [] : rows) {
+      if (state !== "succeeded") continue;
+      const { amount, recipient } = JSON.parse(input) as { amount: number; recipient: string };
+      const times = (text: string) => text.split(`{"paid":${amount}}`).length - 1;
+      if (recipient !== "First") expect(times(words), words).toBeOneOf(story.silent ? [0, 1] : [1]);
+      expect(times(heard), heard).toBe(1);
+    }
     expect((await stage.store.dueApprovals()).map(({ id, state }) => ({ id, state }))).toEqual([]);
   } catch (error) {
     const at = `${died.when} ${died.operation} ${JSON.stringify(died.args).slice(0, 300)}`;

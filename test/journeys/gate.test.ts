@@ -1,16 +1,19 @@
 /** The gate in front of every kind of tool, through the real server. What counts is what really ran. */
 import {
+  BaseLlm,
   BasePlugin,
   BaseTool,
   BaseToolset,
   FunctionTool,
   LlmAgent,
+  type LlmRequest,
+  type LlmResponse,
   LongRunningFunctionTool,
   type RunAsyncToolRequest,
 } from "@google/adk";
 import { Type, type FunctionDeclaration } from "@google/genai";
 import { createBridge, idempotencyKey, type Logger } from "adk-stream-protocol";
-import { call, geminiAt, pause, type Piece, type Rule, text } from "adk-stream-protocol/gemini";
+import { call, geminiAt, pairingErrors, pause, type Piece, type Rule, text } from "adk-stream-protocol/gemini";
 import type { Approval, Store } from "adk-stream-protocol/stores";
 import { memoryStore } from "adk-stream-protocol/stores/memory";
 import { describe, expect, it, vi } from "vitest";
@@ -54,10 +57,15 @@ const rowsOf = (world: World): Promise<Approval[]> => world.store.listApprovals(
 const told = (world: World, request = world.gemini.requests.length) =>
   world.gemini.requests[request - 1]!.responses.map(({ name, response }) => [name, response]);
 
+const quiet: Logger = { info: () => {}, warn: () => {}, error: () => {} };
+
 const asksOnce = "start ss tis tia tar fs finish [DONE]";
 const goesOn = "start toa ss text fs finish [DONE]";
 
-function payTool(ran: unknown[], options: { requireConfirmation?: boolean | ((args: { amount: number }) => boolean) } = {}) {
+function payTool(
+  ran: unknown[],
+  options: { requireConfirmation?: boolean | ((args: { amount: number }) => boolean) } = {},
+) {
   return new FunctionTool({
     name: "pay",
     description: "Pays.",
@@ -139,7 +147,9 @@ describe("a FunctionTool with a flag", () => {
 
 describe("a FunctionTool with a predicate", () => {
   const open = (args: Record<string, unknown>) =>
-    openStory([call("pay", args)], (ran) => ({ tools: [payTool(ran, { requireConfirmation: ({ amount }) => amount > 100 })] }));
+    openStory([call("pay", args)], (ran) => ({
+      tools: [payTool(ran, { requireConfirmation: ({ amount }) => amount > 100 })],
+    }));
 
   it("asks about the big", async () => {
     const { world, ran } = await open({ amount: 500 });
@@ -165,6 +175,15 @@ describe("a FunctionTool with a predicate", () => {
     expect(await rowsOf(world)).toEqual([]);
     expect(ran).toEqual([]);
     await expectSound(world);
+  });
+
+  it("asks also where the predicate says yes in another way than true", async () => {
+    const predicate = () => "yes" as unknown as boolean;
+    const { world, ran } = await openStory([call("pay", { amount: 5 })], (list) => ({
+      tools: [payTool(list, { requireConfirmation: predicate })],
+    }));
+    expect(sequence(await say(world, "go"))).toBe(asksOnce);
+    expect(ran).toEqual([]);
   });
 
   it("does not run when the predicate throws", async () => {
@@ -277,7 +296,8 @@ describe("the server's policy", () => {
     [
       "a tool of a toolset",
       (ran) => ({
-        agent: ({ model }) => new LlmAgent({ name: "root_agent", model: model(), tools: [new FileToolset(new DeleteTool(ran))] }),
+        agent: ({ model }) =>
+          new LlmAgent({ name: "root_agent", model: model(), tools: [new FileToolset(new DeleteTool(ran))] }),
       }),
     ],
   ];
@@ -318,10 +338,13 @@ describe("the server's policy", () => {
     });
 
   it("is asked about the arguments of each call", async () => {
-    const { world, ran } = await openStory([call("delete_file", { file: "b.tmp" }), call("delete_file", { file: "a.txt" })], (list) => ({
-      tools: [new DeleteTool(list)],
-      bridge: { tools: { delete_file: { confirm: async ({ file }) => file === "a.txt" } } },
-    }));
+    const { world, ran } = await openStory(
+      [call("delete_file", { file: "b.tmp" }), call("delete_file", { file: "a.txt" })],
+      (list) => ({
+        tools: [new DeleteTool(list)],
+        bridge: { tools: { delete_file: { confirm: async ({ file }) => file === "a.txt" } } },
+      }),
+    );
     const question = await say(world, "go");
     expect(sequence(question)).toBe("start ss tis tia tis tia tar toa fs finish [DONE]");
     expect(ran).toEqual([{ file: "b.tmp" }]);
@@ -369,21 +392,21 @@ describe("the server's policy", () => {
         throw new Error("who knows");
       }
     }
-    const { world, ran } = await openStory([call("delete_file", { file: "a.txt" })], (list) => ({ tools: [new Unsure(list)] }));
+    const { world, ran } = await openStory([call("delete_file", { file: "a.txt" })], (list) => ({
+      tools: [new Unsure(list)],
+    }));
     expect(sequence(await say(world, "go"))).toBe(asksOnce);
     expect(ran).toEqual([]);
   });
 });
 
 describe("when the call cannot be held", () => {
-  const errors: string[] = [];
-  const logger: Logger = { info: () => {}, warn: () => {}, error: (message) => void errors.push(message) };
-
   it("does not run the tool while the ledger is down, tells the model, and goes on", async () => {
+    const errors: string[] = [];
     const { world, ran } = await openStory([call("pay", { amount: 5 })], (list) => ({
       tools: [payTool(list, { requireConfirmation: true })],
       store: (now) => withoutLedger(memoryStore({ now })),
-      bridge: { logger },
+      bridge: { logger: { ...quiet, error: (message) => void errors.push(message) } },
     }));
     const reply = await say(world, "go");
     expect(sequence(reply)).toBe("start ss tis tia toe fs ss text fs finish [DONE]");
@@ -410,7 +433,9 @@ describe("when the call cannot be held", () => {
       }));
       const reply = await say(world, "go");
       expect(sequence(reply)).toBe("start ss tis tia toe fs ss text fs finish [DONE]");
-      expect(told(world)).toEqual([["delete_file", { error: expect.stringMatching(/^The value at .* The tool was not run\.$/) }]]);
+      expect(told(world)).toEqual([
+        ["delete_file", { error: expect.stringMatching(/^The value at .* The tool was not run\.$/) }],
+      ]);
       expect(ran).toEqual([]);
       expect(await rowsOf(world)).toEqual([]);
       await expectSound(world);
@@ -497,9 +522,25 @@ describe("a long-running tool", () => {
     const reply = await say(world, "go");
     const [row] = await rowsOf(world);
     await expect(world.bridge.settle("somebody", row!.id, { counted: 9 })).rejects.toMatchObject({ code: "not_found" });
-    const part = { type: "tool-start_job", toolCallId: row!.toolCallId, state: "output-available", input: {}, output: { counted: 9 } };
-    const messages = [userMessage("go"), { id: messageIdOf(reply), role: "assistant", parts: [{ type: "step-start" }, part] }];
-    await receive(await post(world, "/stream", { id: "chat-1", messages, trigger: "submit-message", messageId: messageIdOf(reply) }));
+    const part = {
+      type: "tool-start_job",
+      toolCallId: row!.toolCallId,
+      state: "output-available",
+      input: {},
+      output: { counted: 9 },
+    };
+    const messages = [
+      userMessage("go"),
+      { id: messageIdOf(reply), role: "assistant", parts: [{ type: "step-start" }, part] },
+    ];
+    await receive(
+      await post(world, "/stream", {
+        id: "chat-1",
+        messages,
+        trigger: "submit-message",
+        messageId: messageIdOf(reply),
+      }),
+    );
     expect((await rowsOf(world))[0]).toMatchObject({ state: "approved" });
     expect(world.gemini.requests).toHaveLength(1);
   });
@@ -532,7 +573,9 @@ describe("a long-running tool", () => {
   });
 
   it("with a gate does not begin before a yes", async () => {
-    const { world, ran } = await openStory(jobCall, (list) => ({ tools: [jobTool(list, { requireConfirmation: true, result: { ticket: 7 } })] }));
+    const { world, ran } = await openStory(jobCall, (list) => ({
+      tools: [jobTool(list, { requireConfirmation: true, result: { ticket: 7 } })],
+    }));
     const question = await say(world, "go");
     expect(sequence(question)).toBe(asksOnce);
     expect(ran).toEqual([]);
@@ -542,7 +585,9 @@ describe("a long-running tool", () => {
   });
 
   it("with a gate begins after a yes, and waits for the application if it returns nothing", async () => {
-    const { world, ran } = await openStory(jobCall, (list) => ({ tools: [jobTool(list, { requireConfirmation: true })] }));
+    const { world, ran } = await openStory(jobCall, (list) => ({
+      tools: [jobTool(list, { requireConfirmation: true })],
+    }));
     const question = await say(world, "go");
     const reply = await yes(world, question, "start_job");
     expect(sequence(reply)).toBe("start ss fs finish [DONE]");
@@ -708,7 +753,10 @@ describe("state", () => {
           name: "recall",
           description: "Recalls.",
           parameters: z.object({}),
-          execute: (_, context) => ({ word: context?.state.get("word") ?? null, draft: context?.state.get("temp:draft") ?? null }),
+          execute: (_, context) => ({
+            word: context?.state.get("word") ?? null,
+            draft: context?.state.get("temp:draft") ?? null,
+          }),
         }),
       ],
     }));
@@ -806,7 +854,13 @@ describe("several calls of one step", () => {
   });
 
   it("share one step and one question each when the model sends them in pieces", async () => {
-    const apart = [call("pay", { amount: 500 }), pause(Promise.resolve()), call("pay", { amount: 5 }), pause(Promise.resolve()), call("pay", { amount: 600 })];
+    const apart = [
+      call("pay", { amount: 500 }),
+      pause(Promise.resolve()),
+      call("pay", { amount: 5 }),
+      pause(Promise.resolve()),
+      call("pay", { amount: 600 }),
+    ];
     const { world, ran } = await openStory([text("Let me pay. "), ...apart], gatedAbove100);
     const question = await say(world, "go");
     expect(sequence(question)).toBe("start ss text tis tia tis tia tis tia tar tar toa fs finish [DONE]");
@@ -828,8 +882,12 @@ describe("several calls of one step", () => {
   it("count their tokens once each", async () => {
     const { world } = await openStory(gatedFirst, gatedAbove100);
     const question = await say(world, "go");
-    const usage = question.chunks.flatMap((chunk) => (chunk.type === "finish" ? [(chunk.messageMetadata as { usage: object }).usage] : []));
-    expect(usage).toEqual([expect.objectContaining({ inputTokens: expect.any(Number), totalTokens: expect.any(Number) })]);
+    const usage = question.chunks.flatMap((chunk) =>
+      chunk.type === "finish" ? [(chunk.messageMetadata as { usage: object }).usage] : [],
+    );
+    expect(usage).toEqual([
+      expect.objectContaining({ inputTokens: expect.any(Number), totalTokens: expect.any(Number) }),
+    ]);
     const { inputTokens, outputTokens, totalTokens } = usage[0] as Record<string, number>;
     expect(totalTokens).toBe(inputTokens! + outputTokens!);
     expect(inputTokens).toBeGreaterThan(0);
@@ -859,7 +917,9 @@ describe("calls the model names itself", () => {
     ["in two pieces of one answer", [first, pause(Promise.resolve()), second]],
   ];
   it.each(answers)("may have the same id twice %s", async (_, twice) => {
-    const { world, ran } = await openStory(twice, (list) => ({ tools: [payTool(list, { requireConfirmation: true })] }));
+    const { world, ran } = await openStory(twice, (list) => ({
+      tools: [payTool(list, { requireConfirmation: true })],
+    }));
     const question = await say(world, "go");
     expect(sequence(question)).toBe("start ss tis tia tis tia tar tar fs finish [DONE]");
     await yes(world, question, "pay", 1);
@@ -887,6 +947,102 @@ describe("calls the model names itself", () => {
       ]);
       await expectSound(world);
     });
+});
+
+describe("a model of another make", () => {
+  /** Answers each request with the next list of responses; ends with nothing behind a call but what the list has. */
+  class ListedModel extends BaseLlm {
+    readonly requests: LlmRequest[] = [];
+    readonly #answers: LlmResponse[][];
+    constructor(answers: LlmResponse[][]) {
+      super({ model: "listed" });
+      this.#answers = answers;
+    }
+    override async *generateContentAsync(request: LlmRequest): AsyncGenerator<LlmResponse> {
+      this.requests.push(structuredClone({ ...request, toolsDict: {} }));
+      for (const response of this.#answers.shift() ?? [
+        { content: { role: "model", parts: [{ text: "Nothing more." }] } },
+      ])
+        yield structuredClone(response);
+    }
+    override async connect(): Promise<never> {
+      throw new Error("No live connection.");
+    }
+  }
+  const calls = (...amounts: number[]): LlmResponse => ({
+    content: { role: "model", parts: amounts.map((amount) => ({ functionCall: { name: "pay", args: { amount } } })) },
+  });
+  const counted: LlmResponse = { usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 2, totalTokenCount: 9 } };
+
+  const open = async (answers: LlmResponse[][], tools: (ran: unknown[]) => BaseTool[]) => {
+    const model = new ListedModel(answers);
+    const story = await openStory([], (ran) => ({
+      agent: () => new LlmAgent({ name: "root_agent", model, tools: tools(ran) }),
+    }));
+    return { ...story, model };
+  };
+
+  it("may end with its calls", async () => {
+    const { world, ran, model } = await open(
+      [[calls(5)], [{ content: { role: "model", parts: [{ text: "Done." }] } }]],
+      (list) => [payTool(list, { requireConfirmation: true })],
+    );
+    const question = await say(world, "go");
+    expect(sequence(question)).toBe(asksOnce);
+    expect(sequence(await yes(world, question, "pay"))).toBe(goesOn);
+    expect(ran).toEqual([{ amount: 5 }]);
+    expect(model.requests).toHaveLength(2);
+    await expectSound(world);
+  });
+
+  it("may count behind its calls, and is not asked again for that", async () => {
+    const { world, model } = await open([[calls(5), counted]], () => [
+      new LongRunningFunctionTool({
+        name: "pay",
+        description: "Pays.",
+        parameters: z.object({ amount: z.number() }),
+        execute: () => undefined,
+      }),
+    ]);
+    const reply = await say(world, "go");
+    expect(sequence(reply)).toBe("start ss tis tia fs finish [DONE]");
+    expect(model.requests).toHaveLength(1);
+    const finish = reply.chunks.find(({ type }) => type === "finish");
+    expect(finish).toMatchObject({ messageMetadata: { usage: { inputTokens: 7, outputTokens: 2, totalTokens: 9 } } });
+  });
+
+  it("that goes on calling behind a held call is not followed: its history stays whole", async () => {
+    const warnings: string[] = [];
+    const model = new ListedModel([[calls(500), calls(5), calls(600), counted]]);
+    const { world, ran } = await openStory([], (list) => ({
+      agent: () =>
+        new LlmAgent({
+          name: "root_agent",
+          model,
+          tools: [payTool(list, { requireConfirmation: ({ amount }) => amount > 100 })],
+        }),
+      bridge: { logger: { ...quiet, warn: (message) => void warnings.push(message) } },
+    }));
+    const question = await say(world, "go");
+    expect(sequence(question)).toBe(asksOnce);
+    expect(warnings).toEqual(["Calls behind a held one were dropped.", "Calls behind a held one were dropped."]);
+    await yes(world, question, "pay");
+    expect(ran).toEqual([{ amount: 500 }]);
+    expect(pairingErrors(model.requests.at(-1)!.contents)).toEqual([]);
+    await expectSound(world);
+  });
+
+  it("may free its free calls as it makes them", async () => {
+    const { world, ran, model } = await open([[calls(5), calls(500)]], (list) => [
+      payTool(list, { requireConfirmation: ({ amount }) => amount > 100 }),
+    ]);
+    const question = await say(world, "go");
+    expect(sequence(question)).toBe("start ss tis tia toa fs ss tis tia tar fs finish [DONE]");
+    await yes(world, question, "pay");
+    expect(ran).toEqual([{ amount: 5 }, { amount: 500 }]);
+    expect(pairingErrors(model.requests.at(-1)!.contents)).toEqual([]);
+    await expectSound(world);
+  });
 });
 
 describe("an agent that is shown no contents", () => {
@@ -929,9 +1085,13 @@ describe("the key for idempotent tools", () => {
       },
     });
     const tools = { pay: { effect: "idempotent" } } as const;
-    const { world } = await openStory([call("pay", { amount: 5 }), call("pay", { amount: 6 })], () => ({ tools: [tool], bridge: { tools } }));
+    const { world } = await openStory([call("pay", { amount: 5 }), call("pay", { amount: 6 })], () => ({
+      tools: [tool],
+      bridge: { tools },
+    }));
     const question = await say(world, "go");
-    for (const index of [0, 1]) await post(world, `/approvals/${asked(question, index).approvalId}`, { approved: true });
+    for (const index of [0, 1])
+      await post(world, `/approvals/${asked(question, index).approvalId}`, { approved: true });
     await vi.waitFor(() => expect(attempts).toHaveLength(2));
 
     world.clock.now += 60_000;
