@@ -10,6 +10,12 @@ import { readSettings, type Settings } from "./settings.ts";
 import { loadStaticPage } from "./static-page.ts";
 import { openWallet } from "./wallet.ts";
 
+// A start that fails says why in one sentence: a port that is taken, a data directory another process uses.
+process.on("uncaughtException", (error) => {
+  console.error(error.message);
+  process.exit(1);
+});
+
 const settings = readSettings(process.env);
 mkdirSync(settings.dataDir, { recursive: true });
 // ADK reports every request it makes; here the address of the demo is what a reader looks for.
@@ -44,6 +50,7 @@ const server = await listen({
   },
 });
 
+process.removeAllListeners("uncaughtException");
 console.log(`Demo at ${server.url}`);
 console.log(`Model: ${gemini.label}`);
 
@@ -69,7 +76,7 @@ async function stop(): Promise<void> {
 /** Google's with a key, another address when one is named, and otherwise the script that comes with the demo. */
 async function chooseGemini({ model, scripted, geminiUrl, apiKey = "none" }: Settings) {
   if (scripted) {
-    const script = await startScriptedGemini({ rules: demoRules });
+    const script = await startScriptedGemini({ rules: demoRules, delayMs: 25 });
     const label = `scripted Gemini as ${model} (set GOOGLE_API_KEY to talk to Google's)`;
     return { model: geminiAt({ model, url: script.url }), label, close: () => script.close() };
   }

@@ -3,7 +3,8 @@ import type { HttpOptions } from "@google/genai";
 
 /** The real `Gemini` class aimed at one URL: each instance its own, where the environment variable is for all. */
 export function geminiAt({ model, url, apiKey = "none" }: { model: string; url: string; apiKey?: string }): Gemini {
-  return new GeminiAt({ model, apiKey }, url);
+  // Said, because an environment variable would choose Vertex AI otherwise.
+  return new GeminiAt({ model, apiKey, vertexai: false }, url);
 }
 
 class GeminiAt extends Gemini {

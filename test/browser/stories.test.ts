@@ -231,6 +231,38 @@ describe.each([
     expect(gemini.requests).toHaveLength(2);
   });
 
+  it("never looks for the place after a no", async () => {
+    await context.grantPermissions(["geolocation"]);
+    await page.evaluate(() => {
+      const found = navigator.geolocation.getCurrentPosition.bind(navigator.geolocation);
+      navigator.geolocation.getCurrentPosition = (...args) => {
+        document.body.dataset["looked"] = "yes";
+        found(...args);
+      };
+    });
+    await say(page, "Where am I?");
+    const card = cards(page).first();
+    await inState(card, "waiting");
+    await card.getByRole("button", { name: "Deny" }).click();
+    await page.keyboard.press("Enter");
+    await inState(card, "denied");
+    await expect.poll(() => gemini.requests.length, { timeout: waiting }).toBe(2);
+    expect(await page.evaluate(() => document.body.dataset["looked"])).toBeUndefined();
+  });
+
+  it("stops a reply in the middle and keeps what was said", async () => {
+    const held = gate();
+    gemini.reset([{ say: [text("one two three "), pause(held.opened), text("four")] }, ...demoRules]);
+    await say(page, "count");
+    await page.getByText("one two three").waitFor({ timeout: waiting });
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByRole("button", { name: "Send", exact: true }).waitFor({ timeout: waiting });
+    held.open();
+    expect(await gemini.waitForEnd(1)).toBe("disconnected");
+    await page.reload();
+    await page.getByText("one two three", { exact: true }).waitFor({ timeout: waiting });
+  });
+
   it("says that a payment above the balance failed", async () => {
     const before = await demo.balance();
     await say(page, "Send 5000 dollars to Max");
