@@ -159,7 +159,8 @@ export class Bridge {
     const found = await this.#store.getApproval(decision.approvalId);
     if (!found || found.owner !== owner || !found.gated) throw unknownApproval(decision.approvalId);
     return this.#inChat(found.chat, async (queue) => {
-      const { moved, expired, approval } = await this.#decide(found, decision);
+      const before = (await this.#store.getApproval(found.id)) ?? found;
+      const { moved, expired, approval } = await this.#decide(before, decision);
       if (moved || expired) await this.#continue(queue, [approval], { reply: approval.messageId });
       const view = approvalToView(approval);
       if (moved) return { outcome: "accepted", approval: view };
@@ -295,8 +296,8 @@ export class Bridge {
     clearInterval(this.#timer);
     // Behind the sections under way, which may still begin a turn; later ones are refused.
     await Promise.allSettled([...this.#queues.values()].map((queue) => queue.exclusive(() => queue.stopAll(serverCloses))));
-    await Promise.race([this.#executor.idle(), later(closingMs)]);
     await this.#sweeping;
+    await Promise.race([this.#executor.idle(), later(closingMs)]);
   }
 
   // ── a chat request ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -452,13 +453,18 @@ export class Bridge {
   /** Shows outcomes of one message in a turn of their own, unless the turn that was to show them did. */
   async #show(chat: string, rows: readonly Approval[], { reply, model }: { reply: string; model: boolean | "nudge" }): Promise<void> {
     const shows = ({ covers }: QueuedTurn) => rows.some(({ id }) => covers.has(id));
-    for (let turn; (turn = this.#queues.get(chat)?.find(shows)); ) await turn.done.catch(() => undefined);
     if (this.#closed) return;
-    await this.#inChat(chat, async (queue) => {
+    const covering = await this.#inChat(chat, async (queue) => {
+      const turn = queue.find(shows);
+      if (turn) return turn;
       const shown = rows.length > 0 ? await this.#shownIn(chat) : new Set();
       const unseen = rows.filter(({ id, gated, toolCallId }) => !shown.has(gated ? id : toolCallId));
       if (unseen.length > 0 || model === "nudge") await this.#continue(queue, unseen, { reply, model });
+      return undefined;
     });
+    if (!covering) return;
+    await covering.done.catch(() => undefined);
+    await this.#show(chat, rows, { reply, model });
   }
 
   /** The ids of the approvals whose outcome the log shows, and of the calls. */

@@ -117,14 +117,12 @@ export class Executor {
     const claimed = claim.approval;
     const renewal = setInterval(
       () =>
-        void store
-          .renewLease(claimed.id, claimed.fence, this.#options.leaseMs)
-          .catch((error: unknown) =>
-            this.#options.logger.error("A lease could not be renewed.", {
-              approval: claimed.id,
-              error: describeError(error),
-            }),
-          ),
+        void store.renewLease(claimed.id, claimed.fence, this.#options.leaseMs).catch((error: unknown) =>
+          this.#options.logger.error("A lease could not be renewed.", {
+            approval: claimed.id,
+            error: describeError(error),
+          }),
+        ),
       this.#options.leaseMs / 3,
     );
     let result: Finish | undefined;

@@ -393,8 +393,9 @@ function startSpan(
 
 /** True where a response with calls is certain to be followed by another: the class sends what it counted at the end (K15). */
 function hasEnding({ agent, runConfig }: InvocationContext, { usageMetadata }: LlmResponse): boolean {
-  const isStreaming = runConfig?.streamingMode === StreamingMode.SSE;
-  return isStreaming && usageMetadata !== undefined && isLlmAgent(agent) && agent.canonicalModel instanceof Gemini;
+  if (runConfig?.streamingMode !== StreamingMode.SSE || !usageMetadata || !isLlmAgent(agent)) return false;
+  const { canonicalModel } = agent;
+  return canonicalModel instanceof Gemini && !canonicalModel.useInteractionsApi;
 }
 
 function isInLoop({ agent }: InvocationContext): boolean {

@@ -104,6 +104,15 @@ const stories: Record<string, { tell: (stage: Stage) => Promise<unknown>; option
       await stage.rest();
     },
   },
+  "an agent run as a tool, asked about itself": {
+    options: { clerk: true, effect: "idempotent", confirmClerk: true },
+    tell: async (stage) => {
+      await stage.say("ask the clerk to pay");
+      await stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: true })));
+      await stage.decide((await stage.pending())[0]!.id, true);
+      await stage.rest();
+    },
+  },
   "a payment behind an agent run as a tool": {
     options: { clerk: true, effect: "idempotent" },
     tell: async (stage) => {
@@ -159,6 +168,7 @@ async function dieAt(nth: number, story: (typeof stories)[string], options: Omit
       expect(after, "the same approval").toMatchObject({ digest: row.digest, expiresAt: row.expiresAt });
       if (row.decidedAt !== undefined) expect(after!.decidedAt, "the decision").toBe(row.decidedAt);
     }
+    await expectSound(stage);
     if ((await stage.rows()).length === 0) await stage.say(story.options?.clerk ? "ask the clerk to pay" : "chain");
     for (let [question] = await stage.pending(); question; [question] = await stage.pending()) {
       await stage.decide(question.id, true);

@@ -124,6 +124,18 @@ describe("a late answer", () => {
     await expectSound(world);
   });
 
+  it("outside the chat is told to the model once, also when ten come at once", async () => {
+    const world = await openWorld({ bridge });
+    const { approvalId } = asked(await say(world, "pay"));
+    world.clock.now += ttl;
+    const results = await Promise.all(Array.from({ length: 10 }, () => world.bridge.decide("local", { approvalId, approved: true })));
+    expect(new Set(results.map(({ outcome }) => outcome))).toEqual(new Set(["refused"]));
+    await quiet(world);
+    expect(world.gemini.requests).toHaveLength(2);
+    const { log } = await expectSound(world);
+    expect(log.filter(({ kind }) => kind === "begin")).toHaveLength(2);
+  });
+
   for (const [name, ai] of majors)
     it(`ends the matter for stock ${name}: two requests, no loop`, async () => {
       const world = await openWorld({ bridge });

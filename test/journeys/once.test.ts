@@ -83,6 +83,18 @@ describe("one answer, many times at once (A3, A9)", () => {
     expect(log.filter(({ kind }) => kind === "begin")).toHaveLength(2);
   });
 
+  it("writes one turn for all answers of one request", async () => {
+    const six = Array.from({ length: 6 }, (_, index) => call("process_payment", { amount: index + 1, recipient: "Hanako" }));
+    const world = await openWorld({ rules: [afterTools, { say: six }] });
+    const question = await say(world, "pay six");
+    const reply = await answer(world, six.map((_, index) => ({ ...asked(question, index), approved: true })));
+    await quiet(world);
+    expect(sequence(reply)).toBe("start toa toa toa toa toa toa ss text fs finish [DONE]");
+    expect(world.payments).toHaveLength(6);
+    const { log } = await expectSound(world);
+    expect(log.filter(({ kind }) => kind === "begin")).toHaveLength(2);
+  });
+
   it("joins the running turn when the same answer comes again, without a model call", async () => {
     const { world, finish, started } = await openSlowWorld();
     const question = await say(world, "pay");

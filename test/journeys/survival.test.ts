@@ -73,6 +73,7 @@ for (const { name, options } of storeKinds)
       await world.crash();
       const [row] = await ledger(world);
       expect(toolPart(await messagesOf(world))).toMatchObject({ state: "approval-requested", approval: { id: row!.id } });
+      await expectSound(world);
       expect((await get(world, "/stream/chat-1/stream")).status).toBe(204);
       await decide(world, row!.id, true);
       await quiet(world);
@@ -198,6 +199,7 @@ describe("a crash around the tool (P6–P11)", () => {
     stage.setPace(slow.opened);
     await stage.decide(question!.id, true);
     const restarted = stage.restart();
+    for (let tick = 0; tick < 50; tick += 1) await new Promise((resolve) => setImmediate(resolve));
     slow.open();
     await restarted;
     await stage.rest();
