@@ -9,13 +9,14 @@ import { Executor, findTool, requireLlmAgent } from "./executor.ts";
 import { Gate } from "./gate.ts";
 import { newId } from "./ids.ts";
 import { describeError, type Logger, silentLogger } from "./logger.ts";
+import { later } from "./later.ts";
 import { logToMessages } from "./log-to-messages.ts";
 import { approvalToView, outcomeChunks } from "./outcome.ts";
 import { closeOpenTurns } from "./recover.ts";
 import { findReply, type Regeneration } from "./regenerate.ts";
 import { StoreSessionService } from "./session-service.ts";
 import type { ToolPolicy } from "./tool-policy.ts";
-import { later, runTurn, serverCloses, type Turn, type TurnInput, type TurnTools } from "./turn.ts";
+import { runTurn, serverCloses, type Turn, type TurnInput, type TurnTools } from "./turn.ts";
 
 export interface BridgeOptions {
   agent: BaseAgent;
@@ -120,6 +121,7 @@ export class Bridge {
     this.#sweepMs = options.sweepMs ?? 1000;
     this.#turnTools = {
       store,
+      sessions: this.#sessions,
       gate,
       logger,
       executor: this.#executor,

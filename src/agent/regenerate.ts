@@ -4,7 +4,7 @@ import { BridgeError } from "../protocol/index.ts";
 import type { Session, Store } from "../stores/index.ts";
 import { keptOf } from "./history.ts";
 import { newId } from "./ids.ts";
-import { cancel } from "./turn.ts";
+import { cancel } from "./heal.ts";
 
 /** The message whose reply is made again, and the way to take that reply back. */
 export interface Regeneration {

@@ -48,6 +48,14 @@ export class StoreSessionService extends BaseSessionService {
     return toAdkSession(session, events);
   }
 
+  /** A session of ours as ADK sees it. */
+  async load(session: Session): Promise<AdkSession> {
+    const { appName, owner, id } = session;
+    const loaded = await this.getSession({ appName, userId: owner, sessionId: id });
+    if (!loaded) throw new Error(`Session ${id} is gone.`);
+    return loaded;
+  }
+
   /** Chats are listed by their owner through our own API; ADK itself never asks. */
   async listSessions(): Promise<ListSessionsResponse> {
     return { sessions: [], page: 1, limit: 0, totalItems: 0, totalPages: 0 };

@@ -1,27 +1,18 @@
-import { createEvent, type Event, isAgentTool, type Runner, SequentialAgent, StreamingMode } from "@google/adk";
+import { type Event, isAgentTool, type Runner, SequentialAgent, StreamingMode } from "@google/adk";
 import type { Content } from "@google/genai";
-import type { UIMessage, UIMessageChunk } from "ai";
-import { BridgeError, isSettled } from "../protocol/index.ts";
+import type { UIMessage } from "ai";
+import { isSettled } from "../protocol/index.ts";
 import { AlreadyAnswered, type Approval, type JsonObject, type Session, type Store } from "../stores/index.ts";
 import { abortable, stepThrough } from "./abortable.ts";
-import {
-  announceCall,
-  type ChunkState,
-  closeStep,
-  countUsage,
-  eventToChunks,
-  initialChunkState,
-  openStep,
-  refusalText,
-  totalUsage,
-} from "./event-to-chunks.ts";
 import { agentOf, agentOutcome, agentRequest } from "./agents.ts";
-import { type Executor, findTool, requireLlmAgent } from "./executor.ts";
+import { findTool, requireLlmAgent } from "./executor.ts";
 import type { Gate, Run } from "./gate.ts";
-import { awaitsModel, keptResults, openCalls, responseEvent, unknownCalls } from "./history.ts";
-import { describeError, type Logger } from "./logger.ts";
+import { heal, type HistoryTools, tellLateOutcomes } from "./heal.ts";
+import { awaitsModel, keptResults, openCalls } from "./history.ts";
+import type { Logger } from "./logger.ts";
 import { messageToContent } from "./message-to-content.ts";
-import { approvalToResponse, dataApproval, interruptedResponse, interruption, lateNote, outcomeChunks, questionChunks, runningResponse } from "./outcome.ts";
+import { approvalToResponse, dataApproval, interruptedResponse, outcomeChunks } from "./outcome.ts";
+import { type Progress, TurnLog } from "./turn-log.ts";
 
 /**
  * A turn: what the agent does for one input, a message or the settling of calls it had asked about. It belongs to the
@@ -50,29 +41,24 @@ export type TurnInput =
       model: boolean | "nudge";
     };
 
-export interface TurnTools {
-  store: Store;
+export interface TurnTools extends HistoryTools {
   gate: Gate;
-  executor: Executor;
   logger: Logger;
   maxLlmCalls: number;
-  /** How long new text waits for a tool that is still running before the model is told that its outcome is not known. */
-  graceMs: number;
   modelName: string;
-  /** Names of the agents that are run as tools. */
   agentTools: ReadonlySet<string>;
   runnerFor(session: Session): Promise<Runner>;
   siblingRunner(session: Session, agent: SequentialAgent["subAgents"][number]): Runner;
 }
 
-type Progress = "done" | "parked";
-
 /** Stops a turn because its server ends: it stays open in the log, and the next start goes on with it as after a crash. */
 export const serverCloses = new Error("The server is stopping.");
 
 export async function runTurn(turn: Turn, tools: TurnTools): Promise<void> {
-  const log = new TurnLog(turn, tools);
-  const { chat, input } = turn;
+  const { chat, input, id, reply } = turn;
+  const isMessage = input.kind === "message";
+  const message = isMessage && input.record ? input.message : undefined;
+  const log = new TurnLog({ ...tools, chat: chat.id, turn: id, reply, message, owesAnswer: isMessage });
   await log.begin();
   try {
     let progress: Progress;
@@ -246,235 +232,12 @@ async function runInner(approval: Approval, turn: Turn, tools: TurnTools, log: T
   return isSettled(settled.state) ? settled : undefined;
 }
 
-/**
- * Before new text, every call in the history gets its response: what the ledger knows, what was kept, or that it was
- * cancelled. Returns the rows this cancelled.
- */
-async function heal(session: Session, tools: TurnTools): Promise<Approval[]> {
-  const { store } = tools;
-  const events = await loadEvents(session, tools);
-  const kept = keptResults(events);
-  const rows = new Map((await store.listApprovals({ session: session.id })).map((row) => [row.toolCallId, row]));
-  const cancelled: Approval[] = [];
-  for (const open of openCalls(events)) {
-    const asked = rows.get(open.call.id);
-    const left = asked && (await leaveBehind(asked, tools));
-    cancelled.push(...(left?.cancelled ?? []));
-    const response = left ? left.response : (kept.get(open.call.id) ?? interruptedResponse);
-    const event = responseEvent(open, response, { unknown: left?.unknown ?? [], stateDelta: left?.row.stateDelta });
-    try {
-      await (await tools.runnerFor(session)).sessionService.appendEvent({ session: await adkSession(session, tools), event });
-    } catch (error) {
-      if (!(error instanceof AlreadyAnswered)) throw error;
-    }
-    for (const row of left?.told ?? []) await store.markTold(row.id);
-  }
-  return cancelled;
-}
-
-/**
- * Ends a call that new text leaves behind: what nobody has started is cancelled, what runs gets a moment to end. What an
- * agent run as a tool has done by then stands, so the model is told of it, and later of what is still `unknown`.
- */
-async function leaveBehind(asked: Approval, { store, executor, graceMs }: TurnTools) {
-  const cancellable = asked.state === "pending" || (asked.state === "approved" && asked.external);
-  const cancelled = cancellable ? await cancel(asked, store) : [];
-  const family = await withInner(asked, store);
-  const attempts = family.flatMap(({ id }) => executor.attempt(id) ?? []);
-  if (attempts.length > 0) await Promise.race([Promise.allSettled(attempts), later(graceMs)]);
-  const [row = asked, ...inner] = await withInner(asked, store);
-
-  const running = [row, ...inner].filter(({ state }) => !isSettled(state));
-  const effects = inner.filter(({ state, innerSession }) => innerSession === undefined && state !== "denied" && state !== "cancelled" && state !== "expired");
-  const calls = effects.map(({ toolName, input, state, outcome }) => ({ name: toolName, args: JSON.parse(input) as unknown, state, response: outcome }));
-  return {
-    row,
-    cancelled,
-    response: { ...(approvalToResponse(row) ?? runningResponse), ...(calls.length > 0 && { calls }) },
-    unknown: running.map(({ toolCallId }) => toolCallId),
-    told: [row, ...inner].filter(({ state }) => isSettled(state)),
-  };
-}
-
-/** A row as it is now, and with an agent run as a tool those of its calls, and of theirs. */
-async function withInner({ id }: Approval, store: Store): Promise<Approval[]> {
-  const row = await store.getApproval(id);
-  if (!row?.innerSession) return row ? [row] : [];
-  const inner = await store.listApprovals({ session: row.innerSession });
-  return [row, ...(await Promise.all(inner.map((call) => withInner(call, store)))).flat()];
-}
-
-/** Cancels a call, and with an agent run as a tool everything it waits for. */
-export async function cancel(approval: Approval, store: Store): Promise<Approval[]> {
-  const inner = approval.innerSession ? await store.listApprovals({ session: approval.innerSession }) : [];
-  const cancelled = (await Promise.all(inner.map((row) => cancel(row, store)))).flat();
-  const { moved, approval: row } = await store.move(approval.id, { event: "cancel" });
-  return moved && row ? [...cancelled, row] : cancelled;
-}
-
-/**
- * Outcomes that came after the model was told "not known yet" are told as context, once: the note's id is the row's, so
- * that a crash between the note and its mark does not write a second one.
- */
-async function tellLateOutcomes(session: Session, tools: TurnTools): Promise<void> {
-  const { store } = tools;
-  const late = (await store.listApprovals({ chat: session.id })).filter((row) => isSettled(row.state) && !row.told);
-  if (late.length === 0) return;
-  const events = await loadEvents(session, tools);
-  const unknown = unknownCalls(events);
-  const open = new Set(openCalls(events).map(({ call }) => call.id));
-  for (const row of late) {
-    const isUnknown = unknown.has(row.toolCallId);
-    if (isUnknown) {
-      const content = { role: "user", parts: [{ text: lateNote(row) }] };
-      const event = createEvent({ id: `late-${row.id}`, author: "user", content });
-      const { sessionService } = await tools.runnerFor(session);
-      await sessionService.appendEvent({ session: await adkSession(session, tools), event });
-    }
-    if (isUnknown || (row.session === session.id && !open.has(row.toolCallId))) await store.markTold(row.id);
-  }
-}
-
-/** What a turn has shown so far, and the only writer of its chunks. */
-class TurnLog {
-  readonly #turn: Turn;
-  readonly #tools: TurnTools;
-  #state: ChunkState = initialChunkState;
-  /** Calls that were shown and have no outcome yet. */
-  readonly #open = new Set<string>();
-
-  constructor(turn: Turn, tools: TurnTools) {
-    this.#turn = turn;
-    this.#tools = tools;
-  }
-
-  async begin(): Promise<void> {
-    const { chat, id, reply, input } = this.#turn;
-    const message = input.kind === "message" && input.record ? { message: input.message } : {};
-    await this.#tools.store.append(chat.id, [
-      { turn: id, kind: "begin", reply, ...message },
-      { turn: id, kind: "chunk", chunk: { type: "start", messageId: reply } },
-    ]);
-  }
-
-  async write(chunks: readonly UIMessageChunk[]): Promise<void> {
-    if (chunks.length === 0) return;
-    const { chat, id } = this.#turn;
-    await this.#tools.store.append(chat.id, chunks.map((chunk) => ({ turn: id, kind: "chunk", chunk })));
-    for (const chunk of chunks) {
-      if (chunk.type === "tool-input-available") this.#open.add(chunk.toolCallId);
-      else if (chunk.type === "tool-output-available" || chunk.type === "tool-output-error") this.#open.delete(chunk.toolCallId);
-    }
-  }
-
-  async event(event: Event, inner: boolean): Promise<void> {
-    const { agentTools } = this.#tools;
-    const [state, chunks] = eventToChunks(this.#state, event, { inner, defer: (name) => agentTools.has(name) });
-    this.#state = state;
-    await this.write(chunks);
-  }
-
-  /** Usage that came in no event of its own. */
-  count(event: Event): void {
-    this.#state = countUsage(this.#state, event);
-  }
-
-  /** Asks a person about a held call; a call that only waits for the browser is shown without a question. */
-  async ask(approval: Approval): Promise<void> {
-    if (!approval.gated) return;
-    const [announced, chunks] = announceCall(this.#state, approval.toolCallId);
-    const [state, step] = openStep(announced);
-    this.#state = state;
-    await this.write([...chunks, ...step, ...questionChunks(approval)]);
-  }
-
-  /** An agent run as a tool appears with its outcome, see `ChunkOptions.defer`, unless it was asked about. */
-  async showInner(approval: Approval, answered?: boolean): Promise<void> {
-    const { toolCallId, toolName, gated } = approval;
-    const outcome = outcomeChunks(approval, answered);
-    if (gated) return this.write(outcome);
-    const input = JSON.parse(approval.input) as unknown;
-    await this.writeStep([
-      { type: "tool-input-start", toolCallId, toolName },
-      { type: "tool-input-available", toolCallId, toolName, input },
-      ...outcome,
-    ]);
-  }
-
-  async writeStep(chunks: readonly UIMessageChunk[]): Promise<void> {
-    const [opened, start] = openStep(this.#state);
-    const [state, end] = closeStep(opened);
-    this.#state = state;
-    await this.write([...start, ...chunks, ...end]);
-  }
-
-  async finish(progress: Progress): Promise<void> {
-    // After an outcome a model may have nothing to add; to a message it owes an answer.
-    const isSilent = progress === "done" && this.#turn.input.kind === "message" && !this.#state.shown;
-    const { error = isSilent ? refusalText() : undefined, finishReason } = this.#state;
-    await this.#close();
-    if (error !== undefined) return this.write([{ type: "error", errorText: error }]);
-    const { modelName } = this.#tools;
-    await this.write([
-      {
-        type: "finish",
-        finishReason: progress === "parked" ? "tool-calls" : finishReason,
-        messageMetadata: { usage: totalUsage(this.#state), modelVersion: modelName },
-      },
-    ]);
-  }
-
-  async abort(): Promise<void> {
-    await this.#interrupt();
-    await this.#close();
-    await this.write([{ type: "abort" }]);
-  }
-
-  async fail(error: unknown): Promise<void> {
-    const safe = error instanceof BridgeError;
-    if (!safe) this.#tools.logger.error("A turn failed.", { chat: this.#turn.chat.id, turn: this.#turn.id, error: describeError(error) });
-    await this.#interrupt();
-    await this.#close();
-    await this.write([{ type: "error", errorText: safe ? error.message : "Something went wrong on the server. The details are in its log." }]);
-  }
-
-  async end(): Promise<void> {
-    await this.#tools.store.append(this.#turn.chat.id, [{ turn: this.#turn.id, kind: "end" }]);
-  }
-
-  /** Calls in no ledger will have no outcome; left open they would keep a stock chat from sending anything else. */
-  async #interrupt(): Promise<void> {
-    if (this.#open.size === 0) return;
-    const rows = await this.#tools.store.listApprovals({ chat: this.#turn.chat.id });
-    for (const { toolCallId } of rows) this.#open.delete(toolCallId);
-    await this.write([...this.#open].map(interruption));
-  }
-
-  async #close(): Promise<void> {
-    const [state, chunks] = closeStep(this.#state);
-    this.#state = state;
-    await this.write(chunks);
-  }
-}
-
 async function requireSession(store: Store, id: string): Promise<Session> {
   const session = await store.getSession(id);
   if (!session) throw new Error(`Session ${id} is gone.`);
   return session;
 }
 
-async function adkSession(session: Session, tools: TurnTools) {
-  const { sessionService, appName } = await tools.runnerFor(session);
-  const loaded = await sessionService.getSession({ appName, userId: session.owner, sessionId: session.id });
-  if (!loaded) throw new Error(`Session ${session.id} is gone.`);
-  return loaded;
-}
-
-async function loadEvents(session: Session, tools: TurnTools): Promise<Event[]> {
-  return (await adkSession(session, tools)).events;
-}
-
-/** A moment, for those who do not want to wait longer. */
-export function later(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+async function loadEvents(session: Session, { sessions }: TurnTools): Promise<Event[]> {
+  return (await sessions.load(session)).events;
 }

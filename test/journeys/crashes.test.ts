@@ -10,7 +10,18 @@ import { storeKinds } from "../fixtures/store-kinds.ts";
  * A story, told once for each moment at which something is written: the process dies there (before the write, or after it
  * and before anybody knows), another one starts, and the user finishes what is left to do.
  */
-const stories: Record<string, { tell: (stage: Stage) => Promise<unknown>; options?: Omit<StageOptions, "gemini">; /** The model need not speak of it. */ silent?: true }> = {
+interface Story {
+  tell: (stage: Stage) => Promise<unknown>;
+  options?: Omit<StageOptions, "gemini">;
+  /** What the user says again where it was cut off before anything was asked. */
+  again?: string;
+  /** Payments in the end, where they do not depend on when it died. */
+  paid?: number;
+  /** The model need not speak of the outcome. */
+  silent?: true;
+}
+
+const stories: Record<string, Story> = {
   "a yes in the chat": {
     tell: async (stage) => {
       await stage.say("pay");
@@ -18,6 +29,7 @@ const stories: Record<string, { tell: (stage: Stage) => Promise<unknown>; option
     },
   },
   "a yes outside the chat, to a tool that honours its key": {
+    paid: 1,
     options: { effect: "idempotent" },
     tell: async (stage) => {
       await stage.say("pay");
@@ -26,6 +38,7 @@ const stories: Record<string, { tell: (stage: Stage) => Promise<unknown>; option
     },
   },
   "a yes to a tool that can be asked what happened": {
+    paid: 1,
     options: { effect: "queryable" },
     tell: async (stage) => {
       await stage.say("pay");
@@ -54,6 +67,8 @@ const stories: Record<string, { tell: (stage: Stage) => Promise<unknown>; option
     },
   },
   "a second payment in the continuation": {
+    again: "chain",
+    paid: 2,
     options: { effect: "idempotent" },
     tell: async (stage) => {
       await stage.say("chain");
@@ -105,6 +120,8 @@ const stories: Record<string, { tell: (stage: Stage) => Promise<unknown>; option
     },
   },
   "an agent run as a tool, asked about itself": {
+    again: "ask the clerk to pay",
+    paid: 1,
     options: { clerk: true, effect: "idempotent", confirmClerk: true },
     tell: async (stage) => {
       await stage.say("ask the clerk to pay");
@@ -114,6 +131,8 @@ const stories: Record<string, { tell: (stage: Stage) => Promise<unknown>; option
     },
   },
   "a payment behind an agent run as a tool": {
+    again: "ask the clerk to pay",
+    paid: 1,
     options: { clerk: true, effect: "idempotent" },
     tell: async (stage) => {
       await stage.say("ask the clerk to pay");
@@ -141,7 +160,7 @@ beforeAll(async () => {
 afterAll(() => gemini.close());
 
 /** Dies at the nth write and finishes the story in another process. False when the story was over before. */
-async function dieAt(nth: number, story: (typeof stories)[string], options: Omit<StageOptions, "gemini">): Promise<boolean> {
+async function dieAt(nth: number, story: Story, options: Omit<StageOptions, "gemini">): Promise<boolean> {
   const stage = await openStage({ gemini, ...options, ...story.options });
   let count = 0;
   let died: Moment | undefined;
@@ -169,12 +188,13 @@ async function dieAt(nth: number, story: (typeof stories)[string], options: Omit
       if (row.decidedAt !== undefined) expect(after!.decidedAt, "the decision").toBe(row.decidedAt);
     }
     await expectSound(stage);
-    if ((await stage.rows()).length === 0) await stage.say(story.options?.clerk ? "ask the clerk to pay" : "chain");
+    if ((await stage.rows()).length === 0) await stage.say(story.again ?? "pay");
     for (let [question] = await stage.pending(); question; [question] = await stage.pending()) {
       await stage.decide(question.id, true);
       await stage.rest();
     }
     const rows = await expectTruth(stage);
+    if (story.paid !== undefined) expect(stage.effects).toHaveLength(story.paid);
     await expectSound(stage);
     // Nothing is lost and nothing is said twice: by the model in the chat, and to the model in its history (I10).
     const words = (await stage.messages()).flatMap(({ parts }) => parts.flatMap((part) => (part.type === "text" ? part.text : []))).join("\n");

@@ -211,7 +211,59 @@ describe("a crash around the tool (P6–P11)", () => {
   });
 });
 
+describe("a crash behind the last word of a reply", () => {
+  const shows = (type: string) => (moment: Moment) =>
+    moment.when === "after" && moment.operation === "append" && (moment.args[1] as { chunk?: { type: string } }[]).some(({ chunk }) => chunk?.type === type);
+
+  it("leaves nothing to do: the reply ends as it stood", async () => {
+    const world = await openWorld();
+    const question = asked(await say(world, "pay"));
+    world.dieAt(shows("finish"));
+    await answer(world, [{ ...question, approved: true }]).catch(() => undefined);
+    await world.crash();
+    await quiet(world);
+    const { log } = await expectSound(world);
+    expect(log.filter(({ kind }) => kind === "begin")).toHaveLength(2);
+    expect(log.at(-1)!.kind).toBe("end");
+    expect(world.gemini.requests).toHaveLength(2);
+  });
+
+  it("does not undo a stop", async () => {
+    const middle = gate();
+    const world = await openWorld({ rules: [{ when: ({ responses }) => responses.length > 0, say: [text("Once "), pause(middle.opened)] }, ...stageRules] });
+    const question = asked(await say(world, "pay"));
+    const running = answer(world, [{ ...question, approved: true }]).catch(() => undefined);
+    await world.gemini.waitForRequest(2);
+    world.dieAt(shows("abort"));
+    await post(world, "/stream/chat-1/stop", {}).catch(() => undefined);
+    await running;
+    await world.crash();
+    await quiet(world);
+    expect(world.gemini.requests).toHaveLength(2);
+    expect(await ledger(world)).toMatchObject([{ state: "succeeded" }]);
+    await expectSound(world);
+    middle.open();
+  });
+});
+
 describe("a server that is asked to end", () => {
+  it("does not leave a reader waiting", async () => {
+    const middle = gate();
+    const world = await openWorld({ rules: [{ say: [text("Once upon a time "), pause(middle.opened)] }] });
+    const reply = await world.bridge.submit("local", "chat-1", { type: "message", message: userMessage("a story") });
+    if (!("turn" in reply)) throw new Error("A message is answered by a turn.");
+    const read = async () => {
+      let said = "";
+      for await (const batch of world.bridge.read(reply))
+        for (const { chunk } of batch) {
+          said += chunk.type === "text-delta" ? chunk.delta : "";
+          if (said === "Once upon a time ") void world.bridge.close();
+        }
+    };
+    await expect(read()).rejects.toThrow("The server stopped in the middle of this reply.");
+    middle.open();
+  });
+
   it("goes on after the restart with the reply it was in the middle of, without a doubled word", async () => {
     const middle = gate();
     let spoken = 0;
@@ -323,9 +375,11 @@ describe("new text", () => {
   it("waits a moment for a tool that is nearly done, and then tells the outcome as the response", async () => {
     const { world, finish, started } = await openSlowWorld({ rules: stageRules, bridge: { graceMs: 5000 } });
     const question = asked(await say(world, "pay"));
-    void answer(world, [{ ...question, approved: true }]);
+    const running = answer(world, [{ ...question, approved: true }]);
     await started;
     const reply = say(world, "hello");
+    expect(sequence(await running)).toContain("abort");
+    for (let tick = 0; tick < 20; tick += 1) await new Promise((resolve) => setImmediate(resolve));
     finish();
     expect(textOf(await reply)).toBe("Hello there, friend.");
     expect(world.gemini.requests.at(-1)!.contents.flatMap(({ parts = [] }) => parts.flatMap((part) => part.functionResponse?.response ?? []))).toEqual([
