@@ -53,7 +53,11 @@ const pay = new FunctionTool({
     return { paid: true };
   },
 });
-const agent = new LlmAgent({ name: "bench", model: geminiAt({ model: "gemini-2.5-flash", url: gemini.url }), tools: [pay] });
+const agent = new LlmAgent({
+  name: "bench",
+  model: geminiAt({ model: "gemini-2.5-flash", url: gemini.url }),
+  tools: [pay],
+});
 const store = sqliteStore({ path: join(directory, "bench.db") });
 const bridge = await createBridge({ agent, store });
 const ours = await listen({ bridge, port: 0 });
@@ -84,7 +88,12 @@ const bareServer = await serve((_request, response) => {
   response.end("data: [DONE]\n\n");
 });
 
-const measured: Record<string, number[]> = { "ours, whole way": [], "ours, from the log": [], ai: [], "bare node:http": [] };
+const measured: Record<string, number[]> = {
+  "ours, whole way": [],
+  "ours, from the log": [],
+  ai: [],
+  "bare node:http": [],
+};
 for (let round = 0; round < rounds; round++) {
   measured["ours, whole way"]!.push(await eventsPerSecond(() => say(`s-${round}`, "talk")));
   measured["ours, from the log"]!.push(await resumedEventsPerSecond(`h-${round}`));
@@ -106,11 +115,22 @@ for (let index = 0; index < answers; index++) {
   const question = await readChunks(await say(chat, "pay"));
   const start = question.find((chunk) => chunk.type === "start");
   const request = question.find((chunk) => chunk.type === "tool-approval-request");
-  if (start?.type !== "start" || request?.type !== "tool-approval-request") throw new Error("No approval was asked for.");
+  if (start?.type !== "start" || request?.type !== "tool-approval-request")
+    throw new Error("No approval was asked for.");
   const { approvalId, toolCallId } = request;
-  const part = { type: "tool-pay", toolCallId, state: "approval-responded", input: {}, approval: { id: approvalId, approved: true } };
+  const part = {
+    type: "tool-pay",
+    toolCallId,
+    state: "approval-responded",
+    input: {},
+    approval: { id: approvalId, approved: true },
+  };
   const clicked = performance.now();
-  const response = await send({ id: chat, messages: [{ id: start.messageId, role: "assistant", parts: [part] }], messageId: start.messageId });
+  const response = await send({
+    id: chat,
+    messages: [{ id: start.messageId, role: "assistant", parts: [part] }],
+    messageId: start.messageId,
+  });
   toOutput.push((await firstMatch(response, '"tool-output-available"')) - clicked);
   toStart.push(toolStarted - clicked);
   const sent = performance.now();
@@ -118,7 +138,9 @@ for (let index = 0; index < answers; index++) {
 }
 console.log(`\nApproval, ${answers} answers on disk with full sync, milliseconds p50 / p99`);
 console.log(`  answer → tool starts   ${quantiles(toStart)}`);
-console.log(`  answer → tool output   ${quantiles(toOutput)}   ${ratio(median(toOutput), median(bareRoundTrip))} × a bare request's first byte`);
+console.log(
+  `  answer → tool output   ${quantiles(toOutput)}   ${ratio(median(toOutput), median(bareRoundTrip))} × a bare request's first byte`,
+);
 console.log(`  bare request           ${quantiles(bareRoundTrip)}\n`);
 
 await ours.close();
@@ -135,7 +157,11 @@ async function serve(listener: Parameters<typeof createServer>[1]): Promise<{ ur
 }
 
 function send(body: object): Promise<Response> {
-  return fetch(`${ours.url}/stream`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  return fetch(`${ours.url}/stream`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
 }
 
 function say(chat: string, words_: string): Promise<Response> {
@@ -177,7 +203,9 @@ async function firstMatch(response: Response, wanted: string): Promise<number> {
 }
 
 async function readChunks(response: Response): Promise<UIMessageChunk[]> {
-  return [...(await response.text()).matchAll(/^data: (\{.*\})$/gm)].map((match) => JSON.parse(match[1]!) as UIMessageChunk);
+  return [...(await response.text()).matchAll(/^data: (\{.*\})$/gm)].map(
+    (match) => JSON.parse(match[1]!) as UIMessageChunk,
+  );
 }
 
 function median(values: readonly number[]): number {

@@ -1,1 +1,9 @@
-export { Bridge, type BridgeOptions, clientTool, createBridge, idempotencyKey, type Logger, type ToolPolicy } from "./agent/index.ts";
+export {
+  Bridge,
+  type BridgeOptions,
+  clientTool,
+  createBridge,
+  idempotencyKey,
+  type Logger,
+  type ToolPolicy,
+} from "./agent/index.ts";

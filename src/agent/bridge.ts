@@ -1,19 +1,29 @@
-import { type BaseAgent, type BasePlugin, type LlmAgent, isAgentTool, isLlmAgent, Runner, type SequentialAgent } from "@google/adk";
+import { type BaseAgent, type BasePlugin, isLlmAgent } from "@google/adk";
 import type { UIMessage, UIMessageChunk } from "ai";
-import { type ApprovalData, type ApprovalState, type ApprovalView, BridgeError, type Decision, isSettled } from "../protocol/index.ts";
+import {
+  type ApprovalData,
+  type ApprovalState,
+  type ApprovalView,
+  BridgeError,
+  type Decision,
+  isSettled,
+} from "../protocol/index.ts";
 import type { Approval, JsonObject, Session, Store } from "../stores/index.ts";
-import { agentOf, agentTools } from "./agents.ts";
+import { agentTools } from "./agents.ts";
+import { agrees, type Answer, resolveAnswers, toOutcome, unknownApproval, unknownChat } from "./answers.ts";
 import { ChatQueue, type QueuedTurn } from "./chat-queue.ts";
 import { isClientTool } from "./client-tool.ts";
-import { Executor, findTool, requireLlmAgent } from "./executor.ts";
+import { Executor, findTool } from "./executor.ts";
 import { Gate } from "./gate.ts";
 import { newId } from "./ids.ts";
 import { describeError, type Logger, silentLogger } from "./logger.ts";
 import { later } from "./later.ts";
 import { logToMessages } from "./log-to-messages.ts";
 import { approvalToView, outcomeChunks } from "./outcome.ts";
+import { type LoggedChunk, readTurn } from "./read-turn.ts";
 import { closeOpenTurns } from "./recover.ts";
 import { findReply, type Regeneration } from "./regenerate.ts";
+import { Runners } from "./runners.ts";
 import { StoreSessionService } from "./session-service.ts";
 import type { ToolPolicy } from "./tool-policy.ts";
 import { runTurn, serverCloses, type Turn, type TurnInput, type TurnTools } from "./turn.ts";
@@ -49,14 +59,6 @@ export type Submission =
   | { type: "answers"; answers: readonly Answer[]; messageId?: string }
   | { type: "regenerate"; messageId?: string };
 
-/** One answered part: a decision, a browser tool's result, or both. `id` is the approval's or the call's. */
-export interface Answer {
-  id: string;
-  approved?: boolean;
-  reason?: string;
-  result?: { output: unknown } | { errorText: string };
-}
-
 /** How to read what a request caused: a turn in the log, or a few chunks that nobody else needs. */
 export type Reply = Reading | { chunks: () => AsyncGenerator<UIMessageChunk> };
 
@@ -64,10 +66,6 @@ export type Reply = Reading | { chunks: () => AsyncGenerator<UIMessageChunk> };
 export interface Reading {
   turn: QueuedTurn;
   chat: string;
-}
-export interface LoggedChunk {
-  sequence: number;
-  chunk: UIMessageChunk;
 }
 
 export type DecisionResult =
@@ -95,14 +93,11 @@ export class Bridge {
   readonly #store: Store;
   readonly #logger: Logger;
   readonly #appName: string;
-  readonly #agent: BaseAgent;
-  readonly #plugins: BasePlugin[];
-  readonly #sessions: StoreSessionService;
+  readonly #runners: Runners;
   readonly #executor: Executor;
   readonly #turnTools: TurnTools;
   readonly #sweepMs: number;
   readonly #queues = new Map<string, ChatQueue>();
-  readonly #runners = new Map<BaseAgent, Runner>();
   #timer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | undefined;
   #closed = false;
@@ -112,16 +107,26 @@ export class Bridge {
     const tools = new Map(Object.entries(options.tools ?? {}));
     this.#store = store;
     this.#logger = logger;
-    this.#agent = agent;
     this.#appName = options.appName ?? agent.name;
-    this.#sessions = new StoreSessionService(store);
+    const sessions = new StoreSessionService(store);
     const gate = new Gate({ store, tools, approvalTtlMs, startMs, maxPending: options.maxPending ?? 32, logger });
-    this.#plugins = [gate, ...(options.plugins ?? [])];
-    this.#executor = new Executor({ store, gate, tools, logger, leaseMs: options.leaseMs ?? 10_000, waitMs: approvalTtlMs, host: (row) => this.#host(row) });
+    // The gate comes first: what another plugin's callback returned would keep it from being asked.
+    const plugins = [gate, ...(options.plugins ?? [])];
+    const runners = new Runners({ agent, appName: this.#appName, store, sessions, plugins });
+    this.#runners = runners;
+    this.#executor = new Executor({
+      store,
+      gate,
+      tools,
+      logger,
+      leaseMs: options.leaseMs ?? 10_000,
+      waitMs: approvalTtlMs,
+      host: (approval) => runners.hostOf(approval),
+    });
     this.#sweepMs = options.sweepMs ?? 1000;
     this.#turnTools = {
       store,
-      sessions: this.#sessions,
+      sessions,
       gate,
       logger,
       executor: this.#executor,
@@ -129,8 +134,7 @@ export class Bridge {
       graceMs: options.graceMs ?? 1000,
       modelName: modelName(agent),
       agentTools: new Set(agentTools(agent).map(({ name }) => name)),
-      runnerFor: (session) => this.#runnerFor(session),
-      siblingRunner: (_session, sibling) => this.#runner(sibling),
+      runners,
     };
   }
 
@@ -217,7 +221,8 @@ export class Bridge {
     if (!chat) throw unknownChat(chatName);
     const running = this.#queues.get(chat.id)?.running?.id;
     const entries = (await this.#store.read(chat.id)).filter(({ turn, kind }) => turn !== running || kind === "begin");
-    const onError = (error: unknown) => this.#logger.error("A turn in the log cannot be read.", { chat: chat.id, error: describeError(error) });
+    const onError = (error: unknown) =>
+      this.#logger.error("A turn in the log cannot be read.", { chat: chat.id, error: describeError(error) });
     return logToMessages(entries, await this.#store.listApprovals({ chat: chat.id }), onError);
   }
 
@@ -241,53 +246,17 @@ export class Bridge {
     return approval?.owner === owner && approval.gated ? approvalToView(approval) : undefined;
   }
 
-  /**
-   * The chunks of one turn as they come, from its beginning or behind `after`, until it ends or the reader goes away. Throws
-   * when the turn was left without an end: a reply that looks finished would be taken for one.
-   */
-  async *read(
-    { turn, chat }: Reading,
-    { after = turn.after, signal }: { after?: number; signal?: AbortSignal } = {},
-  ): AsyncGenerator<LoggedChunk[]> {
-    let cursor = Math.max(after, turn.after);
-    let wake = () => {};
-    let left = false;
-    const leave = () => {
-      left = true;
-      wake();
-    };
-    turn.done.then(leave, leave);
-    const unwatch = this.#store.watch(chat, () => wake());
-    signal?.addEventListener("abort", () => wake(), { once: true });
-    try {
-      for (;;) {
-        const woken = new Promise<void>((resolve) => (wake = resolve));
-        const isLast = left;
-        const entries = await this.#store.read(chat, { after: cursor, limit: 256 });
-        const chunks: LoggedChunk[] = [];
-        let ended = false;
-        for (const entry of entries) {
-          cursor = entry.sequence;
-          if (entry.turn !== turn.id) continue;
-          if (entry.kind === "chunk") chunks.push({ sequence: entry.sequence, chunk: entry.chunk });
-          ended ||= entry.kind === "end";
-        }
-        if (chunks.length > 0) yield chunks;
-        if (ended) return;
-        if (signal?.aborted) return;
-        if (entries.length > 0) continue;
-        if (isLast) throw new BridgeError("unavailable", "The server stopped in the middle of this reply.");
-        await woken;
-      }
-    } finally {
-      unwatch();
-    }
+  /** The chunks of one turn as they come, see {@link readTurn}. */
+  read({ turn, chat }: Reading, options: { after?: number; signal?: AbortSignal } = {}): AsyncGenerator<LoggedChunk[]> {
+    return readTurn(this.#store, chat, turn, options);
   }
 
   /** Expires what is due and takes over what a dead process left behind. */
   sweep(): Promise<void> {
     this.#sweeping ??= this.#settleDue()
-      .catch((error: unknown) => this.#logger.error("Looking for due approvals failed.", { error: describeError(error) }))
+      .catch((error: unknown) =>
+        this.#logger.error("Looking for due approvals failed.", { error: describeError(error) }),
+      )
       .finally(() => (this.#sweeping = undefined));
     return this.#sweeping;
   }
@@ -297,7 +266,9 @@ export class Bridge {
     this.#closed = true;
     clearInterval(this.#timer);
     // Behind the sections under way, which may still begin a turn; later ones are refused.
-    await Promise.allSettled([...this.#queues.values()].map((queue) => queue.exclusive(() => queue.stopAll(serverCloses))));
+    await Promise.allSettled(
+      [...this.#queues.values()].map((queue) => queue.exclusive(() => queue.stopAll(serverCloses))),
+    );
     await this.#sweeping;
     await Promise.race([this.#executor.idle(), later(closingMs)]);
   }
@@ -308,7 +279,10 @@ export class Bridge {
     const chat = await this.#store.openChat({ owner, name: chatName, appName: this.#appName });
     return this.#exclusive(chat, async (queue) => {
       await queue.stopAll(new Error("A new message came."));
-      return { chat: chat.id, turn: await this.#enqueue(queue, newId("msg"), { kind: "message", message, record: true }) };
+      return {
+        chat: chat.id,
+        turn: await this.#enqueue(queue, newId("msg"), { kind: "message", message, record: true }),
+      };
     });
   }
 
@@ -324,11 +298,16 @@ export class Bridge {
     });
   }
 
-  async #answer(owner: string, chatName: string, { answers, messageId }: Submission & { type: "answers" }): Promise<Reply> {
+  async #answer(
+    owner: string,
+    chatName: string,
+    { answers, messageId }: Submission & { type: "answers" },
+  ): Promise<Reply> {
     const chat = await this.#store.findChat(owner, chatName);
     if (!chat) throw answers.length > 0 ? unknownApproval(answers[0]!.id) : unknownChat(chatName);
     return this.#exclusive(chat, async (queue) => {
-      const given = [...(await this.#resolve(chat, answers)).values()];
+      const asked = await this.#store.listApprovals({ chat: chat.id });
+      const given = await resolveAnswers(answers, asked, (approval) => this.#isClientCall(approval));
       const changed: Approval[] = [];
       const said = new Map<string, boolean>();
       for (const { approval: before, answer } of given) {
@@ -352,14 +331,21 @@ export class Bridge {
       for (const approval of elsewhere) await this.#continue(queue, [approval], { reply: approval.messageId });
       if (changed.length > elsewhere.length) {
         // Every answered call is settled in the reply that carries the answer, or stock chats send it again for ever.
-        const repeated = given.filter(({ approval, answer, shown }) => answer.approved !== undefined && !shown && !changed.some(({ id }) => id === approval.id));
-        const settled = [...repeated.map(({ approval }) => approval), ...changed].filter((approval) => approval.messageId === reply);
+        const repeated = given.filter(
+          ({ approval, answer, shown }) =>
+            answer.approved !== undefined && !shown && !changed.some(({ id }) => id === approval.id),
+        );
+        const settled = [...repeated.map(({ approval }) => approval), ...changed].filter(
+          (approval) => approval.messageId === reply,
+        );
         return { chat: chat.id, turn: await this.#continue(queue, settled, { reply, answered: said }) };
       }
       const ids = given.map(({ approval }) => approval.id);
       const rows = await Promise.all(ids.map((id) => this.#store.getApproval(id)));
       const agreed = rows.every((row) => row && (said.get(row.id) === undefined || agrees(row, said.get(row.id)!)));
-      const joined = agreed ? queue.find((turn) => turn.reply === reply && ids.some((id) => turn.covers.has(id))) : undefined;
+      const joined = agreed
+        ? queue.find((turn) => turn.reply === reply && ids.some((id) => turn.covers.has(id)))
+        : undefined;
       return joined ? { chat: chat.id, turn: joined } : { chunks: () => this.#outcomes(ids, said, reply) };
     });
   }
@@ -368,7 +354,11 @@ export class Bridge {
    * The reply to answers that changed nothing: what became of each call, and no model call. It ends with a step, and the
    * metadata publishes it: stock chats look past the last step for answers, and would send the same ones for ever.
    */
-  async *#outcomes(ids: readonly string[], said: ReadonlyMap<string, boolean>, messageId: string): AsyncGenerator<UIMessageChunk> {
+  async *#outcomes(
+    ids: readonly string[],
+    said: ReadonlyMap<string, boolean>,
+    messageId: string,
+  ): AsyncGenerator<UIMessageChunk> {
     yield { type: "start", messageId };
     const notices: UIMessageChunk[] = [];
     for (const id of ids) {
@@ -383,42 +373,10 @@ export class Bridge {
     yield { type: "finish", finishReason: "stop", messageMetadata: {} };
   }
 
-  /**
-   * The rows the answers are about, with all that was said about each. An answer for a row of another chat or owner is one
-   * for no row at all. Throws before anything was decided.
-   */
-  async #resolve(chat: Session, answers: readonly Answer[]): Promise<Map<string, Given>> {
-    const rows = await this.#store.listApprovals({ chat: chat.id });
-    const given = new Map<string, Given>();
-    for (const answer of answers) {
-      const approval = rows.find(({ id, toolCallId }) => id === answer.id || toolCallId === answer.id);
-      if (!approval) {
-        if (answer.approved !== undefined) throw unknownApproval(answer.id);
-        continue; // the output of a free tool in the client's copy of the history
-      }
-      const { id, toolCallId } = approval;
-      if (answer.approved === undefined && answer.id === id && id !== toolCallId)
-        throw new BridgeError("invalid", `The answer to approval ${id} must be true or false; this one decides nothing.`);
-      const earlier = given.get(id)?.answer;
-      if (earlier?.approved !== undefined && answer.approved !== undefined && earlier.approved !== answer.approved)
-        throw new BridgeError("invalid", `Approval ${id} is answered both ways in one request; nothing was decided.`);
-      const merged = { ...earlier, ...answer, id };
-      given.set(id, { approval, answer: merged, shown: merged.result !== undefined });
-    }
-    for (const { approval, answer } of given.values()) {
-      if (!answer.result || isSettled(approval.state)) continue;
-      if (!(await this.#isClientCall(approval)))
-        throw new BridgeError("conflict", `The call ${approval.toolCallId} runs on the server; its result is not the client's to give.`);
-      if (approval.state === "pending" && answer.approved === undefined)
-        throw new BridgeError("conflict", `The call ${approval.toolCallId} waits for approval ${approval.id}; its result came without a yes.`);
-    }
-    return given;
-  }
-
   async #isClientCall(approval: Approval): Promise<boolean> {
     if (!approval.external || approval.innerSession) return false;
     try {
-      const { agent } = await this.#host(approval);
+      const { agent } = await this.#runners.hostOf(approval);
       return isClientTool(await findTool(agent, approval.toolName));
     } catch (error) {
       this.#logger.warn("The tool of a waiting call is gone.", { approval: approval.id, error: describeError(error) });
@@ -437,7 +395,12 @@ export class Bridge {
     });
     // The tool starts here and not when a turn comes round to it: nothing stands between the click and the call.
     if (moved && approval.state === "approved" && !approval.external) this.#execute(approval);
-    return { moved, approval, /** The answer came too late, and was the first to notice. */ expired: found.state === "pending" && approval.state === "expired" };
+    return {
+      moved,
+      approval,
+      /** The answer came too late, and was the first to notice. */ expired:
+        found.state === "pending" && approval.state === "expired",
+    };
   }
 
   #execute(approval: Approval): void {
@@ -445,15 +408,23 @@ export class Bridge {
       .execute(approval)
       // A call that outlived the turn it was answered in (new text, a stop) still shows its outcome.
       .then(async (settled) => {
-        if (isSettled(settled.state)) await this.#show(settled.chat, [settled], { reply: settled.messageId, model: false });
+        if (isSettled(settled.state))
+          await this.#show(settled.chat, [settled], { reply: settled.messageId, model: false });
       })
       .catch((error: unknown) =>
-        this.#logger.error("An approved call could not be run or shown.", { approval: approval.id, error: describeError(error) }),
+        this.#logger.error("An approved call could not be run or shown.", {
+          approval: approval.id,
+          error: describeError(error),
+        }),
       );
   }
 
   /** Shows outcomes of one message in a turn of their own, unless the turn that was to show them did. */
-  async #show(chat: string, rows: readonly Approval[], { reply, model }: { reply: string; model: boolean | "nudge" }): Promise<void> {
+  async #show(
+    chat: string,
+    rows: readonly Approval[],
+    { reply, model }: { reply: string; model: boolean | "nudge" },
+  ): Promise<void> {
     const shows = ({ covers }: QueuedTurn) => rows.some(({ id }) => covers.has(id));
     if (this.#closed) return;
     const covering = await this.#inChat(chat, async (queue) => {
@@ -507,7 +478,10 @@ export class Bridge {
    */
   async #settleDue(interrupted?: ReadonlyMap<string, string>): Promise<void> {
     const due = await this.#store.dueApprovals();
-    const replies = new Map([...due.map(({ messageId, chat }) => [messageId, chat] as const), ...[...(interrupted ?? [])].map(([chat, reply]) => [reply, chat] as const)]);
+    const replies = new Map([
+      ...due.map(({ messageId, chat }) => [messageId, chat] as const),
+      ...[...(interrupted ?? [])].map(([chat, reply]) => [reply, chat] as const),
+    ]);
     const work = [...replies].map(async ([reply, chat]) => {
       const mine = due.filter(({ messageId }) => messageId === reply);
       // An agent run as a tool has its outcome in its own session; whoever was to record it died on the way.
@@ -517,7 +491,8 @@ export class Bridge {
       const again = isCutOff || interrupted?.get(chat) === reply;
       if (settled.length > 0 || again) await this.#show(chat, settled, { reply, model: again ? "nudge" : true });
     });
-    const failed = (error: unknown) => this.#logger.error("A due approval could not be settled.", { error: describeError(error) });
+    const failed = (error: unknown) =>
+      this.#logger.error("A due approval could not be settled.", { error: describeError(error) });
     await Promise.race([Promise.all(work.map((settling) => settling.catch(failed))), later(this.#turnTools.graceMs)]);
   }
 
@@ -543,41 +518,6 @@ export class Bridge {
     }
   }
 
-  // ── agents and runners ─────────────────────────────────────────────────────────────────────────────────────────
-
-  async #host(approval: Approval): Promise<{ agent: LlmAgent; runner: Runner }> {
-    const session = await this.#store.getSession(approval.session);
-    if (!session) throw new Error(`Session ${approval.session} is gone.`);
-    const runner = await this.#runnerFor(session);
-    const agent = requireLlmAgent((runner.agent as BaseAgent).findAgent(approval.agent), approval.agent);
-    return { agent, runner };
-  }
-
-  /** The runner of a session: the root agent's for a chat, the inner agent's for an agent run as a tool. */
-  async #runnerFor(session: Session): Promise<Runner> {
-    if (session.id === session.chat) return this.#runner(this.#agent);
-    const outer = (await this.#store.listApprovals({ chat: session.chat })).find((row) => row.innerSession === session.id);
-    if (!outer) throw new Error(`The call that session ${session.id} works for is gone.`);
-    const { agent } = await this.#host(outer);
-    const tool = await findTool(agent, outer.toolName);
-    if (!isAgentTool(tool)) throw new Error(`${outer.toolName} is not an agent any more.`);
-    return this.#runner(agentOf(tool));
-  }
-
-  #runner(agent: BaseAgent): Runner {
-    const known = this.#runners.get(agent);
-    if (known) return known;
-    const runner = new Runner({
-      appName: agent === this.#agent ? this.#appName : agent.name,
-      agent,
-      sessionService: this.#sessions,
-      plugins: this.#plugins,
-      resumabilityConfig: { isResumable: true },
-    });
-    this.#runners.set(agent, runner);
-    return runner;
-  }
-
   // ── queues ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async #inChat<T>(chatId: string, section: (queue: ChatQueue) => Promise<T>): Promise<T> {
@@ -590,7 +530,11 @@ export class Bridge {
   async #exclusive<T>(chat: Session, section: (queue: ChatQueue) => Promise<T>): Promise<T> {
     let queue = this.#queues.get(chat.id);
     if (!queue) {
-      queue = new ChatQueue(chat, (turn: Turn) => runTurn(turn, this.#turnTools), () => this.#queues.delete(chat.id));
+      queue = new ChatQueue(
+        chat,
+        (turn: Turn) => runTurn(turn, this.#turnTools),
+        () => this.#queues.delete(chat.id),
+      );
       this.#queues.set(chat.id, queue);
     }
     const held = queue;
@@ -605,32 +549,7 @@ export class Bridge {
   }
 }
 
-/** What one request says about one row. */
-interface Given {
-  approval: Approval;
-  answer: Answer;
-  /** The client's copy has an outcome for this call already. */
-  shown: boolean;
-}
-
-/** True where a decision is what became of the row: a yes that was taken, or a no. */
-function agrees(approval: Approval, approved: boolean): boolean {
-  if (approval.decidedAt === undefined) return !approval.gated && approved;
-  return approved === (approval.state !== "denied") && approval.state !== "expired" && approval.state !== "cancelled";
-}
-
-function toOutcome(result: NonNullable<Answer["result"]>) {
-  if ("errorText" in result) return { event: "fail", outcome: { error: result.errorText } } as const;
-  const { output } = result;
-  const isObject = typeof output === "object" && output !== null && !Array.isArray(output);
-  return { event: "succeed", outcome: isObject ? (output as JsonObject) : { result: output ?? null } } as const;
-}
-
 function modelName(agent: BaseAgent): string {
   if (isLlmAgent(agent)) return agent.canonicalModel.model;
   return agent.subAgents.map(modelName).find((name) => name !== "") ?? "";
 }
-
-/** Unknown and foreign read the same. */
-const unknownApproval = (id: string) => new BridgeError("not_found", `There is no approval ${id} here.`);
-const unknownChat = (name: string) => new BridgeError("not_found", `There is no chat ${name} here.`);

@@ -55,8 +55,16 @@ async function leaveBehind(asked: Approval, { store, executor, graceMs }: Histor
   const [row = asked, ...inner] = await withInner(asked, store);
 
   const running = [row, ...inner].filter(({ state }) => !isSettled(state));
-  const effects = inner.filter(({ state, innerSession }) => innerSession === undefined && state !== "denied" && state !== "cancelled" && state !== "expired");
-  const calls = effects.map(({ toolName, input, state, outcome }) => ({ name: toolName, args: JSON.parse(input) as unknown, state, response: outcome }));
+  const effects = inner.filter(
+    ({ state, innerSession }) =>
+      innerSession === undefined && state !== "denied" && state !== "cancelled" && state !== "expired",
+  );
+  const calls = effects.map(({ toolName, input, state, outcome }) => ({
+    name: toolName,
+    args: JSON.parse(input) as unknown,
+    state,
+    response: outcome,
+  }));
   return {
     row,
     cancelled,

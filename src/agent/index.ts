@@ -1,5 +1,5 @@
-export { type Answer, Bridge, type BridgeOptions, createBridge, type DecisionResult, type LoggedChunk, type Reading, type Reply, type Submission } from "./bridge.ts";
-export type { QueuedTurn } from "./chat-queue.ts";
+export type { Answer } from "./answers.ts";
+export { Bridge, type BridgeOptions, createBridge, type Reading, type Reply, type Submission } from "./bridge.ts";
 export { clientTool } from "./client-tool.ts";
 export { idempotencyKey } from "./idempotency-key.ts";
 export { type Logger, silentLogger } from "./logger.ts";

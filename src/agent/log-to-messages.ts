@@ -19,7 +19,9 @@ export async function logToMessages(
     const message = await fold(messages.get(turn.reply), turn.chunks, onError);
     if (message) messages.set(turn.reply, message);
   }
-  const rows = new Map(approvals.flatMap((approval) => [[approval.toolCallId, approval] as const, [approval.id, approval] as const]));
+  const rows = new Map(
+    approvals.flatMap((approval) => [[approval.toolCallId, approval] as const, [approval.id, approval] as const]),
+  );
   return [...messages.values()].map((message) => ({
     ...message,
     parts: message.parts.map((part) => settlePart(part, rows)),
@@ -34,7 +36,9 @@ interface LoggedTurn {
 
 /** The turns that stand: withdrawn entries are as if they had never been written. */
 function turnsOf(entries: readonly LogEntry[]): LoggedTurn[] {
-  const withdrawn = entries.flatMap((entry) => (entry.kind === "withdraw" ? [[entry.from, entry.sequence] as const] : []));
+  const withdrawn = entries.flatMap((entry) =>
+    entry.kind === "withdraw" ? [[entry.from, entry.sequence] as const] : [],
+  );
   const turns = new Map<string, LoggedTurn>();
   for (const entry of entries) {
     if (withdrawn.some(([from, until]) => from <= entry.sequence && entry.sequence < until)) continue;
@@ -86,7 +90,9 @@ function settlePart(part: Part, rows: ReadonlyMap<string, Approval>): Part {
 
 /** The stock part of a row, in a form both majors accept. */
 function partState(row: Approval, part: Part) {
-  const approval = { approval: { id: row.id, approved: true, ...(row.reason !== undefined && { reason: row.reason }) } };
+  const approval = {
+    approval: { id: row.id, approved: true, ...(row.reason !== undefined && { reason: row.reason }) },
+  };
   const yes = row.gated ? approval : {};
   switch (row.state) {
     case "pending":
@@ -100,7 +106,10 @@ function partState(row: Approval, part: Part) {
     case "indeterminate":
       return { state: "output-error", errorText: errorText(row), ...yes };
     case "denied":
-      return { state: "output-denied", approval: { id: row.id, approved: false, ...(row.reason !== undefined && { reason: row.reason }) } };
+      return {
+        state: "output-denied",
+        approval: { id: row.id, approved: false, ...(row.reason !== undefined && { reason: row.reason }) },
+      };
     case "expired":
     case "cancelled":
       // Nobody said no; the notice beside the part says what happened. Without an answer both majors know only this state.

@@ -30,7 +30,8 @@ export async function closeOpenTurns(store: Store): Promise<Map<string, string>>
     const unanswered = unansweredCalls(written, rows);
 
     const entries: NewLogEntry[] = [];
-    const write = (...chunks: UIMessageChunk[]) => entries.push(...chunks.map((chunk) => ({ turn, kind: "chunk" as const, chunk })));
+    const write = (...chunks: UIMessageChunk[]) =>
+      entries.push(...chunks.map((chunk) => ({ turn, kind: "chunk" as const, chunk })));
     const closeStep = (...last: UIMessageChunk[]) => {
       if (step?.part) write(step.part);
       if (!step && last.length > 0) write({ type: "start-step" });
@@ -38,15 +39,18 @@ export async function closeOpenTurns(store: Store): Promise<Map<string, string>>
       if (step || last.length > 0) write({ type: "finish-step" });
     };
 
-    const isOver = written.some(({ chunk }) => chunk.type === "finish" || chunk.type === "error" || chunk.type === "abort");
+    const isOver = written.some(
+      ({ chunk }) => chunk.type === "finish" || chunk.type === "error" || chunk.type === "abort",
+    );
     const isFinished = events.length > 0 && !awaitsModel(events) && openCalls(events).length === 0;
-    const isContinuation = log.some((entry) => entry.kind === "begin" && entry.reply === reply && entry.sequence < begin.sequence);
+    const isContinuation = log.some(
+      (entry) => entry.kind === "begin" && entry.reply === reply && entry.sequence < begin.sequence,
+    );
     if (isOver) {
       // Only the end is missing.
     } else if (waiting.length > 0) {
       closeStep(...unshownQuestions(waiting, chunksOf(log)));
       write({ type: "finish", finishReason: "tool-calls" });
-      if (waiting.every(isAtWork)) interrupted.set(chat, reply);
     } else if (step && isFinished) {
       closeStep();
       write({ type: "finish", finishReason: "stop" });
@@ -57,12 +61,27 @@ export async function closeOpenTurns(store: Store): Promise<Map<string, string>>
       interrupted.set(chat, reply);
     } else {
       closeStep();
-      write({ type: "error", errorText: "The server stopped in the middle of this reply. Please send your message again." });
+      write({
+        type: "error",
+        errorText: "The server stopped in the middle of this reply. Please send your message again.",
+      });
     }
     await store.append(chat, [...entries, { turn, kind: "end" }]);
     await markTold(rows, store);
   }
+  for (const { chat, messageId } of await unattendedAgents(store)) interrupted.set(chat, messageId);
   return interrupted;
+}
+
+/** Agents run as tools that wait for nobody: their caller's turn was cut off, or had not begun when they were approved. */
+async function unattendedAgents(store: Store): Promise<Approval[]> {
+  const unattended: Approval[] = [];
+  for (const row of await store.listApprovals({ state: "approved" })) {
+    if (row.innerSession === undefined) continue;
+    const inner = await store.listApprovals({ session: row.innerSession });
+    if (inner.every(({ state }) => isSettled(state))) unattended.push(row);
+  }
+  return unattended;
 }
 
 /** What is in the history has been told, also when the process died before it could say so. */
@@ -70,20 +89,21 @@ async function markTold(rows: readonly Approval[], store: Store): Promise<void> 
   for (const { id, session, toolCallId, state, told } of rows) {
     if (told || !isSettled(state)) continue;
     const events = (await store.events(session)).map(({ event }) => event as unknown as Event);
-    const isAnswered = events.some((event) => getFunctionResponses(event).some((response) => response.id === toolCallId));
+    const isAnswered = events.some((event) =>
+      getFunctionResponses(event).some((response) => response.id === toolCallId),
+    );
     if (isAnswered && !unknownCalls(events).has(toolCallId)) await store.markTold(id);
   }
 }
 
-/** An agent run as a tool that nobody has to answer: it was cut off like its caller. */
-function isAtWork({ innerSession, state }: Approval): boolean {
-  return innerSession !== undefined && state === "approved";
-}
-
 /** Questions of held calls that nobody has seen. The call itself may be missing too: an agent's is shown with its question. */
 function unshownQuestions(waiting: readonly Approval[], written: readonly Written[]): UIMessageChunk[] {
-  const asked = new Set(written.map(({ chunk }) => (chunk.type === "tool-approval-request" ? chunk.approvalId : undefined)));
-  const called = new Set(written.map(({ chunk }) => (chunk.type === "tool-input-available" ? chunk.toolCallId : undefined)));
+  const asked = new Set(
+    written.map(({ chunk }) => (chunk.type === "tool-approval-request" ? chunk.approvalId : undefined)),
+  );
+  const called = new Set(
+    written.map(({ chunk }) => (chunk.type === "tool-input-available" ? chunk.toolCallId : undefined)),
+  );
   return waiting
     .filter((row) => row.gated && !asked.has(row.id))
     .flatMap((row): UIMessageChunk[] => {
@@ -103,7 +123,8 @@ function unansweredCalls(written: readonly Written[], rows: readonly Approval[])
   const open = new Set<string>();
   for (const { chunk } of written) {
     if (chunk.type === "tool-input-available") open.add(chunk.toolCallId);
-    else if (chunk.type === "tool-output-available" || chunk.type === "tool-output-error") open.delete(chunk.toolCallId);
+    else if (chunk.type === "tool-output-available" || chunk.type === "tool-output-error")
+      open.delete(chunk.toolCallId);
   }
   for (const { toolCallId } of rows) open.delete(toolCallId);
   return [...open];
@@ -119,7 +140,9 @@ function chunksOf(entries: readonly LogEntry[]): Written[] {
 }
 
 /** Where the last step began that has not ended, whether it has calls, and what would close the text open in it. */
-function openStepOf(written: readonly Written[]): { sequence: number; hasCalls: boolean; part?: UIMessageChunk } | undefined {
+function openStepOf(
+  written: readonly Written[],
+): { sequence: number; hasCalls: boolean; part?: UIMessageChunk } | undefined {
   let step: { sequence: number; hasCalls: boolean; part?: UIMessageChunk } | undefined;
   for (const { chunk, sequence } of written) {
     if (chunk.type === "start-step") step = { sequence, hasCalls: false };

@@ -18,20 +18,28 @@ export async function findReply(chat: Session, messageId: string | undefined, st
   const begin = log.findLast((entry) => entry.kind === "begin" && entry.message !== undefined);
   if (begin?.kind !== "begin" || !begin.message) throw new BridgeError("not_found", "There is no reply to make again.");
   const { message } = begin;
-  const replies = new Set(log.flatMap((entry) => (entry.kind === "begin" && entry.sequence >= begin.sequence ? [entry.reply] : [])));
+  const replies = new Set(
+    log.flatMap((entry) => (entry.kind === "begin" && entry.sequence >= begin.sequence ? [entry.reply] : [])),
+  );
   if (messageId !== undefined && messageId !== message.id && !replies.has(messageId))
     throw new BridgeError("conflict", `Only the last reply can be made again; ${messageId} is not it.`);
 
   const events = await store.events(chat.id);
-  const from = events.findLast(({ event }) => (event as unknown as Event).customMetadata?.["message"] === message.id)?.position;
-  const since = from === undefined ? [] : events.filter(({ position }) => position >= from).map(({ event }) => event as unknown as Event);
+  const from = events.findLast(
+    ({ event }) => (event as unknown as Event).customMetadata?.["message"] === message.id,
+  )?.position;
+  const since =
+    from === undefined
+      ? []
+      : events.filter(({ position }) => position >= from).map(({ event }) => event as unknown as Event);
   const rows = (await store.listApprovals({ chat: chat.id })).filter((row) => replies.has(row.messageId));
   const free = since
     .flatMap((event) => [...getFunctionResponses(event), ...keptOf(event).map((part) => part.functionResponse)])
     .filter(({ id, name }) => name !== "transfer_to_agent" && !rows.some((row) => row.toolCallId === id));
   // A call that was approved is about to run: whoever claims it does not ask us.
   const effects = rows.filter(
-    ({ state, external }) => ["executing", "succeeded", "failed", "indeterminate"].includes(state) || (state === "approved" && !external),
+    ({ state, external }) =>
+      ["executing", "succeeded", "failed", "indeterminate"].includes(state) || (state === "approved" && !external),
   );
   if (free.length + effects.length > 0) {
     const tool = effects[0]?.toolName ?? free[0]?.name;

@@ -54,7 +54,10 @@ export class TurnLog {
 
   async begin(): Promise<void> {
     const { reply, message } = this.#options;
-    await this.#append([{ kind: "begin", reply, ...(message && { message }) }, { kind: "chunk", chunk: { type: "start", messageId: reply } }]);
+    await this.#append([
+      { kind: "begin", reply, ...(message && { message }) },
+      { kind: "chunk", chunk: { type: "start", messageId: reply } },
+    ]);
   }
 
   /** Writes chunks; they are in the log when this returns. */
@@ -89,7 +92,12 @@ export class TurnLog {
   /** One append after the other, so that the log has them in their order whatever the store. */
   async #append(entries: readonly Entry[]): Promise<void> {
     const { store, chat, turn } = this.#options;
-    this.#written = this.#written.then(() => store.append(chat, entries.map((entry) => ({ ...entry, turn }))));
+    this.#written = this.#written.then(() =>
+      store.append(
+        chat,
+        entries.map((entry) => ({ ...entry, turn })),
+      ),
+    );
     await this.#written;
   }
 
@@ -147,7 +155,10 @@ export class TurnLog {
         type: "finish",
         finishReason: progress === "parked" ? "tool-calls" : finishReason,
         // A turn that asked no model leaves the numbers of the one that did.
-        messageMetadata: { ...(this.#state.usage.size > 0 && { usage: totalUsage(this.#state) }), modelVersion: modelName },
+        messageMetadata: {
+          ...(this.#state.usage.size > 0 && { usage: totalUsage(this.#state) }),
+          modelVersion: modelName,
+        },
       },
     ]);
   }
@@ -160,10 +171,20 @@ export class TurnLog {
 
   async fail(error: unknown): Promise<void> {
     const safe = error instanceof BridgeError;
-    if (!safe) this.#options.logger.error("A turn failed.", { chat: this.#options.chat, turn: this.#options.turn, error: describeError(error) });
+    if (!safe)
+      this.#options.logger.error("A turn failed.", {
+        chat: this.#options.chat,
+        turn: this.#options.turn,
+        error: describeError(error),
+      });
     await this.#interrupt();
     await this.#close();
-    await this.write([{ type: "error", errorText: safe ? error.message : "Something went wrong on the server. The details are in its log." }]);
+    await this.write([
+      {
+        type: "error",
+        errorText: safe ? error.message : "Something went wrong on the server. The details are in its log.",
+      },
+    ]);
   }
 
   async end(): Promise<void> {

@@ -12,6 +12,7 @@ import { awaitsModel, keptResults, openCalls } from "./history.ts";
 import type { Logger } from "./logger.ts";
 import { messageToContent } from "./message-to-content.ts";
 import { approvalToResponse, dataApproval, interruptedResponse, outcomeChunks } from "./outcome.ts";
+import type { Runners } from "./runners.ts";
 import { type Progress, TurnLog } from "./turn-log.ts";
 
 /**
@@ -47,8 +48,7 @@ export interface TurnTools extends HistoryTools {
   maxLlmCalls: number;
   modelName: string;
   agentTools: ReadonlySet<string>;
-  runnerFor(session: Session): Promise<Runner>;
-  siblingRunner(session: Session, agent: SequentialAgent["subAgents"][number]): Runner;
+  runners: Runners;
 }
 
 /** Stops a turn because its server ends: it stays open in the log, and the next start goes on with it as after a crash. */
@@ -147,13 +147,13 @@ async function advance(session: Session, turn: Turn, tools: TurnTools, log: Turn
   if (progress === "parked") return progress;
 
   // ADK resumes one agent of a sequence only; the ones behind it are ours to run.
-  const runner = await tools.runnerFor(session);
+  const runner = await tools.runners.runnerOf(session);
   let agent = "findAgent" in runner.agent ? runner.agent.findAgent(last.author ?? "") : undefined;
   for (; agent?.parentAgent; agent = agent.parentAgent) {
     const { parentAgent } = agent;
     if (!(parentAgent instanceof SequentialAgent)) continue;
     for (const next of parentAgent.subAgents.slice(parentAgent.subAgents.indexOf(agent) + 1)) {
-      const sibling = tools.siblingRunner(session, next);
+      const sibling = tools.runners.runnerFor(next);
       progress = await run(session, { role: "user", parts: [{ text: "" }] }, turn, tools, log, { runner: sibling });
       if (progress === "parked") return progress;
     }
@@ -171,7 +171,7 @@ async function run(
   extra: { message?: string; stateDelta?: Record<string, unknown>; runner?: Runner } = {},
 ): Promise<Progress> {
   turn.signal.throwIfAborted();
-  const runner = extra.runner ?? (await tools.runnerFor(session));
+  const runner = extra.runner ?? (await tools.runners.runnerOf(session));
   const scope: Run = {
     chat: turn.chat.id,
     owner: turn.chat.owner,
@@ -211,8 +211,11 @@ async function run(
 /** An agent run as a tool, in a session of its own with our gate in front of its tools. */
 async function runInner(approval: Approval, turn: Turn, tools: TurnTools, log: TurnLog) {
   const { store, executor } = tools;
-  const host = await tools.runnerFor(await requireSession(store, approval.session));
-  const caller = requireLlmAgent("findAgent" in host.agent ? host.agent.findAgent(approval.agent) : undefined, approval.agent);
+  const host = await tools.runners.runnerOf(await requireSession(store, approval.session));
+  const caller = requireLlmAgent(
+    "findAgent" in host.agent ? host.agent.findAgent(approval.agent) : undefined,
+    approval.agent,
+  );
   const tool = await findTool(caller, approval.toolName);
   if (!isAgentTool(tool) || !approval.innerSession) throw new Error(`${approval.toolName} is not an agent.`);
   const outer = await requireSession(store, approval.session);

@@ -43,10 +43,7 @@ type Cell = { to: ApprovalState } | { refused: Refusal };
 
 const to = (state: ApprovalState): Cell => ({ to: state });
 const no = (refused: Refusal): Cell => ({ refused });
-const over = Object.fromEntries(approvalEvents.map((event) => [event, no("over")])) as Record<
-  ApprovalEvent,
-  Cell
->;
+const over = Object.fromEntries(approvalEvents.map((event) => [event, no("over")])) as Record<ApprovalEvent, Cell>;
 
 /** Every state × event. The compiler notices a missing cell. */
 export const transitions: Readonly<Record<ApprovalState, Readonly<Record<ApprovalEvent, Cell>>>> = {

@@ -20,7 +20,11 @@ describe("requests from other origins", () => {
   });
 
   it("answers the question a browser asks before it sends JSON", () => {
-    const asked = { origin: app, "access-control-request-method": "POST", "access-control-request-headers": "content-type" };
+    const asked = {
+      origin: app,
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "content-type",
+    };
     const response = preflight(ask(asked), [app]);
     expect(response?.status).toBe(204);
     expect(response?.headers.get("access-control-allow-headers")).toBe("content-type");

@@ -126,7 +126,8 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
   ];
 
   const { allowedOrigins = [] } = options;
-  return async (request) => preflight(request, allowedOrigins) ?? withCors(request, await answer(request), allowedOrigins);
+  return async (request) =>
+    preflight(request, allowedOrigins) ?? withCors(request, await answer(request), allowedOrigins);
 
   async function answer(request: Request): Promise<Response> {
     try {

@@ -1,6 +1,15 @@
 /** What a person does on the demo page, in a real browser, with stock `useChat` of both majors. */
 import { AxeBuilder } from "@axe-core/playwright";
-import { call, demoRules, gate, pause, type Rule, type ScriptedGemini, startScriptedGemini, text } from "adk-stream-protocol/gemini";
+import {
+  call,
+  demoRules,
+  gate,
+  pause,
+  type Rule,
+  type ScriptedGemini,
+  startScriptedGemini,
+  text,
+} from "adk-stream-protocol/gemini";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { launchBrowser } from "../fixtures/chromium.ts";
@@ -39,8 +48,8 @@ describe.each([
     page = await openPage(context, demo.url + path, problems);
   });
   afterEach(async () => {
-    expect(problems).toEqual([]);
     await context.close();
+    if (problems.length > 0) throw new Error(`The page complained: ${problems.join("; ")}`);
   });
 
   it("pays once after Approve, shows the new balance, and the assistant says so", async () => {
@@ -71,7 +80,11 @@ describe.each([
     await page.keyboard.press("Enter");
     await inState(card, "denied");
     await expectText(card, "not her");
-    await page.getByText(/not her/).filter({ visible: true }).nth(1).waitFor({ timeout: waiting });
+    await page
+      .getByText(/not her/)
+      .filter({ visible: true })
+      .nth(1)
+      .waitFor({ timeout: waiting });
     expect(await demo.balance()).toBe(before);
     expect(JSON.stringify(gemini.requests.at(-1)?.contents)).toContain("not her");
   });
@@ -95,7 +108,9 @@ describe.each([
     await say(page, "Send 1 dollar to Kei");
     const card = cards(page).first();
     await inState(card, "waiting");
-    expect(await card.getByRole("button", { name: "Approve" }).evaluate((button) => button === document.activeElement)).toBe(false);
+    expect(
+      await card.getByRole("button", { name: "Approve" }).evaluate((button) => button === document.activeElement),
+    ).toBe(false);
     await card.getByRole("button", { name: "Approve" }).focus();
     await page.keyboard.press("Space");
     await inState(card, "done");
@@ -119,7 +134,9 @@ describe.each([
   it("resumes in the middle of a sentence without a lost or doubled word", async () => {
     const held = gate();
     const told = "one two three four five six seven eight nine ten";
-    const rules: Rule[] = [{ say: [text("one two three four "), pause(held.opened), text("five six seven eight nine ten")] }];
+    const rules: Rule[] = [
+      { say: [text("one two three four "), pause(held.opened), text("five six seven eight nine ten")] },
+    ];
     gemini.reset(rules);
     await say(page, "count");
     await page.getByText("one two three four").waitFor({ timeout: waiting });
@@ -213,8 +230,13 @@ describe.each([
 
   it("plays music in the page and tells the model", async () => {
     await say(page, "Play track 2");
-    await page.getByText(/track 2/i).last().waitFor({ timeout: waiting });
-    await expect.poll(() => JSON.stringify(gemini.requests.at(-1)?.responses), { timeout: waiting }).toContain('"track":2');
+    await page
+      .getByText(/track 2/i)
+      .last()
+      .waitFor({ timeout: waiting });
+    await expect
+      .poll(() => JSON.stringify(gemini.requests.at(-1)?.responses), { timeout: waiting })
+      .toContain('"track":2');
     expect(gemini.requests).toHaveLength(2);
   });
 
@@ -227,7 +249,9 @@ describe.each([
     expect(gemini.requests).toHaveLength(1);
     await card.getByRole("button", { name: "Approve" }).click();
     await inState(card, "done");
-    await expect.poll(() => JSON.stringify(gemini.requests.at(-1)?.responses), { timeout: waiting }).toContain("139.77");
+    await expect
+      .poll(() => JSON.stringify(gemini.requests.at(-1)?.responses), { timeout: waiting })
+      .toContain("139.77");
     expect(gemini.requests).toHaveLength(2);
   });
 
@@ -284,7 +308,10 @@ describe.each([
 
   it("shows hostile arguments as text, whole, and runs none of them", async () => {
     const hostile = "<img src=x onerror=alert(1)>\u202Egnp.exe\u200B";
-    gemini.reset([{ when: ({ fresh }) => fresh, say: [call("process_payment", { amount: 1, recipient: hostile })] }, { say: [text("ok")] }]);
+    gemini.reset([
+      { when: ({ fresh }) => fresh, say: [call("process_payment", { amount: 1, recipient: hostile })] },
+      { say: [text("ok")] },
+    ]);
     page.on("dialog", () => problems.push("a script ran"));
     await say(page, "go");
     const card = cards(page).first();
@@ -298,24 +325,30 @@ describe.each([
   it("shows a model error as a sentence", async () => {
     gemini.reset([{ say: [{ kind: "fail", code: 429, message: "quota used up" }] }]);
     await say(page, "hello");
-    await page.getByRole("alert").getByText(/429|quota/i).waitFor({ timeout: waiting });
+    await page
+      .getByRole("alert")
+      .getByText(/429|quota/i)
+      .waitFor({ timeout: waiting });
+    expect(gemini.requests).toHaveLength(1);
   });
 
-  it("has no accessibility violations, waiting and done, light and dark, laptop and phone", async () => {
+  it("has no accessibility violations, light on a laptop and dark on a phone", async () => {
     await say(page, "Send 30 dollars to Alice and 40 to Bob");
     await inState(cards(page).nth(1), "waiting");
     await cards(page).nth(0).getByRole("button", { name: "Deny" }).click();
     await page.keyboard.press("Enter");
-    for (const colorScheme of ["light", "dark"] as const)
-      for (const viewport of [
-        { width: 1280, height: 860 },
-        { width: 390, height: 844 },
-      ]) {
-        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-        await page.setViewportSize(viewport);
-        const { violations } = await new AxeBuilder({ page }).analyze();
-        expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`), `${colorScheme} ${viewport.width}`).toEqual([]);
-      }
+    for (const [colorScheme, width, height] of [
+      ["light", 1280, 860],
+      ["dark", 390, 844],
+    ] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      await page.setViewportSize({ width, height });
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect(
+        violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`),
+        `${colorScheme} ${width}`,
+      ).toEqual([]);
+    }
   });
 });
 
@@ -377,5 +410,9 @@ async function approvalId(page: Page): Promise<string> {
 }
 
 async function walletShows(page: Page, balance: number): Promise<void> {
-  await page.locator("aside").getByText(`$${balance.toFixed(2)}`).first().waitFor({ timeout: waiting });
+  await page
+    .locator("aside")
+    .getByText(`$${balance.toFixed(2)}`)
+    .first()
+    .waitFor({ timeout: waiting });
 }

@@ -44,6 +44,8 @@ describe("a gated payment over SSE", () => {
       await ai.validateUIMessages({ messages });
       const { body } = await get(world, "/stream/chat-1/messages");
       await ai.validateUIMessages({ messages: body.messages });
-      expect(body.messages.at(-1).parts.map(({ type }: { type: string }) => type)).toEqual(messages.at(-1)!.parts.map(({ type }) => type));
+      expect(body.messages.at(-1).parts.map(({ type }: { type: string }) => type)).toEqual(
+        messages.at(-1)!.parts.map(({ type }) => type),
+      );
     });
 });

@@ -6,12 +6,27 @@ import { expectSound } from "../fixtures/sound.ts";
 import { stageRules } from "../fixtures/stage.ts";
 import { majors, stockChat } from "../fixtures/stock-chat.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
-import { answer, asked, decide, demoTools, ledger, messagesOf, openSlowWorld, openWorld, quiet, say, sequence, states, type World } from "../fixtures/world.ts";
+import {
+  answer,
+  asked,
+  decide,
+  demoTools,
+  ledger,
+  messagesOf,
+  openSlowWorld,
+  openWorld,
+  quiet,
+  say,
+  sequence,
+  states,
+  type World,
+} from "../fixtures/world.ts";
 
 const ttl = 60_000;
 const bridge = { approvalTtlMs: ttl, startMs: 30_000 };
 
-const parts = (messages: UIMessage[], type: string) => messages.flatMap((message) => message.parts.filter((part) => part.type === type));
+const parts = (messages: UIMessage[], type: string) =>
+  messages.flatMap((message) => message.parts.filter((part) => part.type === type));
 const modelHeard = ({ gemini }: World) => JSON.stringify(gemini.requests.at(-1)!.contents);
 
 async function logLength(world: World): Promise<number> {
@@ -37,7 +52,10 @@ for (const { name, options } of storeKinds)
       const messages = await messagesOf(world);
       expect(parts(messages, "data-approval")).toMatchObject([{ id: approvalId, data: { state: "expired" } }]);
       expect(parts(messages, "tool-process_payment")).toMatchObject([
-        { state: "output-denied", approval: { id: approvalId, approved: false, reason: expect.stringContaining("Nobody answered") as string } },
+        {
+          state: "output-denied",
+          approval: { id: approvalId, approved: false, reason: expect.stringContaining("Nobody answered") as string },
+        },
       ]);
       expect(world.gemini.requests).toHaveLength(2);
       expect(world.gemini.requests[1]!.responses).toMatchObject([{ response: { status: "expired" } }]);
@@ -48,7 +66,10 @@ for (const { name, options } of storeKinds)
 
     it("an answer in the last millisecond counts, and at the time itself no more", async () => {
       const world = await openWorld({ ...options(), bridge });
-      for (const [chat, early, state] of [["in-time", 1, "succeeded"], ["too-late", 0, "expired"]] as const) {
+      for (const [chat, early, state] of [
+        ["in-time", 1, "succeeded"],
+        ["too-late", 0, "expired"],
+      ] as const) {
         const question = asked(await say(world, "pay", { chat }));
         const [{ expiresAt } = {}] = await ledger(world, chat);
         world.clock.now = expiresAt! - early;
@@ -73,7 +94,10 @@ for (const { name, options } of storeKinds)
     it("a call that was approved and not started in time expires, whoever comes then", async () => {
       const world = await openWorld({ ...options(), bridge });
       const { approvalId } = asked(await say(world, "pay"));
-      world.dieAt(({ when, operation, args }) => when === "before" && operation === "move" && (args[1] as { event: string }).event === "claim");
+      world.dieAt(
+        ({ when, operation, args }) =>
+          when === "before" && operation === "move" && (args[1] as { event: string }).event === "claim",
+      );
       await decide(world, approvalId, true).catch(() => undefined);
       world.clock.now += 30_000;
       await world.crash();
@@ -116,7 +140,10 @@ describe("a late answer", () => {
     const world = await openWorld({ bridge });
     const { approvalId } = asked(await say(world, "pay"));
     world.clock.now += ttl;
-    expect(await decide(world, approvalId, true)).toMatchObject({ status: 409, body: { code: "conflict", state: "expired" } });
+    expect(await decide(world, approvalId, true)).toMatchObject({
+      status: 409,
+      body: { code: "conflict", state: "expired" },
+    });
     await quiet(world);
     expect(parts(await messagesOf(world), "data-approval")).toMatchObject([{ data: { state: "expired" } }]);
     expect(world.gemini.requests).toHaveLength(2);
@@ -128,7 +155,9 @@ describe("a late answer", () => {
     const world = await openWorld({ bridge });
     const { approvalId } = asked(await say(world, "pay"));
     world.clock.now += ttl;
-    const results = await Promise.all(Array.from({ length: 10 }, () => world.bridge.decide("local", { approvalId, approved: true })));
+    const results = await Promise.all(
+      Array.from({ length: 10 }, () => world.bridge.decide("local", { approvalId, approved: true })),
+    );
     expect(new Set(results.map(({ outcome }) => outcome))).toEqual(new Set(["refused"]));
     await quiet(world);
     expect(world.gemini.requests).toHaveLength(2);
@@ -159,7 +188,10 @@ describe("the sweep", () => {
     const world = await openWorld({ bridge: { ...bridge, sweepMs: 5 } });
     await say(world, "pay");
     world.clock.now += ttl;
-    await vi.waitFor(async () => expect(await ledger(world)).toMatchObject([{ state: "expired" }]), { timeout: 5000, interval: 5 });
+    await vi.waitFor(async () => expect(await ledger(world)).toMatchObject([{ state: "expired" }]), {
+      timeout: 5000,
+      interval: 5,
+    });
     await quiet(world);
     expect(world.gemini.requests).toHaveLength(2);
     await expectSound(world);
@@ -188,7 +220,10 @@ describe("the sweep", () => {
     await quiet(world);
     expect(world.payments).toEqual([{ amount: 30, recipient: "Alice" }]);
     expect(world.gemini.requests).toHaveLength(2);
-    expect(world.gemini.requests[1]!.responses.map(({ response }) => response)).toMatchObject([{ paid: 30 }, { status: "expired" }]);
+    expect(world.gemini.requests[1]!.responses.map(({ response }) => response)).toMatchObject([
+      { paid: 30 },
+      { status: "expired" },
+    ]);
     await expectSound(world);
   });
 
@@ -225,22 +260,34 @@ describe("other waits", () => {
     const payments: World["payments"] = [];
     const rules: Rule[] = [
       {
-        when: ({ toolNames, responses }) => toolNames.includes("process_payment") && responses.some(({ args }) => args["amount"] === 2),
+        when: ({ toolNames, responses }) =>
+          toolNames.includes("process_payment") && responses.some(({ args }) => args["amount"] === 2),
         say: [text("The clerk is done.")],
       },
       {
         when: ({ toolNames, responses }) => toolNames.includes("process_payment") && responses.length > 0,
         say: [call("process_payment", { amount: 2, recipient: "Second" })],
       },
-      { when: ({ toolNames }) => toolNames.includes("process_payment"), say: [call("process_payment", { amount: 1, recipient: "First" })] },
-      { when: ({ responses }) => responses.length > 0, say: ({ responses }) => [text(JSON.stringify(responses[0]!.response))] },
+      {
+        when: ({ toolNames }) => toolNames.includes("process_payment"),
+        say: [call("process_payment", { amount: 1, recipient: "First" })],
+      },
+      {
+        when: ({ responses }) => responses.length > 0,
+        say: ({ responses }) => [text(JSON.stringify(responses[0]!.response))],
+      },
       { say: [call("clerk", { request: "pay both" })] },
     ];
     const world = await openWorld({
       rules,
       bridge,
       agent: ({ model }) => {
-        const clerk = new LlmAgent({ name: "clerk", description: "Pays.", model: model(), tools: demoTools(payments).slice(0, 1) });
+        const clerk = new LlmAgent({
+          name: "clerk",
+          description: "Pays.",
+          model: model(),
+          tools: demoTools(payments).slice(0, 1),
+        });
         return new LlmAgent({ name: "root_agent", model: model(), tools: [new AgentTool({ agent: clerk })] });
       },
     });
@@ -266,12 +313,23 @@ describe("other waits", () => {
           when: ({ toolNames, responses }) => toolNames.includes("process_payment") && responses.length > 0,
           say: ({ responses }) => [text(`The clerk heard ${JSON.stringify(responses[0]!.response["status"])}.`)],
         },
-        { when: ({ toolNames }) => toolNames.includes("process_payment"), say: [call("process_payment", { amount: 1, recipient: "First" })] },
-        { when: ({ responses }) => responses.length > 0, say: ({ responses }) => [text(JSON.stringify(responses[0]!.response))] },
+        {
+          when: ({ toolNames }) => toolNames.includes("process_payment"),
+          say: [call("process_payment", { amount: 1, recipient: "First" })],
+        },
+        {
+          when: ({ responses }) => responses.length > 0,
+          say: ({ responses }) => [text(JSON.stringify(responses[0]!.response))],
+        },
         { say: [call("clerk", { request: "pay" })] },
       ],
       agent: ({ model }) => {
-        const clerk = new LlmAgent({ name: "clerk", description: "Pays.", model: model(), tools: demoTools([]).slice(0, 1) });
+        const clerk = new LlmAgent({
+          name: "clerk",
+          description: "Pays.",
+          model: model(),
+          tools: demoTools([]).slice(0, 1),
+        });
         return new LlmAgent({ name: "root_agent", model: model(), tools: [new AgentTool({ agent: clerk })] });
       },
     });

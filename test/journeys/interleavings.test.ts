@@ -31,7 +31,13 @@ const answer = fc.record({
 const answerAll = fc.record({ do: fc.constant("answer all" as const), approved: fc.boolean() });
 const pass = fc.record({ do: fc.constant("pass" as const), ms: fc.constantFrom(0, 5000, 31_000, 61_000) });
 const breathe = fc.record({ do: fc.constant("breathe" as const), ticks: fc.integer({ min: 1, max: 30 }) });
-const blow = fc.constantFrom<Act>({ do: "crash" }, { do: "crash" }, { do: "restart" }, { do: "stop" }, { do: "say", words: "hello", waits: false });
+const blow = fc.constantFrom<Act>(
+  { do: "crash" },
+  { do: "crash" },
+  { do: "restart" },
+  { do: "stop" },
+  { do: "say", words: "hello", waits: false },
+);
 
 /** Single acts, and small scenes that are unlikely to come about by chance: a question that is answered, a tool that is met. */
 const acts: fc.Arbitrary<Act[]> = fc
@@ -39,15 +45,37 @@ const acts: fc.Arbitrary<Act[]> = fc
     fc.oneof(
       { weight: 3, arbitrary: say.map((one): Act[] => [one]) },
       { weight: 6, arbitrary: fc.oneof(answer, answerAll).map((one): Act[] => [one]) },
-      { weight: 4, arbitrary: fc.constantFrom<Act>({ do: "stop" }, { do: "regenerate" }, { do: "slow tools" }, { do: "quick tools" }, { do: "rest" }).map((one) => [one]) },
+      {
+        weight: 4,
+        arbitrary: fc
+          .constantFrom<Act>(
+            { do: "stop" },
+            { do: "regenerate" },
+            { do: "slow tools" },
+            { do: "quick tools" },
+            { do: "rest" },
+          )
+          .map((one) => [one]),
+      },
       { weight: 3, arbitrary: fc.oneof(pass, breathe, blow).map((one): Act[] => [one]) },
       { weight: 1, arbitrary: fc.tuple(say, pass).map(([asks, late]): Act[] => [{ ...asks, waits: true }, late]) },
-      { weight: 3, arbitrary: fc.tuple(say, fc.oneof(answer, answerAll), breathe).map(([asks, ...rest]): Act[] => [{ ...asks, waits: true }, ...rest]) },
+      {
+        weight: 3,
+        arbitrary: fc
+          .tuple(say, fc.oneof(answer, answerAll), breathe)
+          .map(([asks, ...rest]): Act[] => [{ ...asks, waits: true }, ...rest]),
+      },
       {
         weight: 3,
         arbitrary: fc
           .tuple(say, answerAll, breathe, blow)
-          .map(([asks, yes, breath, last]): Act[] => [{ do: "slow tools" }, { ...asks, waits: true }, { ...yes, approved: true }, breath, last]),
+          .map(([asks, yes, breath, last]): Act[] => [
+            { do: "slow tools" },
+            { ...asks, waits: true },
+            { ...yes, approved: true },
+            breath,
+            last,
+          ]),
       },
     ),
     { minLength: 3, maxLength: 9 },
@@ -68,7 +96,9 @@ const twoMessagesAtOnce: Act[] = [
 
 /** Refusals are answers, and a dead process gives none; everything else is a defect. */
 function isExpected(error: unknown): boolean {
-  return error instanceof BridgeError ? error.code !== "internal" : error instanceof Error && error.message === "The process died.";
+  return error instanceof BridgeError
+    ? error.code !== "internal"
+    : error instanceof Error && error.message === "The process died.";
 }
 
 async function play(stage: Stage, story: readonly Act[], clerk: boolean): Promise<void> {
@@ -101,7 +131,9 @@ async function play(stage: Stage, story: readonly Act[], clerk: boolean): Promis
         break;
       }
       case "answer all": {
-        const answers = (await stage.rows()).filter(({ state }) => state === "pending").map(({ id }) => ({ id, approved: step.approved }));
+        const answers = (await stage.rows())
+          .filter(({ state }) => state === "pending")
+          .map(({ id }) => ({ id, approved: step.approved }));
         if (answers.length > 0) begin(stage.answer(answers));
         break;
       }
@@ -158,33 +190,37 @@ afterAll(() => gemini.close());
 
 describe("whatever happens in whatever order", () => {
   for (const { name, options } of storeKinds)
-    it(`payments are what the ledger says, and the chat stays whole, on ${name}`, { timeout: 120_000 + runs * 1000 }, async () => {
-      await fc.assert(
-        fc.asyncProperty(
-          acts,
-          fc.constantFrom("opaque" as const, "idempotent" as const, "queryable" as const),
-          fc.nat(3).map((n) => n === 0),
-          async (story, effect, clerk) => {
-            const stage = await openStage({ gemini, effect, clerk, ...options() });
-            try {
-              await play(stage, story, clerk);
-              await expectTruth(stage);
-              await expectSound(stage);
-              // New text leaves nothing behind: every call answered, every row settled and told, nothing due.
-              await stage.say("hello");
-              await stage.rest();
-              const rows = await expectTruth(stage);
-              expect(rows.filter(({ state }) => ["pending", "approved", "executing"].includes(state))).toEqual([]);
-              const { open } = await expectSound(stage);
-              expect(open).toEqual([]);
-              expect(await stage.store.dueApprovals()).toEqual([]);
-              expect(await stage.store.openTurns()).toEqual([]);
-            } finally {
-              await stage.close();
-            }
-          },
-        ),
-        { numRuns: runs, examples: [[twoMessagesAtOnce, "opaque", false]] },
-      );
-    });
+    it(
+      `payments are what the ledger says, and the chat stays whole, on ${name}`,
+      { timeout: 120_000 + runs * 1000 },
+      async () => {
+        await fc.assert(
+          fc.asyncProperty(
+            acts,
+            fc.constantFrom("opaque" as const, "idempotent" as const, "queryable" as const),
+            fc.nat(3).map((n) => n === 0),
+            async (story, effect, clerk) => {
+              const stage = await openStage({ gemini, effect, clerk, ...options() });
+              try {
+                await play(stage, story, clerk);
+                await expectTruth(stage);
+                await expectSound(stage);
+                // New text leaves nothing behind: every call answered, every row settled and told, nothing due.
+                await stage.say("hello");
+                await stage.rest();
+                const rows = await expectTruth(stage);
+                expect(rows.filter(({ state }) => ["pending", "approved", "executing"].includes(state))).toEqual([]);
+                const { open } = await expectSound(stage);
+                expect(open).toEqual([]);
+                expect(await stage.store.dueApprovals()).toEqual([]);
+                expect(await stage.store.openTurns()).toEqual([]);
+              } finally {
+                await stage.close();
+              }
+            },
+          ),
+          { numRuns: runs, examples: [[twoMessagesAtOnce, "opaque", false]] },
+        );
+      },
+    );
 });

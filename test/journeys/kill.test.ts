@@ -61,14 +61,16 @@ async function inTurn<T>(index: number, work: () => Promise<T>): Promise<T> {
   return result;
 }
 
-async function start(settings: KillServerSettings): Promise<{ url: string; child: ChildProcess; ended: Promise<unknown> }> {
+async function start(
+  settings: KillServerSettings,
+): Promise<{ url: string; child: ChildProcess; ended: Promise<unknown> }> {
   const child = spawn(process.execPath, [join(import.meta.dirname, "../fixtures/kill-server.ts")], {
     env: { ...process.env, KILL_SERVER: JSON.stringify(settings), NODE_COMPILE_CACHE: cache, NODE_OPTIONS: "" },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const ended = once(child, "exit");
   const [line] = (await Promise.race([
-    once(child.stdout!, "data"),
+    once(child.stdout, "data"),
     ended.then(([code, signal]) => {
       throw new Error(`The server ended before it listened: ${String(code ?? signal)}.`);
     }),
@@ -81,12 +83,27 @@ const post = (url: string, body: unknown) =>
 const read = async <T>(url: string): Promise<T> => (await (await fetch(url)).json()) as T;
 const say = async (url: string, words: string) =>
   receive(await post(`${url}/stream`, { id: "chat-1", messages: [userMessage(words)], trigger: "submit-message" }));
-const ledger = async (url: string) => (await read<{ approvals: ApprovalView[] }>(`${url}/approvals?chat=chat-1`)).approvals;
+const ledger = async (url: string) =>
+  (await read<{ approvals: ApprovalView[] }>(`${url}/approvals?chat=chat-1`)).approvals;
 
-async function answer(url: string, { id, toolCallId }: ApprovalView, { way = "in the chat", approved = true }: Case): Promise<Response> {
+async function answer(
+  url: string,
+  { id, toolCallId }: ApprovalView,
+  { way = "in the chat", approved = true }: Case,
+): Promise<Response> {
   if (way === "outside") return post(`${url}/approvals/${id}`, { approved, key: `key-of-${id}` });
-  const part = { type: "tool-process_payment", toolCallId, state: "approval-responded", input: {}, approval: { id, approved } };
-  const response = await post(`${url}/stream`, { id: "chat-1", messages: [{ id: "any", role: "assistant", parts: [part] }], trigger: "submit-message" });
+  const part = {
+    type: "tool-process_payment",
+    toolCallId,
+    state: "approval-responded",
+    input: {},
+    approval: { id, approved },
+  };
+  const response = await post(`${url}/stream`, {
+    id: "chat-1",
+    messages: [{ id: "any", role: "assistant", parts: [part] }],
+    trigger: "submit-message",
+  });
   await response.clone().text();
   return response;
 }
@@ -97,72 +114,100 @@ const parts = (messages: UIMessage[]) => messages.flatMap((message) => message.p
 describe.concurrent("kill -9", () => {
   for (const [index, story] of cases.entries()) {
     const { point, effect = "opaque", way = "in the chat", approved = true, found, state, paid } = story;
-    const name = `at ${point}, ${approved ? "yes" : "no"} ${way}, ${effect} tool: ${state}, ${paid} paid`;
-    it(name, { timeout: 120_000 }, () =>
-      inTurn(index, async () => {
-        const folder = mkdtempSync(join(tmpdir(), "bridge-kill-"));
-        const gemini = await startScriptedGemini({ rules: stageRules });
-        const settings = { folder, gemini: gemini.url, effect };
-        const payments = () => (existsSync(join(folder, "payments")) ? readFileSync(join(folder, "payments"), "utf8").trim().split("\n") : []);
-        const first = await start({ ...settings, point });
-        let second: Awaited<ReturnType<typeof start>> | undefined;
-        try {
-          let question: ApprovalView | undefined;
-          let acknowledged = false;
+    it(
+      `at ${point}, ${approved ? "yes" : "no"} ${way}, ${effect} tool: ${state}, ${paid} paid`,
+      { timeout: 120_000 },
+      () =>
+        inTurn(index, async () => {
+          const folder = mkdtempSync(join(tmpdir(), "bridge-kill-"));
+          const gemini = await startScriptedGemini({ rules: stageRules });
+          const settings = { folder, gemini: gemini.url, effect };
+          const payments = () =>
+            existsSync(join(folder, "payments"))
+              ? readFileSync(join(folder, "payments"), "utf8").trim().split("\n")
+              : [];
+          const first = await start({ ...settings, point });
+          let second: Awaited<ReturnType<typeof start>> | undefined;
           try {
-            await say(first.url, "pay");
-            [question] = await ledger(first.url);
-            acknowledged = (await answer(first.url, question!, story)).ok;
-          } catch {
-            // It died in the middle of a request, as it was told to.
-          }
-          expect(await first.ended).toEqual([null, "SIGKILL"]);
+            let question: ApprovalView | undefined;
+            let acknowledged = false;
+            try {
+              await say(first.url, "pay");
+              [question] = await ledger(first.url);
+              acknowledged = (await answer(first.url, question!, story)).ok;
+            } catch {
+              // It died in the middle of a request, as it was told to.
+            }
+            expect(await first.ended).toEqual([null, "SIGKILL"]);
 
-          second = await start(settings);
-          const { url } = second;
-          const settled = () =>
-            vi.waitFor(
-              async () => {
-                const { running, approvals } = await read<{ running: boolean; approvals: ApprovalView[] }>(`${url}/approvals?chat=chat-1`);
-                expect(running).toBe(false);
-                expect(approvals.every((row) => isSettled(row) || row.state === "pending")).toBe(true);
-                return approvals;
-              },
-              { timeout: 15_000, interval: 20 },
+            second = await start(settings);
+            const { url } = second;
+            const settled = () =>
+              vi.waitFor(
+                async () => {
+                  const { running, approvals } = await read<{ running: boolean; approvals: ApprovalView[] }>(
+                    `${url}/approvals?chat=chat-1`,
+                  );
+                  expect(running).toBe(false);
+                  expect(approvals.every((row) => isSettled(row) || row.state === "pending")).toBe(true);
+                  return approvals;
+                },
+                { timeout: 15_000, interval: 20 },
+              );
+            let rows = await settled();
+            expect(rows.map((row) => (isSettled(row) ? "settled" : row.state)).join() || "nothing").toBe(found);
+            if (question)
+              expect(rows.map(({ id, digest }) => ({ id, digest }))).toEqual([
+                { id: question.id, digest: question.digest },
+              ]);
+            if (acknowledged) expect(rows[0]!.decidedBy).toBe("local");
+            if (found === "nothing") {
+              await say(url, "pay");
+              rows = await ledger(url);
+            }
+            // What a person or their client would do now; after a decision that was kept, it changes nothing.
+            const reply = await answer(url, rows[0]!, story);
+            expect(reply.status).toBe(state === "indeterminate" && way === "outside" ? 409 : 200);
+            rows = await settled();
+
+            expect(rows.map((row) => row.state)).toEqual([state]);
+            expect(payments()).toEqual(Array.from({ length: paid }, () => rows[0]!.id));
+            const { messages } = await read<{ messages: UIMessage[] }>(`${url}/stream/chat-1/messages`);
+            for (const [, ai] of majors) await ai.validateUIMessages({ messages });
+            const call = parts(messages).findLast(({ type }) => type === "tool-process_payment") as
+              | { state?: string }
+              | undefined;
+            const shown = { succeeded: "output-available", denied: "output-denied", indeterminate: "output-error" }[
+              state as "succeeded"
+            ];
+            expect(call?.state).toBe(shown);
+            expect(parts(messages).find((part) => part.type === "data-approval")).toMatchObject({ data: { state } });
+            const said = parts(messages).flatMap((part) =>
+              part.type === "text" && part.text.includes("process_payment gave") ? part.text : [],
             );
-          let rows = await settled();
-          expect(rows.map((row) => (isSettled(row) ? "settled" : row.state)).join() || "nothing").toBe(found);
-          if (question) expect(rows.map(({ id, digest }) => ({ id, digest }))).toEqual([{ id: question.id, digest: question.digest }]);
-          if (acknowledged) expect(rows[0]!.decidedBy).toBe("local");
-          if (found === "nothing") {
-            await say(url, "pay");
-            rows = await ledger(url);
+            expect(said, "the model's words about the outcome").toHaveLength(1);
+            expect(said[0]!.split("process_payment gave")).toHaveLength(2);
+            expect(gemini.requests.flatMap(({ pairingErrors }) => pairingErrors)).toEqual([]);
+            expect(
+              (
+                await receive(
+                  await post(`${url}/stream`, {
+                    id: "chat-1",
+                    messages: [userMessage("hello")],
+                    trigger: "submit-message",
+                  }),
+                )
+              ).done,
+            ).toBe(1);
+            expect(gemini.requests.flatMap(({ pairingErrors }) => pairingErrors)).toEqual([]);
+          } finally {
+            for (const server of [first, second])
+              if (server && server.child.exitCode === null && server.child.signalCode === null)
+                server.child.kill("SIGKILL");
+            await gemini.close();
+            rmSync(folder, { recursive: true, force: true });
           }
-          // What a person or their client would do now; after a decision that was kept, it changes nothing.
-          const reply = await answer(url, rows[0]!, story);
-          expect(reply.status).toBe(state === "indeterminate" && way === "outside" ? 409 : 200);
-          rows = await settled();
-
-          expect(rows.map((row) => row.state)).toEqual([state]);
-          expect(payments()).toEqual(Array.from({ length: paid }, () => rows[0]!.id));
-          const { messages } = await read<{ messages: UIMessage[] }>(`${url}/stream/chat-1/messages`);
-          for (const [, ai] of majors) await ai.validateUIMessages({ messages });
-          const call = parts(messages).findLast(({ type }) => type === "tool-process_payment") as { state?: string } | undefined;
-          const shown = { succeeded: "output-available", denied: "output-denied", indeterminate: "output-error" }[state as "succeeded"];
-          expect(call?.state).toBe(shown);
-          expect(parts(messages).find((part) => part.type === "data-approval")).toMatchObject({ data: { state } });
-          const said = parts(messages).flatMap((part) => (part.type === "text" && part.text.includes("process_payment gave") ? part.text : []));
-          expect(said, "the model's words about the outcome").toHaveLength(1);
-          expect(said[0]!.split("process_payment gave")).toHaveLength(2);
-          expect(gemini.requests.flatMap(({ pairingErrors }) => pairingErrors)).toEqual([]);
-          expect((await receive(await post(`${url}/stream`, { id: "chat-1", messages: [userMessage("hello")], trigger: "submit-message" }))).done).toBe(1);
-          expect(gemini.requests.flatMap(({ pairingErrors }) => pairingErrors)).toEqual([]);
-        } finally {
-          for (const server of [first, second]) if (server && server.child.exitCode === null && server.child.signalCode === null) server.child.kill("SIGKILL");
-          await gemini.close();
-          rmSync(folder, { recursive: true, force: true });
-        }
-      }),
+        }),
     );
   }
 });

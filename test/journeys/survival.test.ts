@@ -1,12 +1,21 @@
 import { AgentTool, FunctionTool, LlmAgent } from "@google/adk";
-import { call, fail, gate, pause, type Rule, type ScriptedGemini, startScriptedGemini, text } from "adk-stream-protocol/gemini";
+import {
+  call,
+  fail,
+  gate,
+  pause,
+  type Rule,
+  type ScriptedGemini,
+  startScriptedGemini,
+  text,
+} from "adk-stream-protocol/gemini";
 import type { EffectClass } from "adk-stream-protocol/protocol";
 import type { UIMessage } from "ai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { Moment } from "../fixtures/mortal-store.ts";
 import { expectSound } from "../fixtures/sound.ts";
-import { expectTruth, openStage, type Stage, stageRules, startStageGemini } from "../fixtures/stage.ts";
+import { expectTruth, openStage, stageRules, startStageGemini } from "../fixtures/stage.ts";
 import { majors } from "../fixtures/stock-chat.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
 import {
@@ -40,7 +49,9 @@ const toolPart = (messages: UIMessage[], index = 0) =>
     approval?: { id: string; approved?: boolean; reason?: string };
   };
 const notice = (messages: UIMessage[], approvalId: string) =>
-  messages.flatMap(({ parts }) => parts).findLast((part) => part.type === "data-approval" && "id" in part && part.id === approvalId) as
+  messages
+    .flatMap(({ parts }) => parts)
+    .findLast((part) => part.type === "data-approval" && "id" in part && part.id === approvalId) as
     | { data: { state: string; errorText?: string } }
     | undefined;
 const modelHeard = ({ gemini }: Pick<World, "gemini">) => JSON.stringify(gemini.requests.at(-1)!.contents);
@@ -53,8 +64,13 @@ for (const { name, options } of storeKinds)
       const before = { ledger: await ledger(world), messages: await messagesOf(world) };
       await world.restart();
       expect({ ledger: await ledger(world), messages: await messagesOf(world) }).toEqual(before);
-      expect(before.ledger).toMatchObject([{ id: question.approvalId, state: "pending", toolCallId: question.toolCallId }]);
-      expect(toolPart(before.messages)).toMatchObject({ state: "approval-requested", approval: { id: question.approvalId } });
+      expect(before.ledger).toMatchObject([
+        { id: question.approvalId, state: "pending", toolCallId: question.toolCallId },
+      ]);
+      expect(toolPart(before.messages)).toMatchObject({
+        state: "approval-requested",
+        approval: { id: question.approvalId },
+      });
       for (const [, ai] of majors) await ai.validateUIMessages({ messages: before.messages });
 
       const reply = await answer(world, [{ ...question, approved: true }]);
@@ -72,7 +88,10 @@ for (const { name, options } of storeKinds)
       await say(world, "pay").catch(() => undefined);
       await world.crash();
       const [row] = await ledger(world);
-      expect(toolPart(await messagesOf(world))).toMatchObject({ state: "approval-requested", approval: { id: row!.id } });
+      expect(toolPart(await messagesOf(world))).toMatchObject({
+        state: "approval-requested",
+        approval: { id: row!.id },
+      });
       await expectSound(world);
       expect((await get(world, "/stream/chat-1/stream")).status).toBe(204);
       await decide(world, row!.id, true);
@@ -89,7 +108,10 @@ for (const { name, options } of storeKinds)
       expect(world.payments).toHaveLength(1);
       const messages = await messagesOf(world);
       expect(messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
-      expect(toolPart(messages)).toMatchObject({ state: "output-available", approval: { id: approvalId, approved: true } });
+      expect(toolPart(messages)).toMatchObject({
+        state: "output-available",
+        approval: { id: approvalId, approved: true },
+      });
       expect(notice(messages, approvalId)!.data.state).toBe("succeeded");
       expect(JSON.stringify(messages)).toContain("process_payment gave");
       await expectSound(world);
@@ -114,7 +136,12 @@ describe("a crash around the tool (P6–P11)", () => {
       when === "after" && operation === "appendEvent" && (args[1] as { responses: string[] }).responses.length > 0,
   };
   type Expected = { state: string; attempts: number; effects: number; fence: number };
-  const succeeded = (attempts: number, effects: number, fence: number): Expected => ({ state: "succeeded", attempts, effects, fence });
+  const succeeded = (attempts: number, effects: number, fence: number): Expected => ({
+    state: "succeeded",
+    attempts,
+    effects,
+    fence,
+  });
   const plain = succeeded(1, 1, 1);
   const expected: Record<EffectClass, Record<string, Expected>> = {
     readonly: {
@@ -152,7 +179,12 @@ describe("a crash around the tool (P6–P11)", () => {
 
         const wanted = special[name] ?? plain;
         const [row] = await stage.rows();
-        expect({ state: row!.state, attempts: stage.attempts.length, effects: stage.effects.length, fence: row!.fence }).toEqual(wanted);
+        expect({
+          state: row!.state,
+          attempts: stage.attempts.length,
+          effects: stage.effects.length,
+          fence: row!.fence,
+        }).toEqual(wanted);
         expect(new Set(stage.attempts).size).toBeLessThanOrEqual(1);
         const messages = await stage.messages();
         expect(notice(messages, question!.id)!.data.state).toBe(wanted.state);
@@ -213,7 +245,9 @@ describe("a crash around the tool (P6–P11)", () => {
 
 describe("a crash behind the last word of a reply", () => {
   const shows = (type: string) => (moment: Moment) =>
-    moment.when === "after" && moment.operation === "append" && (moment.args[1] as { chunk?: { type: string } }[]).some(({ chunk }) => chunk?.type === type);
+    moment.when === "after" &&
+    moment.operation === "append" &&
+    (moment.args[1] as { chunk?: { type: string } }[]).some(({ chunk }) => chunk?.type === type);
 
   it("leaves nothing to do: the reply ends as it stood", async () => {
     const world = await openWorld();
@@ -230,7 +264,12 @@ describe("a crash behind the last word of a reply", () => {
 
   it("does not undo a stop", async () => {
     const middle = gate();
-    const world = await openWorld({ rules: [{ when: ({ responses }) => responses.length > 0, say: [text("Once "), pause(middle.opened)] }, ...stageRules] });
+    const world = await openWorld({
+      rules: [
+        { when: ({ responses }) => responses.length > 0, say: [text("Once "), pause(middle.opened)] },
+        ...stageRules,
+      ],
+    });
     const question = asked(await say(world, "pay"));
     const running = answer(world, [{ ...question, approved: true }]).catch(() => undefined);
     await world.gemini.waitForRequest(2);
@@ -300,7 +339,9 @@ describe("a server that is asked to end", () => {
     await cut;
     const messages = await messagesOf(world);
     expect(messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
-    expect(messages.at(-1)!.metadata).toMatchObject({ error: expect.stringContaining("send your message again") as string });
+    expect(messages.at(-1)!.metadata).toMatchObject({
+      error: expect.stringContaining("send your message again") as string,
+    });
     expect(world.gemini.requests).toHaveLength(1);
     await expectSound(world);
     middle.open();
@@ -339,7 +380,10 @@ describe("new text", () => {
     expect(textOf(reply)).toBe("Hello there, friend.");
     expect(modelHeard(world)).toContain("cancelled before it was approved");
     const messages = await messagesOf(world);
-    expect(toolPart(messages)).toMatchObject({ state: "output-denied", approval: { approved: false, reason: expect.stringContaining("cancelled") as string } });
+    expect(toolPart(messages)).toMatchObject({
+      state: "output-denied",
+      approval: { approved: false, reason: expect.stringContaining("cancelled") as string },
+    });
     expect(notice(messages, question.approvalId)!.data.state).toBe("cancelled");
     expect(await decide(world, question.approvalId, true)).toMatchObject({ status: 409, body: { state: "cancelled" } });
     const late = await answer(world, [{ ...question, approved: true }]);
@@ -382,9 +426,11 @@ describe("new text", () => {
     for (let tick = 0; tick < 20; tick += 1) await new Promise((resolve) => setImmediate(resolve));
     finish();
     expect(textOf(await reply)).toBe("Hello there, friend.");
-    expect(world.gemini.requests.at(-1)!.contents.flatMap(({ parts = [] }) => parts.flatMap((part) => part.functionResponse?.response ?? []))).toEqual([
-      { paid: 50 },
-    ]);
+    expect(
+      world.gemini.requests
+        .at(-1)!
+        .contents.flatMap(({ parts = [] }) => parts.flatMap((part) => part.functionResponse?.response ?? [])),
+    ).toEqual([{ paid: 50 }]);
     await quiet(world);
     expect(world.payments).toHaveLength(1);
     await expectSound(world);
@@ -405,7 +451,10 @@ describe("new text", () => {
     });
     const payments: World["payments"] = [];
     const thinking = gate();
-    const rules: Rule[] = [{ when: /hello/, say: [text("Hello "), pause(thinking.opened), text("again.")] }, ...stageRules];
+    const rules: Rule[] = [
+      { when: /hello/, say: [text("Hello "), pause(thinking.opened), text("again.")] },
+      ...stageRules,
+    ];
     const world = await openWorld({ rules, tools: [free, demoTools(payments)[0]!] });
     const abandoned = say(world, "mixed");
     await started.opened;
@@ -429,13 +478,21 @@ describe("new text", () => {
         when: ({ toolNames, responses }) => toolNames.includes("process_payment") && responses.length > 0,
         say: [call("process_payment", { amount: 2, recipient: "Second" })],
       },
-      { when: ({ toolNames }) => toolNames.includes("process_payment"), say: [call("process_payment", { amount: 1, recipient: "First" })] },
+      {
+        when: ({ toolNames }) => toolNames.includes("process_payment"),
+        say: [call("process_payment", { amount: 1, recipient: "First" })],
+      },
       { say: [call("clerk", { request: "pay both" })] },
     ];
     const world = await openWorld({
       rules,
       agent: ({ model }) => {
-        const clerk = new LlmAgent({ name: "clerk", description: "Pays.", model: model(), tools: demoTools(payments).slice(0, 1) });
+        const clerk = new LlmAgent({
+          name: "clerk",
+          description: "Pays.",
+          model: model(),
+          tools: demoTools(payments).slice(0, 1),
+        });
         return new LlmAgent({ name: "root_agent", model: model(), tools: [new AgentTool({ agent: clerk })] });
       },
     });
@@ -444,10 +501,14 @@ describe("new text", () => {
     expect(payments).toEqual([{ amount: 1, recipient: "First" }]);
     const reply = await say(world, "hello");
     expect(textOf(reply)).toBe("Hello.");
-    const [response] = world.gemini.requests.at(-1)!.contents.flatMap(({ parts = [] }) => parts.flatMap((part) => part.functionResponse?.response ?? []));
+    const [response] = world.gemini.requests
+      .at(-1)!
+      .contents.flatMap(({ parts = [] }) => parts.flatMap((part) => part.functionResponse?.response ?? []));
     expect(response).toMatchObject({
       status: "cancelled",
-      calls: [{ name: "process_payment", args: { amount: 1, recipient: "First" }, state: "succeeded", response: { paid: 1 } }],
+      calls: [
+        { name: "process_payment", args: { amount: 1, recipient: "First" }, state: "succeeded", response: { paid: 1 } },
+      ],
     });
     expect((await ledger(world)).map(({ state }) => state)).toEqual(["succeeded", "cancelled"]);
     expect(payments).toHaveLength(1);
@@ -536,7 +597,8 @@ describe("a repeated reply", () => {
     const question = asked(await say(world, "pay"));
     const running = answer(world, [{ ...question, approved: true }]);
     await started;
-    const again = () => post(world, "/stream", { id: "chat-1", messages: [userMessage("pay")], trigger: "regenerate-message" });
+    const again = () =>
+      post(world, "/stream", { id: "chat-1", messages: [userMessage("pay")], trigger: "regenerate-message" });
     expect((await again()).status).toBe(409);
     finish();
     await running;
@@ -548,9 +610,13 @@ describe("a repeated reply", () => {
   });
 
   it("takes back a question nobody answered; its yes is refused, the new one counts", async () => {
-    const world = await openWorld({ rules: [afterTools, { say: [call("process_payment", { amount: 50, recipient: "Hanako" }, { id: "call-1" })] }] });
+    const world = await openWorld({
+      rules: [afterTools, { say: [call("process_payment", { amount: 50, recipient: "Hanako" }, { id: "call-1" })] }],
+    });
     const first = asked(await say(world, "pay"));
-    const again = await receive(await post(world, "/stream", { id: "chat-1", messages: [userMessage("pay")], trigger: "regenerate-message" }));
+    const again = await receive(
+      await post(world, "/stream", { id: "chat-1", messages: [userMessage("pay")], trigger: "regenerate-message" }),
+    );
     const second = asked(again);
     expect(second.approvalId).not.toBe(first.approvalId);
     expect(await decide(world, first.approvalId, true)).toMatchObject({ status: 409, body: { state: "cancelled" } });

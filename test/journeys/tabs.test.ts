@@ -30,7 +30,11 @@ function haltingRules(): { rules: Rule[]; goOn: () => void } {
   const middle = gate();
   const halting = [text("One two three "), pause(middle.opened), text("four five six seven.")];
   return {
-    rules: [{ when: ({ responses }) => responses.length > 0, say: halting }, { when: /story/, say: halting }, ...payRules.slice(1)],
+    rules: [
+      { when: ({ responses }) => responses.length > 0, say: halting },
+      { when: /story/, say: halting },
+      ...payRules.slice(1),
+    ],
     goOn: middle.open,
   };
 }
@@ -39,7 +43,9 @@ function haltingRules(): { rules: Rule[]; goOn: () => void } {
 async function hasSaid(world: World, wanted: string): Promise<void> {
   const session = (await world.store.findChat("local", "chat-1"))!;
   for (;;) {
-    const said = (await world.store.read(session.id)).map((entry) => (entry.kind === "chunk" && entry.chunk.type === "text-delta" ? entry.chunk.delta : ""));
+    const said = (await world.store.read(session.id)).map((entry) =>
+      entry.kind === "chunk" && entry.chunk.type === "text-delta" ? entry.chunk.delta : "",
+    );
     if (said.join("").includes(wanted)) return;
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -49,7 +55,9 @@ const resume = (world: World, headers: Record<string, string> = {}) =>
   fetch(`${world.server.url}/stream/chat-1/stream`, { headers });
 
 const spoken = (messages: UIMessage[]) =>
-  messages.flatMap(({ role, parts }) => parts.flatMap((part) => (role === "assistant" && part.type === "text" ? part.text : [])));
+  messages.flatMap(({ role, parts }) =>
+    parts.flatMap((part) => (role === "assistant" && part.type === "text" ? part.text : [])),
+  );
 const payment = (messages: UIMessage[]) =>
   messages.flatMap(({ parts }) => parts).find(({ type }) => type === "tool-process_payment") as unknown as {
     state: string;
@@ -84,7 +92,8 @@ describe("readers of one turn", () => {
     goOn();
     const whole = await first;
     expect(textOf(whole)).toBe(words);
-    for (const { chunks, ids, done } of [await early, await late]) expect({ chunks, ids, done }).toEqual({ chunks: whole.chunks, ids: whole.ids, done: 1 });
+    for (const { chunks, ids, done } of [await early, await late])
+      expect({ chunks, ids, done }).toEqual({ chunks: whole.chunks, ids: whole.ids, done: 1 });
     expect(textOf(await tail)).toBe("four five six seven.");
     expect(new Set(whole.ids).size).toBe(whole.chunks.length);
     expect((await resume(world)).status).toBe(204);
@@ -96,7 +105,12 @@ describe("readers of one turn", () => {
     const world = await openWorld({ rules });
     const leaving = new AbortController();
     const body = JSON.stringify({ id: "chat-1", messages: [userMessage("story")], trigger: "submit-message" });
-    const gone = fetch(`${world.server.url}/stream`, { method: "POST", headers: { "content-type": "application/json" }, body, signal: leaving.signal });
+    const gone = fetch(`${world.server.url}/stream`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body,
+      signal: leaving.signal,
+    });
     await gone;
     await hasSaid(world, "three ");
     leaving.abort();
@@ -151,7 +165,9 @@ for (const [name, ai] of majors)
       expect(messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
       expect(spoken(messages)).toEqual([words]);
       expect(payment(messages).state).toBe("output-available");
-      expect(messages.at(-1)!.parts.map(({ type }) => type)).toEqual((await messagesOf(world)).at(-1)!.parts.map(({ type }) => type));
+      expect(messages.at(-1)!.parts.map(({ type }) => type)).toEqual(
+        (await messagesOf(world)).at(-1)!.parts.map(({ type }) => type),
+      );
       expect(tab.requests).toEqual([]);
       expect(tab.errors).toEqual([]);
       await ai.validateUIMessages({ messages });
@@ -199,7 +215,7 @@ for (const [name, ai] of majors)
       await one.settled();
       const two = await openTab(ai, world);
       const { id } = payment(two.chat.messages).approval;
-      await Promise.all([one, two].map(({ chat }) => chat.addToolApprovalResponse({ id, approved: true })));
+      await Promise.all([one, two].map(async ({ chat }) => chat.addToolApprovalResponse({ id, approved: true })));
       const ended = await Promise.all([one.settled(), two.settled()]);
       expect(ended.map((messages) => payment(messages).state)).toEqual(["output-available", "output-available"]);
       expect([one.requests.length, two.requests.length]).toEqual([2, 1]);
@@ -223,7 +239,9 @@ for (const [name, ai] of majors)
         await two.chat.addToolApprovalResponse({ id, approved });
         const messages = await two.settled();
         expect(payment(messages).state).toBe(approved ? "output-available" : "output-denied");
-        expect(messages.flatMap(({ parts }) => parts).findLast(({ type }) => type === "data-approval")).toMatchObject({ data: { state: "succeeded" } });
+        expect(messages.flatMap(({ parts }) => parts).findLast(({ type }) => type === "data-approval")).toMatchObject({
+          data: { state: "succeeded" },
+        });
         expect(two.requests).toHaveLength(1);
         expect(two.errors).toEqual([]);
         expect(world.payments).toHaveLength(1);
@@ -259,7 +277,9 @@ describe("an answer outside the chat", () => {
     await decide(world, approvalId, true);
     await world.gemini.waitForRequest(2);
     await hasSaid(world, "three ");
-    const next = receive(await post(world, "/stream", { id: "chat-1", messages: [userMessage("hello")], trigger: "submit-message" }));
+    const next = receive(
+      await post(world, "/stream", { id: "chat-1", messages: [userMessage("hello")], trigger: "submit-message" }),
+    );
     goOn();
     expect(textOf(await next)).not.toBe("");
     await quiet(world);
