@@ -141,7 +141,7 @@ async function executing(stage: Stage): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
 }
 
-const writes: readonly (keyof Store)[] = new Set([
+const writes: ReadonlySet<string> = new Set([
   "openChat",
   "openSession",
   "appendEvent",
