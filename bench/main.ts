@@ -10,7 +10,7 @@
  *   - bare: `node:http` writing the same lines, nothing else
  * Approvals: from sending the answer to the tool's first instruction, and to its output in the reply.
  */
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import { mkdtemp, rm } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -72,19 +72,30 @@ function* replyChunks(): Generator<UIMessageChunk> {
   yield { type: "finish" };
 }
 
-const aiServer = await serve((_request, response) => {
+/** What the others do with an answer: nothing is stored, decided or run. */
+function* answerChunks(): Generator<UIMessageChunk> {
+  yield { type: "start", messageId: "m" };
+  yield { type: "tool-output-available", toolCallId: "c", output: { paid: true } };
+  yield { type: "finish" };
+}
+
+function chunksFor({ url }: IncomingMessage): Generator<UIMessageChunk> {
+  return url === "/answer" ? answerChunks() : replyChunks();
+}
+
+const aiServer = await serve((request, response) => {
   const stream = createUIMessageStream({
     async execute({ writer }) {
-      for (const chunk of replyChunks()) writer.write(chunk);
+      for (const chunk of chunksFor(request)) writer.write(chunk);
     },
   });
   const { body } = createUIMessageStreamResponse({ stream });
   response.writeHead(200, { "content-type": "text/event-stream" });
   Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]).pipe(response);
 });
-const bareServer = await serve((_request, response) => {
+const bareServer = await serve((request, response) => {
   response.writeHead(200, { "content-type": "text/event-stream" });
-  for (const chunk of replyChunks()) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+  for (const chunk of chunksFor(request)) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
   response.end("data: [DONE]\n\n");
 });
 
@@ -109,6 +120,7 @@ for (const [name, value] of Object.entries(perSecond))
 
 const toStart: number[] = [];
 const toOutput: number[] = [];
+const aiRoundTrip: number[] = [];
 const bareRoundTrip: number[] = [];
 for (let index = 0; index < answers; index++) {
   const chat = `a-${index}`;
@@ -133,15 +145,16 @@ for (let index = 0; index < answers; index++) {
   });
   toOutput.push((await firstMatch(response, '"tool-output-available"')) - clicked);
   toStart.push(toolStarted - clicked);
-  const sent = performance.now();
-  bareRoundTrip.push((await firstMatch(await fetch(bareServer.url, { method: "POST" }), '"start"')) - sent);
+  aiRoundTrip.push(await answerTime(aiServer.url));
+  bareRoundTrip.push(await answerTime(bareServer.url));
 }
 console.log(`\nApproval, ${answers} answers on disk with full sync, milliseconds p50 / p99`);
 console.log(`  answer → tool starts   ${quantiles(toStart)}`);
 console.log(
-  `  answer → tool output   ${quantiles(toOutput)}   ${ratio(median(toOutput), median(bareRoundTrip))} × a bare request's first byte`,
+  `  answer → tool output   ${quantiles(toOutput)}   ${ratio(median(toOutput), median(aiRoundTrip))} × ai   ${ratio(median(toOutput), median(bareRoundTrip))} × bare`,
 );
-console.log(`  bare request           ${quantiles(bareRoundTrip)}\n`);
+console.log(`  ai, no tool, no store  ${quantiles(aiRoundTrip)}`);
+console.log(`  bare, the same         ${quantiles(bareRoundTrip)}\n`);
 
 await ours.close();
 await bridge.close();
@@ -189,6 +202,12 @@ async function resumedEventsPerSecond(chat: string): Promise<number> {
   release();
   await first;
   return (deltas * 1000) / (until - began);
+}
+
+/** From sending an answer to a server that only writes to the output in its reply. */
+async function answerTime(url: string): Promise<number> {
+  const sent = performance.now();
+  return (await firstMatch(await fetch(`${url}/answer`, { method: "POST" }), '"tool-output-available"')) - sent;
 }
 
 /** When a piece of text first came by. */
