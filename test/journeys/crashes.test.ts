@@ -1,6 +1,5 @@
 import { gate, type ScriptedGemini } from "adk-stream-protocol/gemini";
 import { isSettled } from "adk-stream-protocol/protocol";
-import type { Store } from "adk-stream-protocol/stores";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Moment } from "../fixtures/mortal-store.ts";
 import { expectSound } from "../fixtures/sound.ts";
