@@ -11,13 +11,13 @@ import {
 import type { Approval, JsonObject, Session, Store } from "../stores/index.ts";
 import { agentTools } from "./agents.ts";
 import { agrees, type Answer, resolveAnswers, toOutcome, unknownApproval, unknownChat } from "./answers.ts";
+import { atMost } from "./at-most.ts";
 import { ChatQueue, type QueuedTurn } from "./chat-queue.ts";
 import { isClientTool } from "./client-tool.ts";
 import { Executor, findTool } from "./executor.ts";
 import { Gate } from "./gate.ts";
 import { newId } from "./ids.ts";
 import { describeError, type Logger, silentLogger } from "./logger.ts";
-import { later } from "./later.ts";
 import { logToMessages } from "./log-to-messages.ts";
 import { approvalToView, outcomeChunks } from "./outcome.ts";
 import { type LoggedChunk, readTurn } from "./read-turn.ts";
@@ -270,7 +270,7 @@ export class Bridge {
       [...this.#queues.values()].map((queue) => queue.exclusive(() => queue.stopAll(serverCloses))),
     );
     await this.#sweeping;
-    await Promise.race([this.#executor.idle(), later(closingMs)]);
+    await atMost(closingMs, this.#executor.idle());
   }
 
   // ── a chat request ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -395,12 +395,9 @@ export class Bridge {
     });
     // The tool starts here and not when a turn comes round to it: nothing stands between the click and the call.
     if (moved && approval.state === "approved" && !approval.external) this.#execute(approval);
-    return {
-      moved,
-      approval,
-      /** The answer came too late, and was the first to notice. */ expired:
-        found.state === "pending" && approval.state === "expired",
-    };
+    // An answer that came too late may be the first to notice.
+    const expired = found.state === "pending" && approval.state === "expired";
+    return { moved, expired, approval };
   }
 
   #execute(approval: Approval): void {
@@ -484,16 +481,14 @@ export class Bridge {
     ]);
     const work = [...replies].map(async ([reply, chat]) => {
       const mine = due.filter(({ messageId }) => messageId === reply);
-      // An agent run as a tool has its outcome in its own session; whoever was to record it died on the way.
-      const isCutOff = mine.some(({ state, innerSession }) => state === "executing" && innerSession !== undefined);
       const rows = await Promise.all(mine.map((row) => this.#settleOne(row, interrupted !== undefined)));
       const settled = rows.flatMap((row) => row ?? []);
-      const again = isCutOff || interrupted?.get(chat) === reply;
+      const again = interrupted?.get(chat) === reply;
       if (settled.length > 0 || again) await this.#show(chat, settled, { reply, model: again ? "nudge" : true });
     });
     const failed = (error: unknown) =>
       this.#logger.error("A due approval could not be settled.", { error: describeError(error) });
-    await Promise.race([Promise.all(work.map((settling) => settling.catch(failed))), later(this.#turnTools.graceMs)]);
+    await atMost(this.#turnTools.graceMs, Promise.all(work.map((settling) => settling.catch(failed))));
   }
 
   /** The row when it is settled and there may be something to show: it has just been, or the last process had no time to. */
@@ -512,7 +507,7 @@ export class Bridge {
           return (await this.#store.move(due.id, { event: "expire" })).approval ?? due;
         return due.external ? due : this.#executor.execute(due);
       case "executing":
-        return due.innerSession ? due : this.#executor.recover(due);
+        return this.#executor.recover(due);
       default:
         return due;
     }

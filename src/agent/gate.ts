@@ -122,7 +122,9 @@ export class Gate extends BasePlugin {
     invocationContext: InvocationContext;
     event: Event;
   }): Promise<undefined> {
-    const held = this.#runs.get(invocationContext.session.id)?.held;
+    const scope = this.#runs.get(invocationContext.session.id);
+    if (!event.partial) await scope?.run.onEvent();
+    const held = scope?.held;
     const parts = event.content?.parts;
     const isHeld = ({ functionResponse }: Part) => functionResponse?.id !== undefined && held?.has(functionResponse.id);
     if (!parts?.some(isHeld)) return undefined;
@@ -342,6 +344,8 @@ export interface Run {
   messageId: string;
   /** Set by the gate: the run ends without asking the model again. */
   paused: boolean;
+  /** Comes before each whole event is stored: what the history has must have been shown, or a crash would lose it. */
+  onEvent(): Promise<void>;
   onHeld(approval: Approval): Promise<void>;
   /** Usage that comes in no event of the run, as an event of its own. */
   onUsage(event: Event): void;

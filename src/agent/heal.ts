@@ -1,9 +1,9 @@
-import { createEvent } from "@google/adk";
+import { createEvent, getFunctionResponses } from "@google/adk";
 import { isSettled } from "../protocol/index.ts";
 import { AlreadyAnswered, type Approval, type Session, type Store } from "../stores/index.ts";
+import { atMost } from "./at-most.ts";
 import type { Executor } from "./executor.ts";
 import { keptResults, openCalls, responseEvent, unknownCalls } from "./history.ts";
-import { later } from "./later.ts";
 import { approvalToResponse, interruptedResponse, lateNote, runningResponse } from "./outcome.ts";
 import type { StoreSessionService } from "./session-service.ts";
 
@@ -51,13 +51,20 @@ async function leaveBehind(asked: Approval, { store, executor, graceMs }: Histor
   const cancelled = cancellable ? await cancel(asked, store) : [];
   const family = await withInner(asked, store);
   const attempts = family.flatMap(({ id }) => executor.attempt(id) ?? []);
-  if (attempts.length > 0) await Promise.race([Promise.allSettled(attempts), later(graceMs)]);
-  const [row = asked, ...inner] = await withInner(asked, store);
+  if (attempts.length > 0) await atMost(graceMs, Promise.allSettled(attempts));
+  const row = (await store.getApproval(asked.id)) ?? asked;
+  return { row, cancelled, ...(await tellable(row, store)) };
+}
 
-  const running = [row, ...inner].filter(({ state }) => !isSettled(state));
-  const effects = inner.filter(
-    ({ state, innerSession }) =>
-      innerSession === undefined && state !== "denied" && state !== "cancelled" && state !== "expired",
+/**
+ * What the model is told of a row. Of an agent run as a tool that did not come to its end also what it had done until
+ * then, for that stands. `told` are the rows this tells of, `unknown` the calls of which more must be told later.
+ */
+export async function tellable(row: Approval, store: Store) {
+  const family = await withInner(row, store);
+  const effects = family.filter(
+    ({ id, state, innerSession }) =>
+      id !== row.id && innerSession === undefined && state !== "denied" && state !== "cancelled" && state !== "expired",
   );
   const calls = effects.map(({ toolName, input, state, outcome }) => ({
     name: toolName,
@@ -66,11 +73,12 @@ async function leaveBehind(asked: Approval, { store, executor, graceMs }: Histor
     response: outcome,
   }));
   return {
-    row,
-    cancelled,
-    response: { ...(approvalToResponse(row) ?? runningResponse), ...(calls.length > 0 && { calls }) },
-    unknown: running.map(({ toolCallId }) => toolCallId),
-    told: [row, ...inner].filter(({ state }) => isSettled(state)),
+    response: {
+      ...(approvalToResponse(row) ?? runningResponse),
+      ...(row.state !== "succeeded" && calls.length > 0 && { calls }),
+    },
+    unknown: family.filter(({ state }) => !isSettled(state)).map(({ toolCallId }) => toolCallId),
+    told: family.filter(({ state }) => isSettled(state)),
   };
 }
 
@@ -96,18 +104,24 @@ export async function cancel(approval: Approval, store: Store): Promise<Approval
  */
 export async function tellLateOutcomes(session: Session, tools: HistoryTools): Promise<void> {
   const { store } = tools;
-  const late = (await store.listApprovals({ chat: session.id })).filter((row) => isSettled(row.state) && !row.told);
+  const rows = await store.listApprovals({ chat: session.id });
+  const late = rows.filter((row) => isSettled(row.state) && !row.told);
   if (late.length === 0) return;
   const events = (await tools.sessions.load(session)).events;
   const unknown = unknownCalls(events);
-  const open = new Set(openCalls(events).map(({ call }) => call.id));
+  const answered = new Set(events.flatMap((event) => getFunctionResponses(event).map(({ id }) => id)));
   for (const row of late) {
-    const isUnknown = unknown.has(row.toolCallId);
-    if (isUnknown) {
+    if (unknown.has(row.toolCallId)) {
       const content = { role: "user", parts: [{ text: lateNote(row) }] };
       const event = createEvent({ id: `late-${row.id}`, author: "user", content });
       await tools.sessions.appendEvent({ session: await tools.sessions.load(session), event });
-    }
-    if (isUnknown || (row.session === session.id && !open.has(row.toolCallId))) await store.markTold(row.id);
+    } else if (!answered.has(callInChat(row, rows).toolCallId)) continue;
+    await store.markTold(row.id);
   }
+}
+
+/** The call of the chat itself that a row belongs to: its own, or that of the agent it was made by. */
+function callInChat(row: Approval, rows: readonly Approval[]): Approval {
+  const caller = rows.find(({ innerSession }) => innerSession === row.session);
+  return caller ? callInChat(caller, rows) : row;
 }

@@ -2,9 +2,9 @@ import { getFunctionResponses, type Event } from "@google/adk";
 import type { UIMessage } from "ai";
 import { BridgeError } from "../protocol/index.ts";
 import type { Session, Store } from "../stores/index.ts";
-import { keptOf } from "./history.ts";
-import { newId } from "./ids.ts";
 import { cancel } from "./heal.ts";
+import { keptOf, openCalls } from "./history.ts";
+import { newId } from "./ids.ts";
 
 /** The message whose reply is made again, and the way to take that reply back. */
 export interface Regeneration {
@@ -33,9 +33,14 @@ export async function findReply(chat: Session, messageId: string | undefined, st
       ? []
       : events.filter(({ position }) => position >= from).map(({ event }) => event as unknown as Event);
   const rows = (await store.listApprovals({ chat: chat.id })).filter((row) => replies.has(row.messageId));
-  const free = since
-    .flatMap((event) => [...getFunctionResponses(event), ...keptOf(event).map((part) => part.functionResponse)])
-    .filter(({ id, name }) => name !== "transfer_to_agent" && !rows.some((row) => row.toolCallId === id));
+  // Calls in no ledger have run, or were stopped while they did.
+  const free = [
+    ...since.flatMap((event) => [
+      ...getFunctionResponses(event),
+      ...keptOf(event).map((part) => part.functionResponse),
+    ]),
+    ...openCalls(since).map(({ call }) => call),
+  ].filter(({ id, name }) => name !== "transfer_to_agent" && !rows.some((row) => row.toolCallId === id));
   // A call that was approved is about to run: whoever claims it does not ask us.
   const effects = rows.filter(
     ({ state, external }) =>

@@ -68,7 +68,7 @@ export class TurnLog {
         this.#open.delete(chunk.toolCallId);
     }
     this.#buffer.push(...chunks);
-    await this.#flush();
+    await this.flush();
   }
 
   /**
@@ -78,10 +78,11 @@ export class TurnLog {
   #writeSoon(chunks: readonly UIMessageChunk[]): void {
     this.#buffer.push(...chunks);
     // A store that fails fails the next write too, which is waited for.
-    this.#scheduled ??= setImmediate(() => void this.#flush().catch(() => undefined));
+    this.#scheduled ??= setImmediate(() => void this.flush().catch(() => undefined));
   }
 
-  async #flush(): Promise<void> {
+  /** Writes what waits. */
+  async flush(): Promise<void> {
     clearImmediate(this.#scheduled);
     this.#scheduled = undefined;
     const chunks = this.#buffer.splice(0);
@@ -188,7 +189,7 @@ export class TurnLog {
   }
 
   async end(): Promise<void> {
-    await this.#flush();
+    await this.flush();
     await this.#append([{ kind: "end" }]);
   }
 

@@ -1,5 +1,5 @@
 import { type Event, isAgentTool, type Runner, SequentialAgent, StreamingMode } from "@google/adk";
-import type { Content } from "@google/genai";
+import type { Content, Part } from "@google/genai";
 import type { UIMessage } from "ai";
 import { isSettled } from "../protocol/index.ts";
 import { AlreadyAnswered, type Approval, type JsonObject, type Session, type Store } from "../stores/index.ts";
@@ -7,11 +7,11 @@ import { abortable, stepThrough } from "./abortable.ts";
 import { agentOf, agentOutcome, agentRequest } from "./agents.ts";
 import { findTool, requireLlmAgent } from "./executor.ts";
 import type { Gate, Run } from "./gate.ts";
-import { heal, type HistoryTools, tellLateOutcomes } from "./heal.ts";
+import { heal, type HistoryTools, tellable, tellLateOutcomes } from "./heal.ts";
 import { awaitsModel, keptResults, openCalls } from "./history.ts";
 import type { Logger } from "./logger.ts";
 import { messageToContent } from "./message-to-content.ts";
-import { approvalToResponse, dataApproval, interruptedResponse, outcomeChunks } from "./outcome.ts";
+import { dataApproval, interruptedResponse, outcomeChunks } from "./outcome.ts";
 import type { Runners } from "./runners.ts";
 import { type Progress, TurnLog } from "./turn-log.ts";
 
@@ -74,8 +74,10 @@ export async function runTurn(turn: Turn, tools: TurnTools): Promise<void> {
     await log.finish(progress);
   } catch (error) {
     if (turn.signal.reason === serverCloses) return;
-    if (turn.signal.aborted) await log.abort();
-    else await log.fail(error);
+    if (turn.signal.aborted) {
+      await stopAgents(turn, tools, log);
+      await log.abort();
+    } else await log.fail(error);
   } finally {
     if (turn.signal.reason !== serverCloses) await log.end();
   }
@@ -119,7 +121,7 @@ async function advance(session: Session, turn: Turn, tools: TurnTools, log: Turn
   const rows = new Map((await store.listApprovals({ session: session.id })).map((row) => [row.toolCallId, row]));
   for (const { call } of open) {
     const row = rows.get(call.id);
-    if (!row?.innerSession || (row.state !== "approved" && row.state !== "executing")) continue;
+    if (!row?.innerSession || row.state !== "approved") continue;
     await runInner(row, turn, tools, log);
     const settled = await store.getApproval(row.id);
     if (!settled) continue;
@@ -130,19 +132,23 @@ async function advance(session: Session, turn: Turn, tools: TurnTools, log: Turn
   if (asked.some(({ state }) => !isSettled(state))) return "parked";
 
   const kept = keptResults(events);
-  const parts = open.map(({ call: { id, name } }) => {
-    const row = rows.get(id);
-    const response = (row && approvalToResponse(row)) ?? kept.get(id) ?? interruptedResponse;
-    return { functionResponse: { id, name, response } };
-  });
+  const told: Approval[] = [];
+  const parts: Part[] = [];
+  for (const { call } of open) {
+    const row = rows.get(call.id);
+    const outcome = row && (await tellable(row, store));
+    told.push(...(outcome?.told ?? []));
+    const response = outcome?.response ?? kept.get(call.id) ?? interruptedResponse;
+    parts.push({ functionResponse: { id: call.id, name: call.name, response } });
+  }
   const stateDelta = Object.assign({}, ...asked.map((row) => row.stateDelta)) as Record<string, unknown>;
   let progress: Progress;
   try {
     progress = await run(session, { role: "user", parts }, turn, tools, log, { stateDelta });
   } finally {
     // Also where the model could not be reached: the history has the responses, and the next turn begins with them.
-    const unanswered = new Set(openCalls(await loadEvents(session, tools)).map(({ call }) => call.id));
-    for (const row of asked) if (!unanswered.has(row.toolCallId)) await store.markTold(row.id);
+    const unanswered = openCalls(await loadEvents(session, tools));
+    if (!unanswered.some(({ event }) => event.id === last.id)) for (const row of told) await store.markTold(row.id);
   }
   if (progress === "parked") return progress;
 
@@ -170,13 +176,13 @@ async function run(
   log: TurnLog,
   extra: { message?: string; stateDelta?: Record<string, unknown>; runner?: Runner } = {},
 ): Promise<Progress> {
-  turn.signal.throwIfAborted();
   const runner = extra.runner ?? (await tools.runners.runnerOf(session));
   const scope: Run = {
     chat: turn.chat.id,
     owner: turn.chat.owner,
     messageId: turn.reply,
     paused: false,
+    onEvent: () => log.flush(),
     onHeld: async (approval) => {
       turn.signal.throwIfAborted();
       await log.ask(approval);
@@ -233,6 +239,17 @@ async function runInner(approval: Approval, turn: Turn, tools: TurnTools, log: T
   if (progress === "parked") return undefined;
   const settled = await executor.settle(approval, agentOutcome(tool, await loadEvents(inner, tools)));
   return isSettled(settled.state) ? settled : undefined;
+}
+
+/** A stop ends the agents run as tools that are at work in this turn; one that waits for a person goes on waiting. */
+async function stopAgents({ chat, reply }: Turn, { store }: TurnTools, log: TurnLog): Promise<void> {
+  for (const row of await store.listApprovals({ chat: chat.id, state: "approved" })) {
+    if (row.innerSession === undefined || row.messageId !== reply) continue;
+    const inner = await store.listApprovals({ session: row.innerSession });
+    if (inner.some(({ state }) => state === "pending")) continue;
+    const { moved, approval } = await store.move(row.id, { event: "cancel" });
+    if (moved && approval) await log.showInner(approval);
+  }
 }
 
 async function requireSession(store: Store, id: string): Promise<Session> {

@@ -124,6 +124,16 @@ const stories: Record<string, Story> = {
       await stage.rest();
     },
   },
+  "an agent run as a tool, left behind between two payments": {
+    options: { clerk: true, effect: "idempotent" },
+    again: "ask the clerk to pay",
+    tell: async (stage) => {
+      await stage.say("chain (ask the clerk)");
+      await stage.decide((await stage.pending())[0]!.id, true);
+      await stage.rest();
+      await stage.say("hello");
+    },
+  },
   "a payment behind an agent run as a tool": {
     again: "ask the clerk to pay",
     options: { clerk: true, effect: "idempotent" },

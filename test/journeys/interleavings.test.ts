@@ -94,6 +94,17 @@ const twoMessagesAtOnce: Act[] = [
   { do: "crash" },
 ];
 
+/** Found likewise: an agent was left behind while its tool ran, and nobody told the model what became of that. */
+const agentLeftBehind: Act[] = [
+  { do: "slow tools" },
+  { do: "say", words: "pay", waits: true },
+  { do: "answer all", approved: true },
+  { do: "breathe", ticks: 1 },
+  { do: "say", words: "hello", waits: false },
+  { do: "breathe", ticks: 1 },
+  { do: "crash" },
+];
+
 /** Refusals are answers, and a dead process gives none; everything else is a defect. */
 function isExpected(error: unknown): boolean {
   return error instanceof BridgeError
@@ -219,7 +230,13 @@ describe("whatever happens in whatever order", () => {
               }
             },
           ),
-          { numRuns: runs, examples: [[twoMessagesAtOnce, "opaque", false]] },
+          {
+            numRuns: runs,
+            examples: [
+              [twoMessagesAtOnce, "opaque", false],
+              [agentLeftBehind, "opaque", true],
+            ],
+          },
         );
       },
     );

@@ -3,6 +3,7 @@ import { idempotencyKey } from "adk-stream-protocol";
 import { call, type Rule, text } from "adk-stream-protocol/gemini";
 import { describe, expect, it } from "vitest";
 import { expectSound } from "../fixtures/sound.ts";
+import { stageRules } from "../fixtures/stage.ts";
 import { majors, validateOn } from "../fixtures/stock-chat.ts";
 import {
   afterTools,
@@ -202,6 +203,30 @@ describe("an old answer again (A3, A8)", () => {
     await quiet(world);
     expect(world.payments).toHaveLength(1);
     expect(world.gemini.requests).toHaveLength(2);
+    await expectSound(world);
+  });
+
+  it("does not get into the message of another call when both are answered in one request", async () => {
+    const world = await openWorld({ rules: stageRules });
+    const old = asked(await say(world, "pay"));
+    const current = asked(await say(world, "pay"));
+    const parts = [old, current].map(({ approvalId }) => ({
+      type: "tool-result",
+      toolCallId: approvalId,
+      result: { confirmed: true },
+    }));
+    const body = { id: "chat-1", messages: [{ role: "user", parts }], trigger: "submit-message" };
+    const reply = await receive(await post(world, "/stream", body));
+    expect(messageIdOf(reply)).toBe(current.messageId);
+    expect(sequence(reply)).toBe("start toa ss text fs finish [DONE]");
+    expect(states(reply, current.approvalId).at(-1)).toBe("succeeded");
+    const again = await receive(
+      await post(world, "/stream", { ...body, messages: [{ role: "user", parts: parts.toReversed() }] }),
+    );
+    expect(messageIdOf(again)).toBe(old.messageId);
+    expect(sequence(again)).toBe("start toe ss fs finish [DONE]");
+    expect((await ledger(world)).map(({ state }) => state)).toEqual(["cancelled", "succeeded"]);
+    expect(world.payments).toHaveLength(1);
     await expectSound(world);
   });
 

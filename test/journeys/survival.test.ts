@@ -540,6 +540,45 @@ describe("a stop", () => {
     expect(open).toEqual([]);
   });
 
+  it("ends an agent run as a tool for good", async () => {
+    const middle = gate();
+    const rules: Rule[] = [
+      { when: /hello/, say: [text("Hello.")] },
+      {
+        when: ({ toolNames }) => toolNames.includes("process_payment"),
+        say: [text("Let me "), pause(middle.opened), call("process_payment", { amount: 1, recipient: "First" })],
+      },
+      { say: [call("clerk", { request: "pay" })] },
+    ];
+    const world = await openWorld({
+      rules,
+      bridge: { tools: { clerk: { confirm: true } } },
+      agent: ({ model }) => {
+        const clerk = new LlmAgent({
+          name: "clerk",
+          description: "Pays.",
+          model: model(),
+          tools: demoTools([]).slice(0, 1),
+        });
+        return new LlmAgent({ name: "root_agent", model: model(), tools: [new AgentTool({ agent: clerk })] });
+      },
+    });
+    const question = asked(await say(world, "pay"));
+    const running = answer(world, [{ ...question, approved: true, toolName: "clerk" }]);
+    await world.gemini.waitForRequest(2);
+    await post(world, "/stream/chat-1/stop", {});
+    expect(sequence(await running)).toContain("abort");
+    expect(await ledger(world)).toMatchObject([{ state: "cancelled" }]);
+    middle.open();
+    await world.restart();
+    await quiet(world);
+    expect(world.gemini.requests).toHaveLength(2);
+    expect(textOf(await say(world, "hello"))).toBe("Hello.");
+    expect(modelHeard(world)).toContain("cancelled before its result came");
+    const { open } = await expectSound(world);
+    expect(open).toEqual([]);
+  });
+
   it("leaves a question open that was asked before it", async () => {
     const world = await openWorld();
     const question = asked(await say(world, "pay"));
@@ -606,6 +645,34 @@ describe("a repeated reply", () => {
     expect((await again()).status).toBe(409);
     expect(toolPart(await messagesOf(world))).toMatchObject({ state: "output-available" });
     expect(world.payments).toHaveLength(1);
+    await expectSound(world);
+  });
+
+  it("is refused when a free tool was at work in it", async () => {
+    const slow = gate();
+    const started = gate();
+    const free = new FunctionTool({
+      name: "get_weather",
+      description: "The weather, slowly.",
+      parameters: z.object({ location: z.string() }),
+      execute: async () => {
+        started.open();
+        await slow.opened;
+        return { temperature: 21 };
+      },
+    });
+    const world = await openWorld({ rules: stageRules, tools: [free] });
+    const stopped = say(world, "weather");
+    await started.opened;
+    const again = await post(world, "/stream", {
+      id: "chat-1",
+      messages: [userMessage("weather")],
+      trigger: "regenerate-message",
+    });
+    expect(again.status).toBe(409);
+    slow.open();
+    await stopped;
+    expect(textOf(await say(world, "hello"))).toBe("Hello there, friend.");
     await expectSound(world);
   });
 
