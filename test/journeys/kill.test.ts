@@ -29,7 +29,9 @@ const cases: readonly Case[] = [
   { point: "P1", found: "nothing", state: "succeeded", paid: 1 },
   { point: "P2", found: "pending", state: "succeeded", paid: 1 },
   { point: "P3", found: "pending", state: "succeeded", paid: 1 },
+  { point: "P4", found: "pending", state: "succeeded", paid: 1 },
   { point: "P4", way: "outside", found: "pending", state: "succeeded", paid: 1 },
+  { point: "P5", found: "settled", state: "succeeded", paid: 1 },
   { point: "P5", way: "outside", found: "settled", state: "succeeded", paid: 1 },
   { point: "P5", way: "outside", approved: false, found: "settled", state: "denied", paid: 0 },
   { point: "P6", found: "settled", state: "succeeded", paid: 1 },
@@ -42,6 +44,7 @@ const cases: readonly Case[] = [
   { point: "P10", found: "settled", state: "succeeded", paid: 1 },
   { point: "P11", found: "settled", state: "succeeded", paid: 1 },
   { point: "P12", found: "settled", state: "succeeded", paid: 1 },
+  { point: "P12", way: "outside", found: "settled", state: "succeeded", paid: 1 },
 ];
 
 const cache = mkdtempSync(join(tmpdir(), "bridge-cache-"));
