@@ -1,10 +1,15 @@
 export { demoRules } from "./demo-script.ts";
 export { geminiAt } from "./gemini-at.ts";
+export type { LiveClientMessage } from "./live-messages.ts";
+export type { LiveSession, LiveSettings } from "./live-session.ts";
+export type { ScriptedLive } from "./live-wire.ts";
 export { pairingErrors } from "./pairing-errors.ts";
 export {
   blocked,
   call,
+  cancelCalls,
   citation,
+  closeWith,
   code,
   codeResult,
   drop,
@@ -12,21 +17,23 @@ export {
   file,
   finish,
   gate,
+  goAway,
   grounding,
   inlineData,
+  interrupted,
   part,
   pause,
   text,
   thought,
   usage,
   type Ask,
+  type GeminiReplyEnd,
   type Piece,
   type Rule,
   type ToolResponse,
 } from "./script.ts";
 export {
   startScriptedGemini,
-  type GeminiReplyEnd,
   type GeminiRequest,
   type ScriptedGemini,
   type ScriptedGeminiOptions,

@@ -17,7 +17,8 @@ export interface Reply {
   readonly promptTokens: number;
 }
 
-type Beat = Exclude<Step, { kind: "send" }> | { readonly kind: "say"; readonly parts: readonly Json[] };
+/** A wait, or what is said in one breath: a word, a part, or calls that follow one another. */
+export type Beat = Extract<Step, { kind: "wait" }> | { readonly kind: "say"; readonly parts: readonly Json[] };
 type Ending = Extract<Piece, { kind: "fail" | "drop" | "blocked" }>;
 
 /**
@@ -43,7 +44,8 @@ function isEnding(piece: Piece): piece is Ending {
   return piece.kind === "fail" || piece.kind === "drop" || piece.kind === "blocked";
 }
 
-function toBeats(pieces: readonly Piece[]): Beat[] {
+/** Pieces in the order and the portions in which they are spoken. What is not spoken is left out. */
+export function toBeats(pieces: readonly Piece[]): Beat[] {
   const beats: Beat[] = [];
   for (const piece of pieces) {
     const previous = beats.at(-1);
@@ -62,7 +64,7 @@ function toBeats(pieces: readonly Piece[]): Beat[] {
   return beats;
 }
 
-function isCall(part: Json): boolean {
+export function isCall(part: Json): boolean {
   return part["functionCall"] !== undefined;
 }
 

@@ -48,6 +48,23 @@ it("leaves out what ADK says in the user's name", () => {
   expect(ask(user("pay"), model("Done."), user(" "))).toMatchObject({ text: "pay", fresh: false });
 });
 
+it("finds the arguments of an older call where the talk went on before its response", () => {
+  const seen = ask(user("pay"), call({ a: 1 }, { a: 2 }), user("hi"), model("hello"), response("c1"));
+  expect(seen).toMatchObject({ text: "hi", fresh: false, responses: [{ id: "c1", args: { a: 2 } }] });
+});
+
+it("leaves out calls and responses of an earlier connection that are told as text", () => {
+  const retold = [user("pay"), model('[called pay({"a":1})]'), user('[pay returned {"ok":true}]')];
+  expect(ask(...retold)).toMatchObject({ text: "pay", fresh: false, responses: [] });
+  expect(ask(...retold, user("thanks"))).toMatchObject({ text: "thanks", fresh: true });
+  const inTheUsersName = user('[called pay({"a":1})]');
+  expect(ask(user("pay"), model("Well."), inTheUsersName)).toMatchObject({ text: "pay", fresh: false });
+  expect(ask(inTheUsersName, user("[pay] returned nothing?"))).toMatchObject({
+    text: "[pay] returned nothing?",
+    fresh: true,
+  });
+});
+
 it("takes the first rule that fits, and a pattern only for what is new", () => {
   const weather: Rule = { when: /weather/gi, say: [] };
   const otherwise: Rule = { say: [] };

@@ -28,7 +28,18 @@ export type Piece =
   | { readonly kind: "fail"; readonly code: number; readonly message: string }
   | { readonly kind: "blocked"; readonly reason: `${BlockedReason}`; readonly message: string | undefined }
   | { readonly kind: "pause"; readonly until: PromiseLike<unknown> }
-  | { readonly kind: "drop" };
+  | { readonly kind: "drop" }
+  // What only a live session can do. Over HTTP it is as if these were not there.
+  | { readonly kind: "cancelCalls" }
+  | { readonly kind: "goAway"; readonly timeLeft: string }
+  | { readonly kind: "interrupted" }
+  | { readonly kind: "closeWith"; readonly code: number; readonly reason: string };
+
+/**
+ * How the answer to a request ended: all of it was sent, the script dropped it, the client went away, or (live) it was
+ * interrupted.
+ */
+export type GeminiReplyEnd = "sent" | "dropped" | "disconnected" | "interrupted";
 
 /** A tool's answer, with the arguments of the call it answers. */
 export interface ToolResponse {
@@ -40,11 +51,11 @@ export interface ToolResponse {
 
 /** What the model is asked, read from one request. */
 export interface Ask {
-  /** What the user said last, in this request or an earlier one. Notes that ADK writes in the user's name are left out. */
+  /** What the user said last, in this request or an earlier one. Notes in the user's name are left out. */
   readonly text: string;
   /** Whether `text` is new since the model last spoke; false while the model goes on after tool results. */
   readonly fresh: boolean;
-  /** The function responses since the model last spoke. */
+  /** The function responses since the model last spoke, with the arguments of their calls, however old these are. */
   readonly responses: readonly ToolResponse[];
   readonly contents: readonly Content[];
   readonly toolNames: readonly string[];
@@ -82,7 +93,8 @@ export const part = (wirePart: Part): Piece => ({ kind: "part", part: { ...wireP
 
 /**
  * A function call. Calls that follow one another travel in one chunk, as parallel calls do; a `pause` between them
- * sends them apart.
+ * sends them apart. In a live session the model waits for the responses to all calls of an answer, and what the answer
+ * says behind them is left out, unless the tools are declared `NON_BLOCKING`.
  */
 export const call = (name: string, args: Record<string, unknown> = {}, options: { id?: string } = {}): Piece => ({
   kind: "part",
@@ -128,10 +140,13 @@ export const usage = (counts: Partial<GenerateContentResponseUsageMetadata>): Pi
 /** Why the model stops, where it is not `STOP`. */
 export const finish = (reason: `${FinishReason}`, message?: string): Piece => ({ kind: "finish", reason, message });
 
-/** An API error: an HTTP status before anything was said, an error inside the stream after that. Ends the answer. */
+/**
+ * An API error: an HTTP status before anything was said, an error inside the stream after that; live, the close of the
+ * connection. Ends the answer.
+ */
 export const fail = (status: number, message: string): Piece => ({ kind: "fail", code: status, message });
 
-/** The prompt itself is refused: feedback and no candidates. Ends the answer. */
+/** The prompt itself is refused: feedback and no candidates; live, a turn without words. Ends the answer. */
 export const blocked = (reason: `${BlockedReason}`, message?: string): Piece => ({ kind: "blocked", reason, message });
 
 /** Wait for a promise the test holds, so that it can stop the model in the middle without sleeping. */
@@ -139,6 +154,18 @@ export const pause = (until: PromiseLike<unknown>): Piece => ({ kind: "pause", u
 
 /** The connection is lost here. */
 export const drop = (): Piece => ({ kind: "drop" });
+
+/** Live: the model takes back every call that has no response yet. Over HTTP nothing happens. */
+export const cancelCalls = (): Piece => ({ kind: "cancelCalls" });
+
+/** Live: the server says that it will soon close the connection. It does not do so by itself. Over HTTP nothing happens. */
+export const goAway = (timeLeft = "10s"): Piece => ({ kind: "goAway", timeLeft });
+
+/** Live: the model stops as if the user had spoken, and the turn is over. Over HTTP the answer goes on. */
+export const interrupted = (): Piece => ({ kind: "interrupted" });
+
+/** Live: the server closes the connection, and the answer ends here. Over HTTP the answer goes on. */
+export const closeWith = (closeCode: number, reason = ""): Piece => ({ kind: "closeWith", code: closeCode, reason });
 
 /** A promise to `pause` on, and the function that opens it. */
 export function gate(): { readonly opened: Promise<void>; readonly open: () => void } {

@@ -1,17 +1,21 @@
 /**
- * A Gemini that says what a script tells it, over the real HTTP wire of the Developer API, so that the real client and
- * ADK's real `Gemini` class talk to it and the path that ships is the path that is tested.
+ * A Gemini that says what a script tells it, over the real HTTP wire and the real Live socket of the Developer API, so
+ * that the real client and ADK's real `Gemini` class talk to it and the path that ships is the path that is tested.
  *
  *   request → read → record → pairing → rule → pieces → steps → wire
+ *
+ * This file is the HTTP wire; `live-wire.ts` is the other, on the same port.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { LiveSettings } from "./live-session.ts";
+import { createLiveWire, type ScriptedLive } from "./live-wire.ts";
 import { numbered } from "./numbered.ts";
 import { pairingErrors } from "./pairing-errors.ts";
 import { estimateTokens, piecesToSteps, type Step } from "./pieces-to-steps.ts";
 import { readAsk, requestBody, type RequestBody } from "./read-ask.ts";
-import { findRule, type Ask, type Rule } from "./script.ts";
+import { findRule, type Ask, type GeminiReplyEnd, type Piece, type Rule } from "./script.ts";
 
 export interface ScriptedGeminiOptions {
   readonly rules: readonly Rule[];
@@ -22,28 +26,33 @@ export interface ScriptedGeminiOptions {
   readonly delayMs?: number;
   /** Refuse, as the real one does, a conversation in which calls and responses do not pair. */
   readonly strictPairing?: boolean;
+  readonly live?: LiveSettings;
 }
 
 /** What the model was told once, and what was wrong with it. */
 export interface GeminiRequest extends Ask {
+  readonly wire: "http" | "live";
   readonly stream: boolean;
+  /** Live: what was wrong in the session since it was last answered. */
   readonly pairingErrors: readonly string[];
+  /** Live: the session's setup with the contents so far. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** How the answer to a request ended: all of it was sent, the script dropped it, or the client went away. */
-export type GeminiReplyEnd = "sent" | "dropped" | "disconnected";
-
 export interface ScriptedGemini {
   readonly url: string;
-  /** Every request in order, also those that were refused. */
+  /** Every request in order, also those that were refused; each answer in a live session is one. */
   readonly requests: readonly GeminiRequest[];
   /** The nth request, counted from one, when it has come. */
   waitForRequest(number: number): Promise<GeminiRequest>;
   /** How the answer to the nth request ended, when it has. */
   waitForEnd(number: number): Promise<GeminiReplyEnd>;
-  /** Forgets all requests and, where given, takes new rules. Answers under way go on. */
-  reset(rules?: readonly Rule[]): void;
+  readonly live: ScriptedLive;
+  /**
+   * Forgets all requests and, where given, takes new rules. Answers under way over HTTP go on; live sessions end. The
+   * live settings are those of the start unless others are given.
+   */
+  reset(rules?: readonly Rule[], options?: { readonly live?: LiveSettings }): void;
   close(): Promise<void>;
 }
 
@@ -60,18 +69,16 @@ export async function startScriptedGemini(options: ScriptedGeminiOptions): Promi
   const requests: GeminiRequest[] = [];
   const underWay = new Set<Promise<void>>();
 
-  function record(body: RequestBody, model: string, stream: boolean): GeminiRequest {
-    const ask = readAsk(body, model, requests.length + 1);
-    const request: GeminiRequest = { ...ask, stream, pairingErrors: pairingErrors(ask.contents), body };
+  type Told = Pick<GeminiRequest, "wire" | "stream" | "pairingErrors">;
+
+  function record(body: RequestBody, model: string, told: Told): GeminiRequest {
+    const request: GeminiRequest = { ...readAsk(body, model, requests.length + 1), ...told, body };
     requests.push(request);
     arrivals.settle(request.request, request);
     return request;
   }
 
-  async function choosePieces(request: GeminiRequest): Promise<Parameters<typeof piecesToSteps>[0]> {
-    if (strictPairing && request.pairingErrors.length > 0) {
-      throw new ApiError(400, `Calls and responses do not pair: ${request.pairingErrors.join("; ")}.`);
-    }
+  async function choosePieces(request: GeminiRequest): Promise<readonly Piece[]> {
     const rule = findRule(rules, request);
     if (rule === undefined) throw new ApiError(500, `The script has no rule for request ${request.request}.`);
     return typeof rule.say === "function" ? rule.say(request) : rule.say;
@@ -82,7 +89,9 @@ export async function startScriptedGemini(options: ScriptedGeminiOptions): Promi
     let settle: (end: GeminiReplyEnd) => void = () => undefined;
     try {
       const { model, stream } = readTarget(incoming);
-      const request = record(await readBody(incoming), model, stream);
+      const body = await readBody(incoming);
+      const errors = pairingErrors(body.contents);
+      const request = record(body, model, { wire: "http", stream, pairingErrors: errors });
       const current = ends;
       settle = (end) => current.settle(request.request, end);
       answered += 1;
@@ -91,6 +100,9 @@ export async function startScriptedGemini(options: ScriptedGeminiOptions): Promi
         responseId: `response-${answered}`,
         promptTokens: estimateTokens(request.contents),
       };
+      if (strictPairing && errors.length > 0) {
+        throw new ApiError(400, `Calls and responses do not pair: ${errors.join("; ")}.`);
+      }
       const pieces = await wire.unlessGone(choosePieces(request));
       settle(await play(piecesToSteps(pieces, reply, stream), wire, stream, delayMs));
     } catch (error) {
@@ -98,7 +110,7 @@ export async function startScriptedGemini(options: ScriptedGeminiOptions): Promi
         settle("disconnected");
         return;
       }
-      const known = error instanceof ApiError ? error : new ApiError(500, `The script failed: ${String(error)}`);
+      const known = toApiError(error);
       await wire.fail(known.code, known.message).then(
         () => settle("sent"),
         () => settle("disconnected"),
@@ -110,6 +122,23 @@ export async function startScriptedGemini(options: ScriptedGeminiOptions): Promi
     const work = answer(incoming, response).finally(() => underWay.delete(work));
     underWay.add(work);
   });
+  const live = createLiveWire(
+    {
+      delayMs,
+      strictPairing,
+      ask: (body, model, errors) => {
+        const request = record(body, model, { wire: "live", stream: true, pairingErrors: errors });
+        const current = ends;
+        return {
+          pieces: () => choosePieces(request).catch((error: unknown) => Promise.reject(toApiError(error))),
+          ended: (end) => current.settle(request.request, end),
+        };
+      },
+    },
+    maxBodyBytes,
+    options.live ?? {},
+  );
+  server.on("upgrade", live.upgrade);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, () => {
@@ -129,19 +158,24 @@ export async function startScriptedGemini(options: ScriptedGeminiOptions): Promi
     requests,
     waitForRequest: (number) => arrivals.wait(number),
     waitForEnd: (number) => ends.wait(number),
-    reset: (newRules = rules) => {
+    live,
+    reset: (newRules = rules, settings = {}) => {
+      const reason = "The scripted Gemini was reset before this came.";
       rules = newRules;
       requests.length = 0;
-      giveUp("The scripted Gemini was reset before this came.");
+      giveUp(reason);
+      live.reset(settings.live ?? options.live ?? {}, reason);
       arrivals = numbered();
       ends = numbered();
     },
     close: async () => {
+      const reason = "The scripted Gemini was closed before this came.";
+      await live.close(reason);
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();
       await Promise.all(underWay);
       await closed;
-      giveUp("The scripted Gemini was closed before this came.");
+      giveUp(reason);
     },
   };
 }
@@ -164,6 +198,10 @@ class ApiError extends Error {
     super(message);
     this.code = code;
   }
+}
+
+function toApiError(error: unknown): ApiError {
+  return error instanceof ApiError ? error : new ApiError(500, `The script failed: ${String(error)}`);
 }
 
 const clientGone = new Error("The client went away.");
