@@ -8,7 +8,7 @@ import {
   type Decision,
   isSettled,
 } from "../protocol/index.ts";
-import type { Approval, JsonObject, Session, Store } from "../stores/index.ts";
+import type { Approval, JsonObject, LogEntry, Session, Store } from "../stores/index.ts";
 import { agentTools } from "./agents.ts";
 import { agrees, type Answer, resolveAnswers, toOutcome, unknownApproval, unknownChat } from "./answers.ts";
 import { atMost } from "./at-most.ts";
@@ -16,17 +16,22 @@ import { ChatQueue, type QueuedTurn } from "./chat-queue.ts";
 import { isClientTool } from "./client-tool.ts";
 import { Executor, findTool } from "./executor.ts";
 import { Gate } from "./gate.ts";
+import { followLog, lastReply } from "./follow-log.ts";
+import { cancel } from "./heal.ts";
 import { newId } from "./ids.ts";
+import { isAskedLive } from "./live-connection.ts";
+import { type LiveOptions, LiveSessions } from "./live-sessions.ts";
 import { describeError, type Logger, silentLogger } from "./logger.ts";
 import { logToMessages } from "./log-to-messages.ts";
 import { approvalToView, outcomeChunks } from "./outcome.ts";
-import { type LoggedChunk, readTurn } from "./read-turn.ts";
+import { type LoggedChunk, readTurn, type ReadOptions } from "./read-turn.ts";
 import { closeOpenTurns } from "./recover.ts";
 import { findReply, type Regeneration } from "./regenerate.ts";
 import { Runners } from "./runners.ts";
 import { StoreSessionService } from "./session-service.ts";
 import type { ToolPolicy } from "./tool-policy.ts";
-import { runTurn, serverCloses, type Turn, type TurnInput, type TurnTools } from "./turn.ts";
+import { runTurn, type Stage } from "./turn.ts";
+import { serverCloses, type Turn, type TurnInput } from "./turn-input.ts";
 
 export interface BridgeOptions {
   agent: BaseAgent;
@@ -50,13 +55,21 @@ export interface BridgeOptions {
   leaseMs?: number;
   /** How often expiry and lost claims are looked for; 0 leaves it to calls of `sweep`. Default 1 second. */
   sweepMs?: number;
+  /** How a Gemini Live model is reached. */
+  live?: LiveOptions;
   logger?: Logger;
 }
 
 /** What a chat request asks for, whichever wire and shape it came in. */
 export type Submission =
   | { type: "message"; message: UIMessage }
-  | { type: "answers"; answers: readonly Answer[]; messageId?: string }
+  | {
+      type: "answers";
+      answers: readonly Answer[];
+      messageId?: string;
+      /** The answers came outside a chat request, so no client waits for them in the message they are about. */
+      aside?: boolean;
+    }
   | { type: "regenerate"; messageId?: string };
 
 /** How to read what a request caused: a turn in the log, or a few chunks that nobody else needs. */
@@ -95,7 +108,8 @@ export class Bridge {
   readonly #appName: string;
   readonly #runners: Runners;
   readonly #executor: Executor;
-  readonly #turnTools: TurnTools;
+  readonly #live: LiveSessions;
+  readonly #stage: Stage;
   readonly #sweepMs: number;
   readonly #queues = new Map<string, ChatQueue>();
   #timer: NodeJS.Timeout | undefined;
@@ -124,7 +138,11 @@ export class Bridge {
       host: (approval) => runners.hostOf(approval),
     });
     this.#sweepMs = options.sweepMs ?? 1000;
-    this.#turnTools = {
+    this.#live = new LiveSessions(agent, options.live ?? {}, {
+      onSpeech: (chat) => this.#afterwards(this.#hear(chat)),
+      onCancelled: (chat, callIds) => this.#afterwards(this.#takeBack(chat, callIds)),
+    });
+    this.#stage = {
       store,
       sessions,
       gate,
@@ -135,6 +153,7 @@ export class Bridge {
       modelName: modelName(agent),
       agentTools: new Set(agentTools(agent).map(({ name }) => name)),
       runners,
+      live: this.#live,
     };
   }
 
@@ -147,15 +166,20 @@ export class Bridge {
   }
 
   /** Takes in a chat request; the reply can be read at once, and goes on without its reader. */
-  async submit(owner: string, chatName: string, submission: Submission): Promise<Reply> {
+  async submit(
+    owner: string,
+    chatName: string,
+    submission: Submission,
+    { live = false }: { /** Talk to the model over a live connection. */ live?: boolean } = {},
+  ): Promise<Reply> {
     this.#refuseWhenClosed();
     switch (submission.type) {
       case "message":
-        return this.#say(owner, chatName, submission.message);
+        return this.#say(owner, chatName, submission.message, live);
       case "answers":
-        return this.#answer(owner, chatName, submission);
+        return this.#answer(owner, chatName, submission, live);
       case "regenerate":
-        return this.#regenerate(owner, chatName, submission.messageId);
+        return this.#regenerate(owner, chatName, submission.messageId, live);
     }
   }
 
@@ -167,7 +191,8 @@ export class Bridge {
     return this.#inChat(found.chat, async (queue) => {
       const before = (await this.#store.getApproval(found.id)) ?? found;
       const { moved, expired, approval } = await this.#decide(before, decision);
-      if (moved || expired) await this.#continue(queue, [approval], { reply: approval.messageId });
+      if (moved || expired)
+        await this.#continue(queue, [approval], { reply: await this.#placeFor(approval.chat, approval.messageId) });
       const view = approvalToView(approval);
       if (moved) return { outcome: "accepted", approval: view };
       return { outcome: agrees(approval, decision.approved) ? "repeated" : "refused", approval: view };
@@ -185,7 +210,8 @@ export class Bridge {
     return this.#inChat(found.chat, async (queue) => {
       const before = (await this.#store.getApproval(found.id)) ?? found;
       const settled = await this.#executor.settle(before, { event: "succeed", outcome });
-      if (settled.state !== before.state) await this.#continue(queue, [settled], { reply: settled.messageId });
+      if (settled.state !== before.state)
+        await this.#continue(queue, [settled], { reply: await this.#placeFor(settled.chat, settled.messageId) });
       return approvalToView(settled);
     });
   }
@@ -247,8 +273,32 @@ export class Bridge {
   }
 
   /** The chunks of one turn as they come, see {@link readTurn}. */
-  read({ turn, chat }: Reading, options: { after?: number; signal?: AbortSignal } = {}): AsyncGenerator<LoggedChunk[]> {
+  read({ turn, chat }: Reading, options: ReadOptions = {}): AsyncGenerator<LoggedChunk[]> {
     return readTurn(this.#store, chat, turn, options);
+  }
+
+  /** Everything that is written to a chat behind `after` (from now on, where it is not given) until the signal aborts. */
+  async follow(
+    owner: string,
+    chatName: string,
+    { after, signal }: { after?: number; signal: AbortSignal },
+  ): Promise<AsyncGenerator<LogEntry[]>> {
+    const chat = await this.#store.findChat(owner, chatName);
+    if (!chat) throw unknownChat(chatName);
+    const from = after ?? (await this.#store.lastSequence(chat.id));
+    return followLog(this.#store, chat.id, { after: from, signal });
+  }
+
+  /** Somebody is connected to the chat, so its live connection stays open; returns what to call when they leave. */
+  attach(owner: string, chatName: string): () => void {
+    return this.#live.attach(owner, chatName);
+  }
+
+  /** The name of the chat an approval belongs to; undefined where the owner has no such approval. */
+  async chatOf(owner: string, approvalId: string): Promise<string | undefined> {
+    const approval = await this.#store.getApproval(approvalId);
+    if (approval?.owner !== owner) return undefined;
+    return (await this.#store.getSession(approval.chat))?.name;
   }
 
   /** Expires what is due and takes over what a dead process left behind. */
@@ -269,39 +319,41 @@ export class Bridge {
     await Promise.allSettled(
       [...this.#queues.values()].map((queue) => queue.exclusive(() => queue.stopAll(serverCloses))),
     );
+    await this.#live.closeAll();
     await this.#sweeping;
     await atMost(closingMs, this.#executor.idle());
   }
 
   // ── a chat request ─────────────────────────────────────────────────────────────────────────────────────────────
 
-  async #say(owner: string, chatName: string, message: UIMessage): Promise<Reply> {
+  async #say(owner: string, chatName: string, message: UIMessage, live: boolean): Promise<Reply> {
     const chat = await this.#store.openChat({ owner, name: chatName, appName: this.#appName });
     return this.#exclusive(chat, async (queue) => {
       await queue.stopAll(new Error("A new message came."));
-      return {
-        chat: chat.id,
-        turn: await this.#enqueue(queue, newId("msg"), { kind: "message", message, record: true }),
-      };
+      const input = { kind: "message", message, record: true } as const;
+      return { chat: chat.id, turn: await this.#enqueue(queue, newId("msg"), input, live) };
     });
   }
 
-  async #regenerate(owner: string, chatName: string, messageId: string | undefined): Promise<Reply> {
+  async #regenerate(owner: string, chatName: string, messageId: string | undefined, live: boolean): Promise<Reply> {
     const chat = await this.#store.findChat(owner, chatName);
     if (!chat) throw unknownChat(chatName);
     return this.#exclusive(chat, async (queue) => {
       await queue.stopAll(new Error("The reply is made again."));
       const found: Regeneration = await findReply(chat, messageId, this.#store);
+      // A live model remembers what it said.
+      await this.#live.close(chat.id);
       await found.withdraw();
       const input = { kind: "message", message: found.message, record: false } as const;
-      return { chat: chat.id, turn: await this.#enqueue(queue, newId("msg"), input) };
+      return { chat: chat.id, turn: await this.#enqueue(queue, newId("msg"), input, live) };
     });
   }
 
   async #answer(
     owner: string,
     chatName: string,
-    { answers, messageId }: Submission & { type: "answers" },
+    { answers, messageId, aside }: Submission & { type: "answers" },
+    live: boolean,
   ): Promise<Reply> {
     const chat = await this.#store.findChat(owner, chatName);
     if (!chat) throw answers.length > 0 ? unknownApproval(answers[0]!.id) : unknownChat(chatName);
@@ -326,9 +378,10 @@ export class Bridge {
         }
         if (changes) changed.push(approval);
       }
-      const reply = given.at(-1)?.approval.messageId ?? messageId ?? newId("msg");
-      const elsewhere = changed.filter((approval) => approval.messageId !== reply);
-      for (const approval of elsewhere) await this.#continue(queue, [approval], { reply: approval.messageId });
+      const about = given.at(-1)?.approval.messageId ?? messageId ?? newId("msg");
+      const reply = aside ? await this.#placeFor(chat.id, about) : about;
+      const elsewhere = changed.filter((approval) => approval.messageId !== about);
+      for (const approval of elsewhere) await this.#continue(queue, [approval], { reply: approval.messageId, live });
       if (changed.length > elsewhere.length) {
         // Every answered call is settled in the reply that carries the answer, or stock chats send it again for ever.
         const repeated = given.filter(
@@ -336,17 +389,17 @@ export class Bridge {
             answer.approved !== undefined && !shown && !changed.some(({ id }) => id === approval.id),
         );
         const settled = [...repeated.map(({ approval }) => approval), ...changed].filter(
-          (approval) => approval.messageId === reply,
+          (approval) => approval.messageId === about,
         );
-        return { chat: chat.id, turn: await this.#continue(queue, settled, { reply, answered: said }) };
+        return { chat: chat.id, turn: await this.#continue(queue, settled, { reply, answered: said, live }) };
       }
       const ids = given.map(({ approval }) => approval.id);
       const rows = await Promise.all(ids.map((id) => this.#store.getApproval(id)));
       const agreed = rows.every((row) => row && (said.get(row.id) === undefined || agrees(row, said.get(row.id)!)));
       const joined = agreed
-        ? queue.find((turn) => turn.reply === reply && ids.some((id) => turn.covers.has(id)))
+        ? queue.find((turn) => turn.reply === about && ids.some((id) => turn.covers.has(id)))
         : undefined;
-      return joined ? { chat: chat.id, turn: joined } : { chunks: () => this.#outcomes(ids, said, reply) };
+      return joined ? { chat: chat.id, turn: joined } : { chunks: () => this.#outcomes(ids, said, about) };
     });
   }
 
@@ -406,7 +459,10 @@ export class Bridge {
       // A call that outlived the turn it was answered in (new text, a stop) still shows its outcome.
       .then(async (settled) => {
         if (isSettled(settled.state))
-          await this.#show(settled.chat, [settled], { reply: settled.messageId, model: false });
+          await this.#show(settled.chat, [settled], {
+            reply: settled.messageId,
+            model: this.#live.has(settled.chat),
+          });
       })
       .catch((error: unknown) =>
         this.#logger.error("An approved call could not be run or shown.", {
@@ -429,7 +485,10 @@ export class Bridge {
       if (turn) return turn;
       const shown = rows.length > 0 ? await this.#shownIn(chat) : new Set();
       const unseen = rows.filter(({ id, gated, toolCallId }) => !shown.has(gated ? id : toolCallId));
-      if (unseen.length > 0 || model === "nudge") await this.#continue(queue, unseen, { reply, model });
+      // A live model is not asked again by itself; it finds the outcome in its history.
+      const nudges = model === "nudge" && !(await this.#isAskedLive(chat, reply));
+      if (unseen.length > 0 || nudges)
+        await this.#continue(queue, unseen, { reply: await this.#placeFor(chat, reply), model });
       return undefined;
     });
     if (!covering) return;
@@ -452,21 +511,74 @@ export class Bridge {
     );
   }
 
+  /**
+   * Goes on with a chat in the mode it is in. Where that was live and nobody is connected any more, the outcomes are only
+   * shown: the model hears of them when it is talked to again.
+   */
   async #continue(
     queue: ChatQueue,
     approvals: readonly Approval[],
-    {
-      reply,
-      answered,
-      model = true,
-    }: { reply: string; answered?: ReadonlyMap<string, boolean>; model?: boolean | "nudge" },
+    options: {
+      reply: string;
+      answered?: ReadonlyMap<string, boolean>;
+      model?: boolean | "nudge";
+      /** The mode of the request that caused this, if one did. */
+      live?: boolean;
+    },
   ): Promise<QueuedTurn> {
-    return this.#enqueue(queue, reply, { kind: "settled", approvals: approvals.map(({ id }) => id), answered, model });
+    const { reply, answered, live = this.#live.has(queue.chat.id) } = options;
+    const waitsForConnection = options.live === undefined && !live && (await this.#isAskedLive(queue.chat.id, reply));
+    const model = waitsForConnection ? false : (options.model ?? true);
+    const input = { kind: "settled", approvals: approvals.map(({ id }) => id), answered, model } as const;
+    return this.#enqueue(queue, reply, input, live);
   }
 
-  async #enqueue(queue: ChatQueue, reply: string, input: TurnInput): Promise<QueuedTurn> {
+  async #enqueue(queue: ChatQueue, reply: string, input: TurnInput, live: boolean): Promise<QueuedTurn> {
     const after = await this.#store.lastSequence(queue.chat.id);
-    return queue.enqueue({ id: newId("turn"), reply, after, input });
+    return queue.enqueue({ id: newId("turn"), reply, after, input, live });
+  }
+
+  // ── live ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** The model speaks unasked: behind a call that waits it goes on with that message, and otherwise begins one. */
+  async #hear(chat: Session): Promise<void> {
+    await this.#exclusive(chat, async (queue) => {
+      const last = await lastReply(this.#store, chat.id);
+      const rows = await this.#store.listApprovals({ chat: chat.id });
+      const waits = rows.some(({ messageId, state }) => messageId === last && !isSettled(state));
+      await this.#enqueue(queue, waits && last !== undefined ? last : newId("msg"), { kind: "speech" }, true);
+    });
+  }
+
+  /** The model takes calls back. What has not started is cancelled; of what has, it will hear. */
+  async #takeBack(chat: Session, callIds: readonly string[]): Promise<void> {
+    await this.#exclusive(chat, async (queue) => {
+      const rows = await this.#store.listApprovals({ session: chat.id });
+      const cancelled: Approval[] = [];
+      for (const row of rows) if (callIds.includes(row.toolCallId)) cancelled.push(...(await cancel(row, this.#store)));
+      await (await this.#live.get(chat.id))?.record(cancelled);
+      for (const row of cancelled)
+        await this.#continue(queue, [row], { reply: await this.#placeFor(chat.id, row.messageId), model: false });
+    });
+  }
+
+  /** Where an outcome is shown that no request asked for: in the call's own message while that is the last one. */
+  async #placeFor(chat: string, messageId: string): Promise<string> {
+    const last = await lastReply(this.#store, chat);
+    return last === messageId || !(this.#live.has(chat) || (await this.#isAskedLive(chat, messageId)))
+      ? messageId
+      : newId("msg");
+  }
+
+  async #isAskedLive(chat: string, messageId: string): Promise<boolean> {
+    const rows = await this.#store.listApprovals({ chat });
+    return rows.some((row) => row.messageId === messageId && isAskedLive(row));
+  }
+
+  #afterwards(work: Promise<void>): void {
+    work.catch((error: unknown) => {
+      if (!this.#closed) this.#logger.error("A live chat could not go on.", { error: describeError(error) });
+    });
   }
 
   /**
@@ -488,7 +600,7 @@ export class Bridge {
     });
     const failed = (error: unknown) =>
       this.#logger.error("A due approval could not be settled.", { error: describeError(error) });
-    await atMost(this.#turnTools.graceMs, Promise.all(work.map((settling) => settling.catch(failed))));
+    await atMost(this.#stage.graceMs, Promise.all(work.map((settling) => settling.catch(failed))));
   }
 
   /** The row when it is settled and there may be something to show: it has just been, or the last process had no time to. */
@@ -527,7 +639,7 @@ export class Bridge {
     if (!queue) {
       queue = new ChatQueue(
         chat,
-        (turn: Turn) => runTurn(turn, this.#turnTools),
+        (turn: Turn) => runTurn(turn, this.#stage),
         () => this.#queues.delete(chat.id),
       );
       this.#queues.set(chat.id, queue);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Session } from "../stores/index.ts";
 import { ChatQueue } from "./chat-queue.ts";
-import type { Turn } from "./turn.ts";
+import type { Turn } from "./turn-input.ts";
 
 const chat: Session = {
   id: "chat",

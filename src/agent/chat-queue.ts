@@ -1,5 +1,5 @@
 import type { Session } from "../stores/index.ts";
-import type { Turn, TurnInput } from "./turn.ts";
+import type { Turn, TurnInput } from "./turn-input.ts";
 
 /** A turn somebody can wait for, join or stop. */
 export interface QueuedTurn {
@@ -44,9 +44,9 @@ export class ChatQueue {
     return result;
   }
 
-  enqueue(turn: { id: string; reply: string; after: number; input: TurnInput }): QueuedTurn {
+  enqueue(turn: { id: string; reply: string; after: number; input: TurnInput; live?: boolean }): QueuedTurn {
     const controller = new AbortController();
-    const { input, ...named } = turn;
+    const { input, live = false, ...named } = turn;
     const queued: QueuedTurn = {
       ...named,
       covers: new Set(input.kind === "settled" ? input.approvals : []),
@@ -55,7 +55,7 @@ export class ChatQueue {
       done: this.#tail.then(async () => {
         queued.started = true;
         try {
-          await this.#run({ id: turn.id, reply: turn.reply, input, chat: this.chat, signal: controller.signal });
+          await this.#run({ id: turn.id, reply: turn.reply, input, live, chat: this.chat, signal: controller.signal });
         } finally {
           this.#turns = this.#turns.filter((other) => other !== queued);
           this.#settle();

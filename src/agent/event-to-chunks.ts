@@ -280,15 +280,17 @@ function urlSource(url: string, title: string | undefined): Source {
 /** How the model call ended, as far as this event tells. */
 function readEnding(
   state: ChunkState,
-  { finishReason, errorCode, errorMessage, content, usageMetadata, partial }: Event,
+  { finishReason, errorCode, errorMessage, content, usageMetadata, partial, turnComplete }: Event,
 ): ChunkState {
   // A reply cut short by a filter carries its finish reason as an error code too: that is an ending, not a failure.
   const isEnding = errorCode !== undefined && Object.hasOwn(finishReasons, errorCode);
   if (errorCode && !isEnding) return { ...state, error: modelErrorText(errorCode, errorMessage), shown: true };
   const reason = finishReason ?? errorCode;
   const next = reason === undefined ? state : { ...state, finishReason: toFinishReason(reason) };
-  // A refused prompt comes as a count of its tokens and nothing else, streamed; otherwise as a reason without content.
-  if (partial || content?.parts?.length || !state.silent || (reason === undefined && !usageMetadata)) return next;
+  // A refused prompt comes as a count of its tokens and nothing else, streamed; otherwise as a reason without content. A
+  // live model counts at the end of each of its turns, also of one in which it had nothing to add.
+  const isCount = usageMetadata !== undefined && !turnComplete;
+  if (partial || content?.parts?.length || !state.silent || (reason === undefined && !isCount)) return next;
   const refused = reason === undefined || (next.finishReason !== "stop" && next.finishReason !== "length");
   return refused ? { ...next, error: refusalText(reason, errorMessage), shown: true } : next;
 }
@@ -339,6 +341,8 @@ const toFinishReason = (reason: string): FinishReason =>
 /** The state with the tokens of this event counted, and nothing shown. */
 export function countUsage(state: ChunkState, event: Event): ChunkState {
   const { usageMetadata, content, partial, finishReason } = event;
+  // Live, words carry no counts, and there are many of them.
+  if (partial && !usageMetadata) return state;
   const key = `${event.invocationId}/${event.author}/${event.branch ?? ""}`;
   const last = state.usage.get(key) ?? { before: noUsage, call: noUsage, ended: false };
   const answered = getFunctionResponses(event).length > 0 || event.customMetadata?.["kept"] !== undefined;

@@ -15,14 +15,14 @@ import {
   type LlmResponse,
   StreamingMode,
 } from "@google/adk";
-import type { FunctionCall, Part } from "@google/genai";
+import { type FunctionCall, FunctionResponseScheduling, type Part } from "@google/genai";
 import { actionDigest, BridgeError, canonicalJson } from "../protocol/index.ts";
 import type { Approval, NewApproval, Store } from "../stores/index.ts";
 import { isClientTool } from "./client-tool.ts";
-import { callsOf, isReserved } from "./history.ts";
+import { callsOf, orderResponses } from "./history.ts";
 import { newId } from "./ids.ts";
 import { describeError, type Logger } from "./logger.ts";
-import { MissingTool } from "./missing-tool.ts";
+import { MissingTool, offerMissing } from "./missing-tool.ts";
 import { approvalToResponse } from "./outcome.ts";
 import type { ToolPolicies } from "./tool-policy.ts";
 
@@ -51,13 +51,25 @@ export class Gate extends BasePlugin {
   }
 
   enter(sessionId: string, run: Run): () => void {
-    const scope: Scope = { run, held: new Set(), answers: [] };
+    const scope: Scope = { run, answers: [] };
     this.#runs.set(sessionId, scope);
     return () => {
       if (this.#runs.get(sessionId) === scope) this.#runs.delete(sessionId);
       if (scope.answers.some(({ calls }) => calls.length > 0))
         this.#options.logger.warn("A model's answer broke off; its calls were dropped.", { session: sessionId });
     };
+  }
+
+  override async beforeRunCallback({
+    invocationContext,
+  }: {
+    invocationContext: InvocationContext;
+  }): Promise<undefined> {
+    this.#runs.get(invocationContext.session.id)?.run.onBegin?.(invocationContext);
+  }
+
+  #isStopped({ invocationContext, sessionId }: Context): boolean {
+    return invocationContext.abortSignal?.aborted || (this.#runs.get(sessionId)?.run.isStopped?.() ?? false);
   }
 
   pass(context: Context): void {
@@ -68,7 +80,7 @@ export class Gate extends BasePlugin {
   override async beforeToolCallback({ tool, toolArgs, toolContext }: ToolCallback): Promise<Result | undefined> {
     if (this.#passing.has(toolContext)) return undefined;
     if (tool instanceof MissingTool) return tool.runAsync();
-    if (isStopped(toolContext)) return { error: "The turn was stopped; the tool was not run." };
+    if (this.#isStopped(toolContext)) return { error: "The turn was stopped; the tool was not run." };
     const gated = await this.#isGated(tool, toolArgs, toolContext);
     if (typeof gated !== "boolean") return gated;
     // ADK runs an agent's tool in a Runner without plugins (K10): we run it ourselves, and hold the call while it waits.
@@ -124,12 +136,18 @@ export class Gate extends BasePlugin {
   }): Promise<undefined> {
     const scope = this.#runs.get(invocationContext.session.id);
     if (!event.partial) await scope?.run.onEvent();
-    const held = scope?.held;
     const parts = event.content?.parts;
-    const isHeld = ({ functionResponse }: Part) => functionResponse?.id !== undefined && held?.has(functionResponse.id);
+    // A model that has been stopped need not speak of what it could not do.
+    if (scope?.run.live && scope.run.isStopped?.())
+      for (const { functionResponse } of parts ?? [])
+        if (functionResponse) functionResponse.scheduling = FunctionResponseScheduling.SILENT;
+    // By what it is and not by who is there: a placeholder must not get through when its run has been left meanwhile.
+    const isHeld = ({ functionResponse }: Part) => isPlaceholder(functionResponse?.response);
     if (!parts?.some(isHeld)) return undefined;
-    event.customMetadata = { ...event.customMetadata, kept: parts.filter((part) => !isHeld(part)) };
-    event.content = undefined;
+    const kept = parts.filter((part) => !isHeld(part));
+    // Live, what is left in the event is sent to the model at once; otherwise the whole step waits for the held calls.
+    event.customMetadata = { ...event.customMetadata, kept: scope?.run.live ? [] : kept };
+    event.content = scope?.run.live && kept.length > 0 ? { ...event.content, parts: kept } : undefined;
     return undefined;
   }
 
@@ -153,6 +171,7 @@ export class Gate extends BasePlugin {
     const answer: ModelAnswer = { tools: llmRequest.toolsDict, calls: [], called: false, held: false };
     this.#answers.set(invocationContext, answer);
     scope?.answers.push(answer);
+    orderResponses(llmRequest.contents);
     // An agent without contents (`includeContents: "none"`) resumes at its own call; a request begins with the user.
     if (llmRequest.contents[0]?.role === "model") {
       const asked = session.events.findLast(({ author, content }) => author === "user" && content?.parts?.[0]?.text);
@@ -223,15 +242,11 @@ export class Gate extends BasePlugin {
       // A model may count its calls from one in every turn, and in every agent that is run as a tool.
       if (call.id && (isInner || used.has(call.id))) call.id = generateClientFunctionCallId();
       if (call.id) used.add(call.id);
-      if (call.name === undefined || Object.hasOwn(tools, call.name)) continue;
-      // ADK's own names mean something to it even where nobody offered them; no model answers for a person.
-      if (isReserved(call.name)) call.name = `unknown_${call.name}`;
-      Object.defineProperty(tools, call.name, {
-        value: new MissingTool(call.name),
-        enumerable: true,
-        configurable: true,
-      });
     }
+    offerMissing(
+      calls.flatMap(({ functionCall }) => functionCall ?? []),
+      tools,
+    );
   }
 
   /** True, false, or an error to answer with. A check that cannot be made is a yes: it fails closed. */
@@ -263,7 +278,7 @@ export class Gate extends BasePlugin {
     try {
       const scope = this.#runs.get(context.sessionId);
       // ADK goes through all calls of a step whatever happens, and another turn may have entered meanwhile.
-      if (!scope || isStopped(context)) throw new Error("The call belongs to no turn.");
+      if (!scope || this.#isStopped(context)) throw new Error("The call belongs to no turn.");
       const { run } = scope;
       approval = await this.#createRow(tool, args, context, how, run);
       const settled = how.innerSession !== undefined && !how.gated ? await run.runInner(approval) : undefined;
@@ -274,7 +289,6 @@ export class Gate extends BasePlugin {
       }
       await run.onHeld(approval);
       run.paused = true;
-      scope.held.add(approval.toolCallId);
       const answer = this.#answers.get(context.invocationContext);
       if (answer) answer.held = true;
       return placeholder(approval.id);
@@ -301,7 +315,7 @@ export class Gate extends BasePlugin {
         chat: run.chat,
         session: context.sessionId,
         owner: run.owner,
-        messageId: run.messageId,
+        messageId: run.messageId(),
         agent: agent?.name ?? "",
         branch,
         digest: await actionDigest({ approvalId: id, owner: run.owner, chat: run.chat, ...call, input: args }),
@@ -341,9 +355,15 @@ export interface GateOptions {
 export interface Run {
   chat: string;
   owner: string;
-  messageId: string;
+  /** The assistant message that shows the run's calls now. */
+  messageId(): string;
   /** Set by the gate: the run ends without asking the model again. */
   paused: boolean;
+  /** A live run does not end at a held call: it goes on, and so do the results of the calls beside it. */
+  live?: boolean;
+  /** True where calls are refused because nobody listens to the run any more. */
+  isStopped?(): boolean;
+  onBegin?(invocation: InvocationContext): void;
   /** Comes before each whole event is stored: what the history has must have been shown, or a crash would lose it. */
   onEvent(): Promise<void>;
   onHeld(approval: Approval): Promise<void>;
@@ -355,8 +375,6 @@ export interface Run {
 
 interface Scope {
   run: Run;
-  /** Ids of the calls held in this run. */
-  held: Set<string>;
   answers: ModelAnswer[];
 }
 
@@ -378,8 +396,6 @@ interface ToolCallback {
   toolArgs: Args;
   toolContext: Context;
 }
-
-const isStopped = ({ invocationContext }: Context): boolean => invocationContext.abortSignal?.aborted ?? false;
 
 const placeholderKey = `held-${crypto.randomUUID()}`;
 const placeholder = (approvalId: string): Result => ({ [placeholderKey]: approvalId });

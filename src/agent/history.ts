@@ -1,5 +1,5 @@
 import { createEvent, createEventActions, getFunctionCalls, getFunctionResponses, type Event } from "@google/adk";
-import type { FunctionCall, Part } from "@google/genai";
+import type { Content, FunctionCall, Part } from "@google/genai";
 
 /** A function call with an id, which ADK gives every call. */
 export type Call = FunctionCall & { id: string; name: string };
@@ -67,6 +67,18 @@ export function responseEvent(
   });
 }
 
+/**
+ * Puts responses in the order of their calls, which is what pairs them. Live, each was given when it was there, and ADK
+ * gathers them in that order.
+ */
+export function orderResponses(contents: readonly Content[]): void {
+  for (const [index, { parts = [] }] of contents.entries()) {
+    const ids = parts.flatMap(({ functionCall }) => functionCall?.id ?? []);
+    const place = ({ functionResponse }: Part) => ids.indexOf(functionResponse?.id ?? "");
+    if (ids.length > 1) contents[index + 1]?.parts?.sort((a, b) => place(a) - place(b));
+  }
+}
+
 /** What the agent said last, without its thoughts. Words before its last tool call are not its last. */
 export function lastText(events: readonly Event[]): string {
   const spoken = (part: Part) => Boolean(part.text) && !part.thought;
@@ -80,6 +92,12 @@ export function lastText(events: readonly Event[]): string {
       .map(({ text }) => text)
       .join("") ?? ""
   );
+}
+
+/** True where somebody has spoken since this event. */
+export function hasMovedOn(events: readonly Event[], { id }: Event): boolean {
+  const since = events.slice(events.findLastIndex((event) => event.id === id) + 1);
+  return since.some(({ content }) => content?.parts?.some(({ text, thought }) => text && !thought));
 }
 
 /** True where the history ends with something the model has not answered. */

@@ -4,3 +4,4 @@ export { clientTool } from "./client-tool.ts";
 export { idempotencyKey } from "./idempotency-key.ts";
 export { type Logger, silentLogger } from "./logger.ts";
 export type { ToolPolicy } from "./tool-policy.ts";
+export type { LogEntry } from "../stores/index.ts";

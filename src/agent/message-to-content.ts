@@ -1,3 +1,4 @@
+import { createEvent, type Event } from "@google/adk";
 import type { Content, Part } from "@google/genai";
 import type { UIMessage } from "ai";
 
@@ -9,6 +10,20 @@ export function messageToContent(message: UIMessage): Content {
     return [dataUrlToPart(part.url, part.mediaType) ?? { fileData: { mimeType: part.mediaType, fileUri: part.url } }];
   });
   return { role: "user", parts };
+}
+
+/** A person's message as it is kept in the history, with its id, by which it can be found again. */
+export function messageToEvent(message: UIMessage): Event {
+  return createEvent({
+    author: "user",
+    content: messageToContent(message),
+    customMetadata: { message: message.id },
+  });
+}
+
+/** True for the event that keeps this message. */
+export function isOf({ customMetadata }: Event, { id }: UIMessage): boolean {
+  return customMetadata?.["message"] === id;
 }
 
 function dataUrlToPart(url: string, mediaType: string): Part | undefined {

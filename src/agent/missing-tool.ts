@@ -1,4 +1,6 @@
 import { BaseTool } from "@google/adk";
+import type { FunctionCall } from "@google/genai";
+import { isReserved } from "./history.ts";
 
 /**
  * Stands in for a tool the model made up. ADK would end the run and leave the call without a response, which no later
@@ -11,5 +13,20 @@ export class MissingTool extends BaseTool {
 
   override async runAsync(): Promise<Record<string, unknown>> {
     return { error: `There is no tool named ${this.name}.` };
+  }
+}
+
+/** Gives every call a tool, among the tools of the request, where ADK looks for the ones that are called (K17). */
+export function offerMissing(calls: readonly FunctionCall[], tools: Record<string, BaseTool>): void {
+  for (const call of calls) {
+    if (call.name === undefined || Object.hasOwn(tools, call.name)) continue;
+    // ADK's own names mean something to it even where nobody offered them: no model answers for a person, and none ends a
+    // live run.
+    if (isReserved(call.name) || call.name === "task_completed") call.name = `unknown_${call.name}`;
+    Object.defineProperty(tools, call.name, {
+      value: new MissingTool(call.name),
+      enumerable: true,
+      configurable: true,
+    });
   }
 }

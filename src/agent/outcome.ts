@@ -134,7 +134,12 @@ export function approvalToView(approval: Approval): ApprovalView {
   };
 }
 
-/** The outcome of a call whose response slot was used for "not known yet", as context behind it. */
+/** The outcome of a call whose response slot is used or gone, as context behind it. */
 export function lateNote(approval: Approval): string {
-  return `[context, not from the user] The earlier call ${approval.toolName}(${approval.input}) ended as ${approval.state}: ${JSON.stringify(approvalToResponse(approval))}`;
+  return contextNote(approval.toolName, approval.input, approval.state, approvalToResponse(approval));
+}
+
+/** What became of an earlier call, in words that are nobody's. */
+export function contextNote(tool: string, input: string, state: string, response: unknown): string {
+  return `[context, not from the user] The earlier call ${tool}(${input}) ended as ${state}: ${JSON.stringify(response)}`;
 }

@@ -2,10 +2,22 @@ import type { UIMessageChunk } from "ai";
 import { BridgeError } from "../protocol/index.ts";
 import type { Store } from "../stores/index.ts";
 import type { QueuedTurn } from "./chat-queue.ts";
+import { followLog } from "./follow-log.ts";
 
 export interface LoggedChunk {
   sequence: number;
   chunk: UIMessageChunk;
+}
+
+export interface ReadOptions {
+  /** Leaves out what comes up to this sequence number. */
+  after?: number;
+  /**
+   * Brings along what other turns have added to the same message behind this sequence number: a live model may have
+   * spoken while no request of this reader was open.
+   */
+  since?: number;
+  signal?: AbortSignal;
 }
 
 /**
@@ -16,39 +28,27 @@ export async function* readTurn(
   store: Store,
   chat: string,
   turn: QueuedTurn,
-  { after = turn.after, signal }: { after?: number; signal?: AbortSignal },
+  { after = turn.after, since, signal }: ReadOptions,
 ): AsyncGenerator<LoggedChunk[]> {
-  let cursor = Math.max(after, turn.after);
-  let wake = () => {};
-  let left = false;
-  const leave = () => {
-    left = true;
-    wake();
-  };
-  turn.done.then(leave, leave);
-  const unwatch = store.watch(chat, () => wake());
-  signal?.addEventListener("abort", () => wake(), { once: true });
-  try {
-    for (;;) {
-      const woken = new Promise<void>((resolve) => (wake = resolve));
-      const isLast = left;
-      const entries = await store.read(chat, { after: cursor, limit: 256 });
-      const chunks: LoggedChunk[] = [];
-      let ended = false;
-      for (const entry of entries) {
-        cursor = entry.sequence;
-        if (entry.turn !== turn.id) continue;
-        if (entry.kind === "chunk") chunks.push({ sequence: entry.sequence, chunk: entry.chunk });
-        ended ||= entry.kind === "end";
+  const range = { after: since ?? Math.max(after, turn.after), until: turn.done, signal };
+  const others = new Set<string>();
+  const missed: LoggedChunk[] = [];
+  for await (const entries of followLog(store, chat, range)) {
+    const chunks: LoggedChunk[] = [];
+    let ended = false;
+    for (const entry of entries) {
+      if (entry.kind === "begin" && entry.reply === turn.reply && since !== undefined) others.add(entry.turn);
+      if (entry.kind === "chunk") {
+        const { sequence, chunk } = entry;
+        if (entry.turn === turn.id)
+          chunks.push({ sequence, chunk }, ...(chunk.type === "start" ? missed.splice(0) : []));
+        else if (others.has(entry.turn) && chunk.type !== "start" && chunk.type !== "finish")
+          missed.push({ sequence, chunk });
       }
-      if (chunks.length > 0) yield chunks;
-      if (ended) return;
-      if (signal?.aborted) return;
-      if (entries.length > 0) continue;
-      if (isLast) throw new BridgeError("unavailable", "The server stopped in the middle of this reply.");
-      await woken;
+      ended ||= entry.kind === "end" && entry.turn === turn.id;
     }
-  } finally {
-    unwatch();
+    if (chunks.length > 0) yield chunks;
+    if (ended) return;
   }
+  if (!signal?.aborted) throw new BridgeError("unavailable", "The server stopped in the middle of this reply.");
 }

@@ -34,6 +34,9 @@ export interface TurnLogOptions {
 /** How far a run got: to its end, or to calls that wait for somebody. */
 export type Progress = "done" | "parked";
 
+/** How long words may wait for more. */
+const gatherMs = 10;
+
 type WithoutTurn<T> = T extends unknown ? Omit<T, "turn"> : never;
 type Entry = WithoutTurn<NewLogEntry>;
 
@@ -45,7 +48,8 @@ export class TurnLog {
   readonly #open = new Set<string>();
   /** Words that wait for the ones that came with them. */
   #buffer: UIMessageChunk[] = [];
-  #scheduled: NodeJS.Immediate | undefined;
+  #scheduled: NodeJS.Timeout | undefined;
+  #writtenAt = 0;
   #written: Promise<unknown> = Promise.resolve();
 
   constructor(options: TurnLogOptions) {
@@ -72,22 +76,24 @@ export class TurnLog {
   }
 
   /**
-   * A model's words come many to a packet. They are written together when the packet is through: a transaction for each
-   * would cost more than everything else a word needs.
+   * A model's words come many to a packet, and faster than anybody reads. They are written at once after a pause, and
+   * otherwise a few milliseconds' worth together: a transaction for each would cost more than everything else they need.
    */
   #writeSoon(chunks: readonly UIMessageChunk[]): void {
     this.#buffer.push(...chunks);
+    const wait = this.#writtenAt + gatherMs - performance.now();
     // A store that fails fails the next write too, which is waited for.
-    this.#scheduled ??= setImmediate(() => void this.flush().catch(() => undefined));
+    this.#scheduled ??= setTimeout(() => void this.flush().catch(() => undefined), Math.max(0, wait));
   }
 
   /** Writes what waits. */
   async flush(): Promise<void> {
-    clearImmediate(this.#scheduled);
+    clearTimeout(this.#scheduled);
     this.#scheduled = undefined;
     const chunks = this.#buffer.splice(0);
-    if (chunks.length > 0) await this.#append(chunks.map((chunk) => ({ kind: "chunk", chunk })));
-    else await this.#written;
+    if (chunks.length === 0) return void (await this.#written);
+    this.#writtenAt = performance.now();
+    await this.#append(chunks.map((chunk) => ({ kind: "chunk", chunk })));
   }
 
   /** One append after the other, so that the log has them in their order whatever the store. */

@@ -19,7 +19,14 @@ import {
   type Row,
 } from "./sqlite-rows.ts";
 import { migrate, refuseNewerSchema } from "./sqlite-schema.ts";
-import { AlreadyAnswered, type Approval, type AuditEntry, type Session, type Store } from "./store.ts";
+import {
+  AlreadyAnswered,
+  type Approval,
+  type AuditEntry,
+  type NewLogEntry,
+  type Session,
+  type Store,
+} from "./store.ts";
 
 export interface SqliteStoreOptions {
   /** The database file; it and its folder are made when missing. `<path>.lock` beside it keeps other processes out. */
@@ -214,7 +221,9 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
         insert.run(chat, last + 1, at, texts[0] as string);
       } else {
         // The user's words and the end of a turn are synced, and with its end all of a turn's chunks.
-        transaction(entries.every((entry) => entry.kind === "chunk") ? "NORMAL" : "FULL", () => {
+        const isNews = (entry: NewLogEntry) =>
+          entry.kind === "begin" ? entry.message !== undefined : entry.kind !== "chunk";
+        transaction(entries.some(isNews) ? "FULL" : "NORMAL", () => {
           for (const [index, { kind, turn }] of entries.entries()) {
             const sequence = last + index + 1;
             insert.run(chat, sequence, at, texts[index] as string);

@@ -18,7 +18,9 @@ import {
   InMemorySessionService,
   InvocationContext,
   isLlmAgent,
+  LiveRequestQueue,
   LlmAgent,
+  type LlmResponse,
   LogLevel,
   LongRunningFunctionTool,
   ReadonlyContext,
@@ -27,7 +29,7 @@ import {
   StreamingMode,
   ToolConfirmation,
 } from "@google/adk";
-import type { Content, Part } from "@google/genai";
+import { type Content, Modality, type Part } from "@google/genai";
 import {
   call,
   geminiAt,
@@ -46,6 +48,8 @@ setLogLevel(LogLevel.ERROR);
 const gate = "src/agent/gate.ts";
 const turn = "src/agent/turn.ts";
 const executor = "src/agent/executor.ts";
+const liveSession = "src/agent/live-session.ts";
+const liveConnection = "src/agent/live-connection.ts";
 
 const open = new Set<ScriptedGemini>();
 afterEach(async () => {
@@ -64,10 +68,19 @@ interface Scene {
   below?: (model: () => Gemini) => { subAgents?: BaseAgent[]; tools?: BaseTool[] };
   root?: Partial<ConstructorParameters<typeof LlmAgent>[0]>;
   isResumable?: boolean;
+  model?: string;
 }
 
 /** An agent that can pay, a plugin made of `hooks`, and a model that follows the script. */
-async function openScene({ hooks = {}, says = {}, tools = [], below, root, isResumable = true }: Scene = {}) {
+async function openScene({
+  hooks = {},
+  says = {},
+  tools = [],
+  below,
+  root,
+  isResumable = true,
+  model: modelName = "gemini-2.5-flash",
+}: Scene = {}) {
   const rules: Rule[] = [
     { when: ({ responses }) => responses.length > 0, say: [text("Done.")] },
     { when: ({ toolNames }) => toolNames.includes("helper_pay"), say: [call("helper_pay", { amount: 7 })] },
@@ -76,7 +89,7 @@ async function openScene({ hooks = {}, says = {}, tools = [], below, root, isRes
   ];
   const gemini = await startScriptedGemini({ rules, strictPairing: false });
   open.add(gemini);
-  const model = () => geminiAt({ model: "gemini-2.5-flash", url: gemini.url });
+  const model = () => geminiAt({ model: modelName, url: gemini.url });
   const payments: unknown[] = [];
   const { subAgents = [], tools: more = [] } = below?.(model) ?? {};
   const agent = new LlmAgent({
@@ -116,6 +129,20 @@ async function openScene({ hooks = {}, says = {}, tools = [], below, root, isRes
       const { userId, sessionId } = session;
       const run = runner.runAsync({ userId, sessionId, newMessage, runConfig: { streamingMode, maxLlmCalls: 6 } });
       for await (const event of run) events.push(event);
+      return events;
+    },
+    /** Says one thing live and listens until `isEnd`, then hangs up. */
+    async runLive(said: string, isEnd: (event: Event) => boolean): Promise<Event[]> {
+      const events: Event[] = [];
+      const liveRequestQueue = new LiveRequestQueue();
+      const { userId, sessionId } = session;
+      const runConfig = { responseModalities: [Modality.TEXT] };
+      const run = runner.runLive({ userId, sessionId, liveRequestQueue, runConfig });
+      liveRequestQueue.sendContent(user(said));
+      for await (const event of run) {
+        events.push(event);
+        if (isEnd(event)) liveRequestQueue.close();
+      }
       return events;
     },
   };
@@ -579,6 +606,171 @@ describe("ADK as the gate knows it", () => {
       why,
     ).toEqual([{ error: "none" }]);
     expect(scene.gemini.requests[0]?.toolNames, `${why}: the model is told of it`).not.toContain("no_such_tool");
+  });
+});
+
+/** ADK's own connection sends a newer model's calls on at once; with an older one's it waits for the end of the turn. */
+const liveModel = "gemini-3.1-flash-live-preview";
+const isTurnEnd = (event: Event): boolean => event.turnComplete === true;
+
+describe("ADK's live runs as the gate knows them", () => {
+  it("K1 live: a value from beforeToolCallback is the result, and the tool is skipped", async () => {
+    const scene = await openScene({ model: liveModel, hooks: { beforeToolCallback: async () => ({ held: true }) } });
+    const events = await scene.runLive("pay", isTurnEnd);
+    expect(scene.payments, `K1 broke: a held tool RAN live; see ${gate} beforeToolCallback`).toEqual([]);
+    const [response] = events.flatMap(getFunctionResponses);
+    expect(response?.response, `K1 broke: see ${gate} beforeToolCallback`).toEqual({ held: true });
+    const calls = events.flatMap(getFunctionCalls).map(({ name }) => name);
+    expect(calls, `K1 broke: ADK asks live; see ${gate} beforeToolCallback`).toEqual(["process_payment"]);
+  });
+
+  it("K2 live: the call, with its id, is in session.events when beforeToolCallback runs", async () => {
+    let seen: boolean | undefined;
+    const scene = await openScene({
+      model: liveModel,
+      hooks: {
+        async beforeToolCallback({ toolContext }) {
+          const ids = toolContext.invocationContext.session.events.flatMap(getFunctionCalls).map(({ id }) => id);
+          seen = toolContext.functionCallId !== undefined && ids.includes(toolContext.functionCallId);
+          return { held: true };
+        },
+      },
+    });
+    await scene.runLive("pay", isTurnEnd);
+    expect(seen, `K2 broke: a row may outlive a call nobody stored; see ${gate} #hold`).toBe(true);
+  });
+
+  it("K3 live: a change made in place by onEventCallback is what is stored, yielded and sent", async () => {
+    const { beforeToolCallback, onEventCallback } = holding();
+    const scene = await openScene({ model: liveModel, hooks: { beforeToolCallback, onEventCallback } });
+    const yielded = await scene.runLive("mixed", (event) => names([event]).includes("get_weather"));
+    const why = `K3 broke: placeholders leak; see ${gate} onEventCallback`;
+    expect(names(yielded), `${why} (yielded)`).toEqual(["get_weather"]);
+    expect(names(await scene.events()), `${why} (stored)`).toEqual(["get_weather"]);
+    const sent = scene.gemini.live.sessions[0]!.messages.flatMap(
+      ({ toolResponse }) => toolResponse?.functionResponses ?? [],
+    );
+    expect(
+      sent.map(({ name }) => name),
+      `${why} (sent to the model)`,
+    ).toEqual(["get_weather"]);
+  });
+
+  it("K3 live: an event left without responses sends nothing, and the run goes on", async () => {
+    const { beforeToolCallback, onEventCallback } = holding();
+    const scene = await openScene({ model: liveModel, hooks: { beforeToolCallback, onEventCallback } });
+    const queue = new LiveRequestQueue();
+    const { userId, sessionId } = scene.session;
+    const runConfig = { responseModalities: [Modality.TEXT] };
+    const run = scene.runner.runLive({ userId, sessionId, liveRequestQueue: queue, runConfig });
+    queue.sendContent(user("pay"));
+    let held = false;
+    let spoken = "";
+    for await (const event of run) {
+      if (!held && getFunctionCalls(event).length === 0 && event.content === undefined) {
+        held = true;
+        queue.sendContent(user("hello"));
+      }
+      spoken += event.partial ? "" : (event.content?.parts?.map((part) => part.text ?? "").join("") ?? "");
+      if (event.turnComplete && spoken) queue.close();
+    }
+    const why = `K3 broke: a held call is answered or stops the run; see ${gate} onEventCallback and ${liveSession}`;
+    expect({ held, spoken }, why).toEqual({ held: true, spoken: "Hello." });
+    const kinds = scene.gemini.live.sessions[0]!.messages.map((message) => Object.keys(message)[0]);
+    expect(kinds, why).not.toContain("toolResponse");
+  });
+
+  it("K18 beforeRunCallback gets the session that the live run itself goes by", async () => {
+    let given: unknown;
+    let used: unknown;
+    const scene = await openScene({
+      model: liveModel,
+      hooks: {
+        async beforeRunCallback({ invocationContext }) {
+          given = invocationContext.session;
+          return undefined;
+        },
+        async beforeToolCallback({ toolContext }) {
+          used = toolContext.invocationContext.session;
+          return { held: true };
+        },
+      },
+    });
+    await scene.runLive("pay", isTurnEnd);
+    const why = `K18 broke: what is appended to the live session is not what its run sees; see ${liveSession} onBegin`;
+    expect(given, why).toBeDefined();
+    expect(used === given, why).toBe(true);
+    expect((given as { events: Event[] }).events.length, why).toBeGreaterThan(0);
+  });
+
+  it("K19 alarm: a live run still calls no hooks of plugins about the model or the user's message", async () => {
+    const called: string[] = [];
+    const note = (name: string) => async () => {
+      called.push(name);
+      return undefined;
+    };
+    const scene = await openScene({
+      model: liveModel,
+      hooks: {
+        beforeModelCallback: note("beforeModel"),
+        afterModelCallback: note("afterModel"),
+        onUserMessageCallback: note("onUserMessage"),
+      },
+    });
+    await scene.runLive("hello", isTurnEnd);
+    expect(called, `K19 is fixed in ADK: ${gate} must not answer, gather or drop anything in them while live`).toEqual(
+      [],
+    );
+  });
+
+  it("K20 alarm: a live run still does not store what the user says", async () => {
+    const scene = await openScene({ model: liveModel });
+    await scene.runLive("hello", isTurnEnd);
+    const authors = (await scene.events()).map(({ author }) => author);
+    expect(
+      authors.includes("user"),
+      `K20 is fixed in ADK: say in ${liveSession} appends the user's words a second time`,
+    ).toBe(false);
+  });
+
+  it("K21 the client makes its sockets by a factory that can be stood in for", async () => {
+    const scene = await openScene({ model: liveModel });
+    const live = (scene.agent.canonicalModel as Gemini).liveApiClient.live as unknown as Record<string, unknown>;
+    const why = `K21 broke: a connection that is never set up cannot be closed; see reachable in ${liveConnection}`;
+    const factory = live["webSocketFactory"] as { create?: unknown } | undefined;
+    expect(typeof factory?.create, why).toBe("function");
+    let made = 0;
+    const create = (...args: unknown[]) => {
+      made += 1;
+      return (factory as { create: (...given: unknown[]) => unknown }).create(...args);
+    };
+    const own = Object.create(live, { webSocketFactory: { value: { create } } }) as {
+      connect(options: object): Promise<{ close(): void }>;
+    };
+    const session = await own.connect({ model: liveModel, config: {}, callbacks: { onmessage: () => undefined } });
+    session.close();
+    expect(made, why).toBe(1);
+  });
+
+  it("K22 a response of a connection with nothing but empty usage and metadata becomes an event, which is not stored", async () => {
+    const scene = await openScene({ model: liveModel });
+    const llm = scene.agent.canonicalModel as Gemini;
+    const connect = llm.connect.bind(llm);
+    const notice: LlmResponse = { partial: true, usageMetadata: {}, customMetadata: { notice: "here" } };
+    llm.connect = async (request) => {
+      const connection = await connect(request);
+      const receive = connection.receive.bind(connection);
+      connection.receive = async function* () {
+        yield notice;
+        yield* receive();
+      };
+      return connection;
+    };
+    scene.agent.model = llm;
+    const [first] = await scene.runLive("hello", isTurnEnd);
+    const why = `K22 broke: notices of the connection are lost; see notice in ${liveConnection}`;
+    expect(first?.customMetadata, why).toEqual({ notice: "here" });
+    expect(JSON.stringify(await scene.events()), `${why}: or stored`).not.toContain("notice");
   });
 });
 

@@ -1,0 +1,52 @@
+import type { LogEntry, Store } from "../stores/index.ts";
+
+/**
+ * What is written to a chat's log behind `after`, in order and as it comes. Ends when the signal aborts, or when `until`
+ * is over and the log has been read to its end once more. The store's watch is a hint; the log is what is read.
+ */
+export async function* followLog(
+  store: Store,
+  chat: string,
+  { after, until, signal }: { after: number; until?: Promise<unknown>; signal?: AbortSignal },
+): AsyncGenerator<LogEntry[]> {
+  let cursor = after;
+  let wake = () => {};
+  let over = false;
+  const end = () => {
+    over = true;
+    wake();
+  };
+  until?.then(end, end);
+  const onAbort = () => wake();
+  signal?.addEventListener("abort", onAbort, { once: true });
+  const unwatch = store.watch(chat, () => wake());
+  try {
+    for (;;) {
+      const woken = new Promise<void>((resolve) => (wake = resolve));
+      const isLast = over;
+      const entries = await store.read(chat, { after: cursor, limit: 256 });
+      if (entries.length > 0) {
+        cursor = entries.at(-1)!.sequence;
+        yield entries;
+      }
+      if (signal?.aborted) return;
+      if (entries.length > 0) continue;
+      if (isLast) return;
+      await woken;
+    }
+  } finally {
+    unwatch();
+    signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+/** The assistant message that was written to last, read from the end of the log backwards. */
+export async function lastReply(store: Store, chat: string): Promise<string | undefined> {
+  const end = await store.lastSequence(chat);
+  for (let size = 256; ; size *= 4) {
+    const entries = await store.read(chat, { after: Math.max(0, end - size) });
+    const begin = entries.findLast(({ kind }) => kind === "begin");
+    if (begin?.kind === "begin") return begin.reply;
+    if (size >= end) return undefined;
+  }
+}

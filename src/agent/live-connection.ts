@@ -1,0 +1,327 @@
+import { AsyncQueue, type BaseLlmConnection, type Gemini, type LlmRequest, type LlmResponse } from "@google/adk";
+import {
+  type Content,
+  FinishReason,
+  type GenerateContentResponseUsageMetadata,
+  type Live,
+  type LiveCallbacks,
+  type LiveConnectConfig,
+  type LiveServerMessage,
+  type Part,
+  type Session as LiveApiSession,
+  TurnCompleteReason,
+  type UsageMetadata,
+} from "@google/genai";
+import { BridgeError } from "../protocol/index.ts";
+import { offerMissing } from "./missing-tool.ts";
+
+/**
+ * The connection to Gemini Live that ADK's own should have been. That one hangs when the key is refused or nobody answers,
+ * is silent when the server closes, holds tool calls back for some models and loses interruptions and cancellations. This
+ * one reports all of them, and gives every call an id that no other connection uses: servers count from one.
+ *
+ * What has no place in an ADK response travels as a notice, see {@link noticeOf}.
+ */
+export interface LiveConnectionOptions {
+  model: string;
+  /** How long connecting may take. */
+  connectMs: number;
+}
+
+/** What the connection says besides the model's own words. */
+export interface Notice {
+  /** The history was sent, and the model listens. */
+  connected?: true;
+  /** The model takes these calls back. */
+  cancelled?: string[];
+  /** The server will close soon. */
+  leaving?: true;
+}
+
+const noticeKey = "live-notice";
+const owedKey = "live-owed";
+
+export function noticeOf(event: { customMetadata?: Record<string, unknown> }): Notice | undefined {
+  return event.customMetadata?.[noticeKey] as Notice | undefined;
+}
+
+/**
+ * At the end of a model's turn, the calls it had made and not been answered when it ended. Whoever answered one of them
+ * since is owed another turn; the end of a turn that only called says nothing about the turns after it.
+ */
+export function owedOf(event: { customMetadata?: Record<string, unknown> }): readonly string[] {
+  return (event.customMetadata?.[owedKey] as string[] | undefined) ?? [];
+}
+
+/** Only an event with something in it passes ADK, and a partial one is not stored. */
+function notice(said: Notice): LlmResponse {
+  return { partial: true, usageMetadata: {}, customMetadata: { [noticeKey]: said } };
+}
+
+const callPrefix = "live-";
+
+/** True for the id of a call made over a live connection. */
+export const isLiveId = (callId: string): boolean => callId.startsWith(callPrefix);
+
+/** True for calls made over a live connection, and for those of agents run as tools that were called over one. */
+export function isAskedLive({ toolCallId, session }: { toolCallId: string; session: string }): boolean {
+  return isLiveId(toolCallId) || session.includes(`~${callPrefix}`);
+}
+
+export async function connectLive(
+  gemini: Gemini,
+  request: LlmRequest,
+  { model, connectMs }: LiveConnectionOptions,
+): Promise<BaseLlmConnection> {
+  const messages = new AsyncQueue<Arrived>();
+  const tag = `${callPrefix}${crypto.randomUUID().slice(0, 8)}-`;
+  /** The calls that have no response yet, by the server's ids, with the names it knows them by. */
+  const open = new Map<string, string | undefined>();
+  let closing = false;
+  const session = await openSession(gemini, {
+    model,
+    connectMs,
+    config: toConfig(request),
+    onmessage: (message) => {
+      for (const call of message.toolCall?.functionCalls ?? []) open.set((call.id ??= crypto.randomUUID()), call.name);
+      for (const id of message.toolCallCancellation?.ids ?? []) open.delete(id);
+      messages.push({ message, owed: [...open.keys()].map((id) => tag + id) });
+    },
+    onend: (error) => {
+      if (closing || !error) messages.close();
+      else messages.fail(error);
+    },
+  });
+  return {
+    async sendHistory(history) {
+      const turns = history.map(toText).filter(({ parts }) => parts?.length);
+      if (turns.length > 0) session.sendClientContent({ turns, turnComplete: false });
+    },
+    async sendContent(content) {
+      const parts = content.parts ?? [];
+      const functionResponses = parts.flatMap(({ functionResponse }) => {
+        if (!functionResponse) return [];
+        const id = functionResponse.id?.slice(tag.length) ?? "";
+        const name = open.get(id) ?? functionResponse.name;
+        open.delete(id);
+        const { response, scheduling } = functionResponse;
+        return [{ id, name, response, ...(scheduling && { scheduling }) }];
+      });
+      // ADK is about to leave this connection for the other agent's; an answer would only make this one speak.
+      const isTransfer = ({ name, response }: (typeof functionResponses)[number]) =>
+        name === "transfer_to_agent" && !response?.["error"];
+      if (functionResponses.length > 0 && functionResponses.every(isTransfer)) return;
+      const text = parts.every((part) => part.text) ? parts.map((part) => part.text).join("\n") : "";
+      if (functionResponses.length > 0) session.sendToolResponse({ functionResponses });
+      // Nothing but the wish for an answer: a sub-agent takes over a conversation that is there already.
+      else if (parts.length === 0) session.sendClientContent({ turnComplete: true });
+      else if (text && takesRealtimeText(model)) session.sendRealtimeInput({ text });
+      else session.sendClientContent({ turns: [content], turnComplete: true });
+    },
+    async sendRealtime(blob) {
+      const kind = blob.mimeType?.split("/")[0];
+      session.sendRealtimeInput({ [kind === "audio" ? "audio" : kind === "video" ? "video" : "media"]: blob });
+    },
+    async close() {
+      closing = true;
+      session.close();
+      messages.close();
+    },
+    async *receive() {
+      yield notice({ connected: true });
+      const read = responses(model, tag);
+      for await (const arrived of messages) {
+        offerMissing(arrived.message.toolCall?.functionCalls ?? [], request.toolsDict);
+        yield* read(arrived);
+      }
+    },
+  };
+}
+
+/** A message, and the calls that were open when it came. */
+interface Arrived {
+  message: LiveServerMessage;
+  owed: string[];
+}
+
+/** These take new text as realtime input, and turns only as history. */
+function takesRealtimeText(model: string): boolean {
+  return /^gemini-[3-9]\..*-flash-live/.test(model);
+}
+
+function toConfig({ liveConnectConfig, config }: LlmRequest): LiveConnectConfig {
+  const { systemInstruction, tools } = config ?? {};
+  return {
+    ...liveConnectConfig,
+    ...(typeof systemInstruction === "string" && {
+      systemInstruction: { role: "system", parts: [{ text: systemInstruction }] },
+    }),
+    ...(tools && { tools }),
+  };
+}
+
+/** Live takes no calls and responses as history, so they are told. */
+function toText({ role, parts = [] }: Content): Content {
+  const told = parts.flatMap((part): Part[] => {
+    const { functionCall, functionResponse, text, thought, inlineData } = part;
+    if (functionCall) return [{ text: `[called ${functionCall.name}(${JSON.stringify(functionCall.args ?? {})})]` }];
+    if (functionResponse)
+      return [{ text: `[${functionResponse.name} returned ${JSON.stringify(functionResponse.response ?? {})}]` }];
+    if (thought) return [];
+    return text || inlineData ? [part] : [];
+  });
+  return { role, parts: told };
+}
+
+interface Opening {
+  model: string;
+  connectMs: number;
+  config: LiveConnectConfig;
+  onmessage: (message: LiveServerMessage) => void;
+  /** The connection is over, with an error unless it ended as it should. */
+  onend: (error?: Error) => void;
+}
+
+/** Opens a session, or throws within `connectMs`; what was opened by then is closed. */
+async function openSession(
+  gemini: Gemini,
+  { model, connectMs, config, onmessage, onend }: Opening,
+): Promise<LiveApiSession> {
+  const socket = reachable(gemini.liveApiClient.live);
+  let fail!: (error: Error) => void;
+  const failed = new Promise<never>((_, reject) => (fail = reject));
+  failed.catch(() => undefined);
+  const end = (error?: Error) => {
+    fail(error ?? liveError("The model ended the conversation before it began."));
+    onend(error);
+  };
+  const callbacks: LiveCallbacks = {
+    onmessage,
+    onerror: ({ message }) => end(liveError(`The model cannot be reached: ${message}`)),
+    onclose: ({ code, reason }) => end(code === 1000 ? undefined : liveError(closeSentence(code, reason))),
+  };
+  const timer = setTimeout(
+    () => fail(liveError(`The model did not answer within ${connectMs / 1000} seconds.`)),
+    connectMs,
+  );
+  try {
+    return await Promise.race([socket.live.connect({ model, config, callbacks }), failed]);
+  } catch (error) {
+    socket.terminate();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function liveError(sentence: string): BridgeError {
+  return new BridgeError("unavailable", sentence);
+}
+
+function closeSentence(code: number, reason: string): string {
+  const why = reason ? `: ${reason}` : ".";
+  return `The model ended the conversation (${code})${why}`;
+}
+
+interface Socket {
+  close(): void;
+  /** Node's. */
+  ws?: { terminate?: () => void };
+}
+
+/**
+ * The client gives a session out only when it is set up, so one that never is could not be closed. This is the same
+ * client with a hand on the socket it makes.
+ */
+function reachable(live: Live): { live: Live; terminate: () => void } {
+  let socket: Socket | undefined;
+  const factory = live["webSocketFactory"] as { create: (...args: unknown[]) => Socket } | undefined;
+  if (!factory) return { live, terminate: () => undefined };
+  const create = (...args: unknown[]) => (socket = factory.create(...args));
+  return {
+    live: Object.create(live, { webSocketFactory: { value: { create } } }) as Live,
+    terminate: () => (socket?.ws?.terminate ? socket.ws.terminate() : socket?.close()),
+  };
+}
+
+/** The server's messages as ADK's responses: text in pieces and then whole, calls at once, usage with what it counts. */
+function responses(modelVersion: string, tag: string) {
+  let spoken: { text: string; thought: boolean } | undefined;
+  let usage: GenerateContentResponseUsageMetadata | undefined;
+
+  function flush(): LlmResponse[] {
+    if (!spoken) return [];
+    const { text, thought } = spoken;
+    spoken = undefined;
+    return [{ content: { role: "model", parts: [{ text, ...(thought && { thought }) }] }, modelVersion }];
+  }
+
+  function* speak(parts: readonly Part[]): Generator<LlmResponse> {
+    for (const part of parts) {
+      if (part.text === undefined) {
+        yield* flush();
+        yield { content: { role: "model", parts: [part] }, modelVersion };
+        continue;
+      }
+      const thought = part.thought ?? false;
+      if (spoken?.thought !== thought) yield* flush();
+      spoken = { text: (spoken?.text ?? "") + part.text, thought };
+      if (part.text) yield { content: { role: "model", parts: [part] }, partial: true, modelVersion };
+    }
+  }
+
+  function takeUsage(): Pick<LlmResponse, "usageMetadata"> {
+    const taken = usage;
+    usage = undefined;
+    return taken ? { usageMetadata: taken } : {};
+  }
+
+  return function* read({ message, owed }: Arrived): Generator<LlmResponse> {
+    const { serverContent, toolCall, toolCallCancellation, usageMetadata, goAway } = message;
+    if (usageMetadata) usage = toUsage(usageMetadata);
+    yield* speak(serverContent?.modelTurn?.parts ?? []);
+    const { inputTranscription, outputTranscription } = serverContent ?? {};
+    if (inputTranscription?.text) yield { inputTranscription, partial: !inputTranscription.finished, modelVersion };
+    if (outputTranscription?.text) yield { outputTranscription, partial: !outputTranscription.finished, modelVersion };
+    if (toolCall?.functionCalls?.length) {
+      yield* flush();
+      const parts = toolCall.functionCalls.map((call): Part => ({ functionCall: { ...call, id: tag + call.id } }));
+      yield { content: { role: "model", parts }, modelVersion, ...takeUsage() };
+    }
+    if (toolCallCancellation?.ids?.length) yield notice({ cancelled: toolCallCancellation.ids.map((id) => tag + id) });
+    if (serverContent?.interrupted) {
+      yield* flush();
+      yield { interrupted: true, modelVersion };
+    }
+    if (serverContent?.turnComplete) {
+      yield* flush();
+      const { groundingMetadata, turnCompleteReason } = serverContent;
+      yield {
+        turnComplete: true,
+        modelVersion,
+        ...takeUsage(),
+        ...(groundingMetadata && { groundingMetadata }),
+        ...(turnCompleteReason && { finishReason: toFinishReason(turnCompleteReason) }),
+        ...(owed.length > 0 && { customMetadata: { [owedKey]: owed } }),
+      };
+    }
+    if (goAway) yield notice({ leaving: true });
+  };
+}
+
+/** Live names many kinds of refusal, of what was asked and of what was said; the other wire calls them all the same. */
+function toFinishReason(reason: TurnCompleteReason): FinishReason {
+  switch (reason) {
+    case TurnCompleteReason.TURN_COMPLETE_REASON_UNSPECIFIED:
+    case TurnCompleteReason.NEED_MORE_INPUT:
+      return FinishReason.STOP;
+    case TurnCompleteReason.MALFORMED_FUNCTION_CALL:
+      return FinishReason.MALFORMED_FUNCTION_CALL;
+    default:
+      return FinishReason.SAFETY;
+  }
+}
+
+function toUsage({ responseTokenCount, ...counts }: UsageMetadata): GenerateContentResponseUsageMetadata {
+  return { ...counts, candidatesTokenCount: responseTokenCount };
+}

@@ -1,0 +1,367 @@
+import {
+  type Event,
+  getFunctionCalls,
+  getFunctionResponses,
+  LiveRequestQueue,
+  type Session as AdkSession,
+} from "@google/adk";
+import { type Content, Modality, type Part } from "@google/genai";
+import type { UIMessage } from "ai";
+import { BridgeError } from "../protocol/index.ts";
+import type { Approval, Session } from "../stores/index.ts";
+import { abortable } from "./abortable.ts";
+import { atMost } from "./at-most.ts";
+import type { Run } from "./gate.ts";
+import { callsOf, openCalls, responseEvent } from "./history.ts";
+import { type Notice, noticeOf, owedOf } from "./live-connection.ts";
+import { recordOutcomes } from "./live-outcomes.ts";
+import { describeError } from "./logger.ts";
+import { isOf, messageToContent, messageToEvent } from "./message-to-content.ts";
+import { approvalToResponse } from "./outcome.ts";
+import { runInner } from "./request-run.ts";
+import type { Turn, TurnTools } from "./turn-input.ts";
+import type { Progress, TurnLog } from "./turn-log.ts";
+
+export interface LiveSessionOptions {
+  chat: Session;
+  tools: TurnTools;
+  /** How long the model may be silent when it is its turn to speak. */
+  silenceMs: number;
+  /** The model speaks, and no turn listens. */
+  onSpeech: () => void;
+  /** The model took calls back that were waiting for somebody. */
+  onCancelled: (callIds: string[]) => void;
+  /** The connection is over, or about to be; it cannot be used any more. */
+  onEnd: () => void;
+}
+
+/** A turn that listens, and what it shows. */
+interface Listener {
+  turn: Turn;
+  log: TurnLog;
+}
+
+const closingMs = 2000;
+
+/**
+ * One live run of ADK, which outlives turns: each turn says something and listens until the model has finished, or until
+ * its calls wait for somebody. A held call is not answered and the model is not told anything about it; it goes on
+ * listening, so the conversation can too. When the outcome is there, it is told here if this is still the connection
+ * that called, and otherwise as a note.
+ */
+export class LiveSession {
+  readonly #options: LiveSessionOptions;
+  readonly #queue = new LiveRequestQueue();
+  readonly #leaveGate: () => void;
+  #events!: AsyncGenerator<Event>;
+  /** ADK's own copy of the session, which it goes by. */
+  #session!: AdkSession;
+  /** The next event, asked for and not yet taken. */
+  #next: Promise<IteratorResult<Event>> | undefined;
+  #watched: Promise<IteratorResult<Event>> | undefined;
+  #listener: Listener | undefined;
+  /** Calls that the model waits for on this connection. */
+  readonly #waiting = new Set<string>();
+  /** What people said and the model has not heard. */
+  readonly #unsaid: Part[] = [];
+  /** Tools run between a call and its response; silence means nothing then. */
+  #toolsRun = false;
+  /** A reply was stopped; the rest of it is dropped. */
+  #cut = false;
+  /** The end of an interrupted reply is still to come. */
+  #owesEnd = false;
+  /** The next event is speech that nobody asked for. */
+  #hasSpeech = false;
+  /** One timer for every wait: a model may say thousands of words. */
+  #silence: NodeJS.Timeout | undefined;
+  #onSilence = (): void => undefined;
+  #leaving = false;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: LiveSessionOptions) {
+    this.#options = options;
+    this.#leaveGate = options.tools.gate.enter(options.chat.id, this.#run());
+  }
+
+  /** Connects; throws when the model cannot be reached, refuses, or does not answer. */
+  async open(): Promise<void> {
+    const { chat, tools } = this.#options;
+    const runner = await tools.runners.runnerOf(chat);
+    this.#events = runner.runLive({
+      userId: chat.owner,
+      sessionId: chat.id,
+      liveRequestQueue: this.#queue,
+      runConfig: { responseModalities: [Modality.TEXT] },
+    });
+    try {
+      for (;;) {
+        const { done, value } = await this.#events.next();
+        if (done) throw new BridgeError("unavailable", "The model ended the conversation before it began.");
+        if (noticeOf(value)?.connected) return;
+      }
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  /** True where the model has said something that no turn has taken. */
+  get hasSpeech(): boolean {
+    return this.#hasSpeech && !this.#closing;
+  }
+
+  /** From now on what happens is shown in this turn. */
+  enter(listener: Listener): () => void {
+    this.#listener = listener;
+    return () => {
+      this.#listener = undefined;
+      clearTimeout(this.#silence);
+      this.#silence = undefined;
+      this.#watch();
+    };
+  }
+
+  /** A person's words. Live mode itself would not keep them. */
+  async say(message: UIMessage): Promise<void> {
+    // Whoever speaks interrupts; of what was being said unasked, nobody has seen anything yet.
+    if (this.#hasSpeech) this.#cut = true;
+    await this.tell();
+    await this.keep(message);
+    this.#send({ role: "user", parts: this.#unsaid.splice(0) });
+  }
+
+  /** Words that are part of the conversation; the model hears them with the next ones that are said. */
+  async keep(message: UIMessage): Promise<void> {
+    if (this.#session.events.some((event) => isOf(event, message))) return;
+    await this.#options.tools.sessions.appendEvent({ session: this.#session, event: messageToEvent(message) });
+    this.#unsaid.push(...(messageToContent(message).parts ?? []));
+  }
+
+  /** Tells the model what became of its calls; false when there is nothing to tell. */
+  async tell(): Promise<boolean> {
+    const { tools } = this.#options;
+    const isWaitedFor = (id: string) => this.#waiting.delete(id);
+    const { responses, notes, told } = await recordOutcomes(this.#session, tools, isWaitedFor);
+    if (responses.length > 0) this.#send({ role: "user", parts: responses });
+    if (notes.length > 0) this.#send({ role: "user", parts: notes });
+    for (const { id } of told) await tools.store.markTold(id);
+    return told.length > 0;
+  }
+
+  /** Puts calls to rest that the model itself took back: the history has an answer, and nobody speaks of them. */
+  async record(cancelled: readonly Approval[]): Promise<void> {
+    const { store, sessions } = this.#options.tools;
+    for (const row of cancelled) {
+      const open = openCalls(this.#session.events).find(({ call }) => call.id === row.toolCallId);
+      const event = open && responseEvent(open, approvalToResponse(row) ?? {}, { unknown: [] });
+      if (event) await sessions.appendEvent({ session: this.#session, event });
+      await store.markTold(row.id);
+    }
+  }
+
+  /** Shows what the model says until it has finished, or until calls of it wait for somebody. */
+  async listen({ turn, log }: Listener): Promise<Progress> {
+    let isSilent = true;
+    let mayEnd = false;
+    try {
+      for (;;) {
+        const event = await this.#take(turn.signal, mayEnd);
+        if (!event) return "done";
+        const notice = noticeOf(event);
+        if (notice) this.#heed(notice);
+        else if (!this.#drops(event)) {
+          // What was interrupted before anybody heard of it was not this turn's; its end is still to come.
+          this.#owesEnd ||= isSilent && event.interrupted === true && !event.turnComplete;
+          const goesOn = event.turnComplete && this.#goesOn(event, isSilent);
+          mayEnd ||= goesOn === "perhaps";
+          if (goesOn) log.count(event);
+          else await log.event(event, false);
+          if (event.customMetadata?.["kept"] !== undefined) return "parked";
+          if (event.turnComplete && !goesOn) return "done";
+          isSilent = !event.content?.parts?.some(({ text }) => text) && (isSilent || isOfTools(event));
+        }
+      }
+    } catch (error) {
+      // What was being said goes on behind a turn that was stopped.
+      this.#cut = true;
+      throw error;
+    }
+  }
+
+  /** Ends the connection. Calls that wait for somebody go on waiting without it. */
+  close(): Promise<void> {
+    this.#closing ??= this.#end();
+    return this.#closing;
+  }
+
+  async #end(): Promise<void> {
+    this.#options.onEnd();
+    // Closing comes first: ADK leaves the socket open when its run is broken off.
+    this.#queue.close();
+    await atMost(closingMs, this.#drain());
+    this.#leaveGate();
+  }
+
+  async #drain(): Promise<void> {
+    try {
+      while (!(await (this.#next ?? this.#events.next())).done) this.#next = undefined;
+    } catch {
+      // It was ending anyway, and has said what it had to say to whoever listened.
+    }
+  }
+
+  #send(content: Content): void {
+    if (this.#closing) throw new BridgeError("unavailable", "The model ended the conversation.");
+    this.#queue.sendContent(content);
+  }
+
+  /** The next event; throws when the model is silent for too long, unless it may be. */
+  async #take(signal: AbortSignal, mayBeSilent: boolean): Promise<Event | undefined> {
+    this.#next ??= this.#events.next();
+    let result: IteratorResult<Event> | undefined;
+    try {
+      result = await abortable(this.#toolsRun ? this.#next : this.#unlessSilent(this.#next), signal);
+      if (!result && !mayBeSilent)
+        throw new BridgeError(
+          "unavailable",
+          `The model has said nothing for ${this.#options.silenceMs / 1000} seconds.`,
+        );
+    } catch (error) {
+      if (!signal.aborted) void this.close();
+      throw error;
+    }
+    if (!result) return undefined;
+    this.#next = undefined;
+    this.#hasSpeech = false;
+    if (!result.done) return this.#note(result.value);
+    void this.close();
+    throw new BridgeError("unavailable", "The model ended the conversation.");
+  }
+
+  /** The promise, or nothing when the model is silent for too long. */
+  #unlessSilent<T>(promise: Promise<T>): Promise<T | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#onSilence = () => resolve(undefined);
+      if (this.#silence) this.#silence.refresh();
+      else this.#silence = setTimeout(() => this.#onSilence(), this.#options.silenceMs);
+      promise.then(resolve, reject);
+    });
+  }
+
+  #note(event: Event): Event {
+    const calls = callsOf(event);
+    for (const { id } of calls) this.#waiting.add(id);
+    for (const { id } of getFunctionResponses(event)) if (id) this.#waiting.delete(id);
+    this.#toolsRun = calls.length > 0;
+    return event;
+  }
+
+  /** True for what still comes of a reply that was stopped. */
+  #drops(event: Event): boolean {
+    if (!this.#cut) return false;
+    if (event.interrupted || event.turnComplete) {
+      this.#cut = false;
+      this.#owesEnd = !event.turnComplete;
+    }
+    return true;
+  }
+
+  /**
+   * Whether the end of a model's turn is not the end of ours. It may be that of an older one, which was interrupted or had
+   * only called. And a model that did not wait for its calls has its say about those that were answered meanwhile, if it
+   * wants to say something.
+   */
+  #goesOn(event: Event, isSilent: boolean): "perhaps" | boolean {
+    const owed = owedOf(event);
+    if (owed.some((id) => !this.#waiting.has(id))) return "perhaps";
+    const isLate = isSilent && (this.#owesEnd || owed.length > 0);
+    this.#owesEnd = false;
+    return isLate;
+  }
+
+  #heed({ connected, cancelled, leaving }: Notice): void {
+    if (connected) {
+      // A sub-agent took over, on a connection of its own: it knows the talk and must be asked to go on with it.
+      this.#waiting.clear();
+      this.#queue.sendContent({ role: "user", parts: [] });
+    }
+    if (cancelled) {
+      for (const id of cancelled) this.#waiting.delete(id);
+      this.#options.onCancelled(cancelled);
+    }
+    if (leaving) this.#leaving = true;
+  }
+
+  /** Between turns: waits for the model to speak unasked, or for the connection to end. */
+  #watch(): void {
+    if (this.#closing || this.#listener) return;
+    if (this.#leaving) {
+      void this.close();
+      return;
+    }
+    const next = (this.#next ??= this.#events.next());
+    if (this.#watched === next) return;
+    this.#watched = next;
+    const { logger } = this.#options.tools;
+    next.then(
+      ({ done, value }) => {
+        if (this.#listener || this.#next !== next) return;
+        if (done) {
+          void this.close();
+          return;
+        }
+        const notice = noticeOf(value);
+        if (!notice && !this.#cut && value.content) {
+          this.#hasSpeech = true;
+          this.#options.onSpeech();
+          return;
+        }
+        this.#next = undefined;
+        if (notice) this.#heed(notice);
+        else this.#drops(this.#note(value));
+        this.#watch();
+      },
+      (error: unknown) => {
+        if (this.#listener) return;
+        logger.warn("A live connection ended between turns.", {
+          chat: this.#options.chat.id,
+          error: describeError(error),
+        });
+        void this.close();
+      },
+    );
+  }
+
+  /** What the gate must know; a call that no turn listens to is refused. */
+  #run(): Run {
+    const { chat, tools } = this.#options;
+    const current = (): Listener => {
+      if (!this.#listener || this.#cut) throw new Error("No turn listens to this call.");
+      return this.#listener;
+    };
+    return {
+      chat: chat.id,
+      owner: chat.owner,
+      paused: false,
+      live: true,
+      messageId: () => current().turn.reply,
+      isStopped: () => this.#cut || this.#closing !== undefined || this.#listener === undefined,
+      onBegin: ({ session }) => {
+        this.#session = session;
+      },
+      onEvent: async () => this.#listener?.log.flush(),
+      onHeld: async (approval) => {
+        const { turn, log } = current();
+        turn.signal.throwIfAborted();
+        await log.ask(approval);
+      },
+      onUsage: (event) => this.#listener?.log.count(event),
+      runInner: (approval) => {
+        const { turn, log } = current();
+        return runInner(approval, turn, tools, log);
+      },
+    };
+  }
+}
+
+const isOfTools = (event: Event): boolean => getFunctionCalls(event).length + getFunctionResponses(event).length > 0;

@@ -1,0 +1,475 @@
+/** One chat, two ways to talk: live and by requests, in any order, also at random. What was asked in one is answered in the other. */
+import { FunctionTool } from "@google/adk";
+import { BridgeError } from "adk-stream-protocol/protocol";
+import { call, gate } from "adk-stream-protocol/gemini";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  behindClerk,
+  expectPaid,
+  expectWhole,
+  liveRules,
+  type LiveStage,
+  openLiveStage,
+} from "../fixtures/live-stage.ts";
+import { storeKinds } from "../fixtures/store-kinds.ts";
+import { messageIdOf, sequence, states, textOf } from "../fixtures/world.ts";
+
+const behaviors = ["BLOCKING", "NON_BLOCKING"] as const;
+const byRequest = { live: false };
+
+const goesOn = "start toa ss text fs finish [DONE]";
+const denied = "start tod ss text fs finish [DONE]";
+const spoken = "start ss text fs finish [DONE]";
+
+const answers = async (stage: LiveStage, ...decisions: boolean[]) => {
+  const open = await stage.pending();
+  expect(open).toHaveLength(decisions.length);
+  return open.map(({ id }, index) => ({ id, approved: decisions[index]! }));
+};
+const statesOf = async (stage: LiveStage) => (await stage.rows()).map(({ state }) => state);
+/** The history that the last request over HTTP carried. */
+const history = (stage: LiveStage) =>
+  JSON.stringify(stage.gemini.requests.findLast(({ wire }) => wire === "http")?.contents ?? []).replaceAll("\\", "");
+const count = (text: string, part: string) => text.split(part).length - 1;
+
+for (const behavior of behaviors)
+  describe(`a chat that changes its mode, ${behavior}`, () => {
+    for (const approved of [true, false]) {
+      it(`asked live, answered by request: ${approved}`, async () => {
+        const stage = await openLiveStage({ behavior });
+        const question = await stage.say("pay");
+        const reply = await stage.answer(await answers(stage, approved), byRequest);
+        expect(sequence(reply)).toBe(approved ? goesOn : denied);
+        expect(messageIdOf(reply)).toBe(messageIdOf(question));
+        expect(stage.payments).toHaveLength(approved ? 1 : 0);
+        await stage.until(() => stage.gemini.live.open === 0);
+        expect(stage.responses()).toEqual([]);
+        expect(stage.gemini.requests.map(({ wire }) => wire)).toEqual(["live", "http"]);
+        expect(stage.gemini.requests[1]!.responses).toHaveLength(1);
+        await expectWhole(stage);
+        expect(sequence(await stage.say("hello"))).toBe(spoken);
+        await expectWhole(stage);
+      });
+
+      it(`asked by request, answered live: ${approved}`, async () => {
+        const stage = await openLiveStage({ behavior });
+        const question = await stage.say("pay", byRequest);
+        const reply = await stage.answer(await answers(stage, approved));
+        expect(sequence(reply)).toBe(approved ? goesOn : denied);
+        expect(messageIdOf(reply)).toBe(messageIdOf(question));
+        expect(stage.payments).toHaveLength(approved ? 1 : 0);
+        expect(stage.responses()).toEqual([]);
+        expect(stage.heard().filter((said) => said.startsWith("[context"))).toHaveLength(1);
+        expect(stage.gemini.requests.map(({ wire }) => wire)).toEqual(["http", "live"]);
+        await expectWhole(stage);
+        expect(sequence(await stage.say("hello", byRequest))).toBe(spoken);
+        await expectWhole(stage);
+      });
+    }
+
+    it("cancels a live question when the user writes by request", async () => {
+      const stage = await openLiveStage({ behavior });
+      await stage.say("pay");
+      const [row] = await stage.rows();
+      const reply = await stage.say("hello", byRequest);
+      expect(textOf(reply)).toBe("Hello there, friend.");
+      expect(states(reply)).toEqual(["cancelled"]);
+      expect(await statesOf(stage)).toEqual(["cancelled"]);
+      expect((await stage.decide(row!.id, true)).outcome).toBe("refused");
+      expect(stage.payments).toEqual([]);
+      await expectWhole(stage);
+      expect(textOf(await stage.say("hello"))).toBe("Hello there, friend.");
+      await expectWhole(stage);
+    });
+
+    it("cancels a live question whose step is still at work when the user writes by request", async () => {
+      const slow = gate();
+      const tool = new FunctionTool({
+        name: "slow_free",
+        description: "Takes its time.",
+        parameters: z.object({}),
+        execute: async () => {
+          await slow.opened;
+          return { slow: true };
+        },
+      });
+      const stage = await openLiveStage({
+        behavior,
+        tools: [tool],
+        rules: [
+          {
+            when: /^go$/,
+            say: [call("process_payment", { amount: 50, recipient: "Hanako" }), call("slow_free")],
+          },
+          ...liveRules,
+        ],
+      });
+      const asking = stage.say("go");
+      await stage.until(async () => (await statesOf(stage)).includes("pending"));
+      const hello = stage.say("hello", byRequest);
+      await asking;
+      slow.open();
+      expect(textOf(await hello)).toBe("Hello there, friend.");
+      await stage.rest();
+      expect(await statesOf(stage)).toEqual(["cancelled"]);
+      expect(history(stage)).not.toContain("held-");
+      expect(JSON.stringify(stage.responses())).not.toContain("held-");
+      await expectWhole(stage);
+    });
+
+    it("keeps a question of a request when the user writes live, and tells its outcome as a note", async () => {
+      const stage = await openLiveStage({ behavior });
+      await stage.say("pay", byRequest);
+      expect(textOf(await stage.say("hello"))).toBe("Hello there, friend.");
+      expect(await statesOf(stage)).toEqual(["pending"]);
+      const reply = await stage.answer(await answers(stage, true));
+      expect(sequence(reply)).toBe(goesOn);
+      expect(textOf(reply)).toContain('Noted: succeeded: {"paid":50}');
+      expect(stage.payments).toHaveLength(1);
+      await expectWhole(stage);
+      await stage.say("hello", byRequest);
+      expect(count(history(stage), 'Noted: succeeded: {"paid":50}')).toBe(1);
+      await expectWhole(stage);
+    });
+
+    it("keeps a mixed step of a request whole when it is answered live", async () => {
+      const stage = await openLiveStage({ behavior });
+      await stage.say("mixed", byRequest);
+      expect(sequence(await stage.answer(await answers(stage, true)))).toBe(goesOn);
+      expect(stage.heard().join("\n")).toContain('"temperature":21');
+      await expectWhole(stage);
+      await stage.say("hello", byRequest);
+      const { open } = await expectWhole(stage);
+      expect(open).toEqual([]);
+    });
+
+    it("answers two payments of a request live, in reverse order, then goes on by request", async () => {
+      const stage = await openLiveStage({ behavior });
+      await stage.say("two payments", byRequest);
+      const [first, second] = await answers(stage, true, true);
+      await stage.answer([second!]);
+      await stage.rest();
+      await stage.answer([first!]);
+      await stage.rest();
+      await stage.say("hello", byRequest);
+      expect(stage.payments).toHaveLength(2);
+      await expectWhole(stage);
+    });
+
+    for (const decisions of [
+      [true, true],
+      [true, false],
+      [false, true],
+    ] as const)
+      it(`answers two live payments in reverse order, then goes on by request: ${decisions.join(", ")}`, async () => {
+        const stage = await openLiveStage({ behavior });
+        await stage.say("two payments");
+        const [first, second] = await answers(stage, ...decisions);
+        await stage.answer([second!]);
+        await stage.rest();
+        await stage.answer([first!]);
+        await stage.rest();
+        expect(textOf(await stage.say("hello", byRequest))).toBe("Hello there, friend.");
+        await expectWhole(stage);
+        const told = history(stage);
+        for (const [index, amount] of [30, 40].entries())
+          if (decisions[index]) expect(told).toContain(`{"paid":${amount}}`);
+      });
+
+    it("answers one of two live payments live and the other by request", async () => {
+      const stage = await openLiveStage({ behavior });
+      await stage.say("two payments");
+      const [first, second] = await answers(stage, true, true);
+      await stage.answer([second!]);
+      await stage.rest();
+      const reply = await stage.answer([first!], byRequest);
+      expect(sequence(reply)).toBe(goesOn);
+      expect(stage.payments).toHaveLength(2);
+      await expectWhole(stage);
+      expect(history(stage)).toContain('{"paid":30}');
+      expect(history(stage)).toContain('{"paid":40}');
+    });
+
+    it("answers one of two payments of a request live and the other by request", async () => {
+      const stage = await openLiveStage({ behavior });
+      await stage.say("two payments", byRequest);
+      const [first, second] = await answers(stage, true, true);
+      await stage.answer([second!]);
+      await stage.rest();
+      await stage.answer([first!], byRequest);
+      await stage.rest();
+      expect(stage.payments).toHaveLength(2);
+      await expectWhole(stage);
+      await stage.say("hello", byRequest);
+      await expectWhole(stage);
+      expect(count(history(stage), '{"paid":30}')).toBeGreaterThan(0);
+      expect(count(history(stage), '{"paid":40}')).toBeGreaterThan(0);
+    });
+
+    it("loses nothing of the talk between a live question and its answer by request", async () => {
+      const stage = await openLiveStage({ behavior });
+      await stage.say("pay");
+      await stage.say("hello, my name is Kim");
+      const reply = await stage.answer(await answers(stage, true), byRequest);
+      expect(sequence(reply)).toBe(goesOn);
+      const told = history(stage);
+      expect(told).toContain("my name is Kim");
+      expect(told).toContain("Hello there, friend.");
+      expect(told).toContain('{"paid":50}');
+      await expectWhole(stage);
+      await stage.say("hello", byRequest);
+      expect(history(stage)).toContain("my name is Kim");
+      await expectWhole(stage);
+    });
+
+    it("tells a live session what was said and done by request, as text", async () => {
+      const stage = await openLiveStage({ behavior });
+      await stage.say("hello, my name is Kim", byRequest);
+      await stage.say("weather", byRequest);
+      await stage.say("pay", byRequest);
+      await stage.answer(await answers(stage, true), byRequest);
+      expect(sequence(await stage.say("hello"))).toBe(spoken);
+      const heard = stage.heard();
+      expect(heard[0]).toBe("hello, my name is Kim");
+      expect(heard.filter((said) => said.includes('{"paid":50}') && said.startsWith("["))).toHaveLength(1);
+      expect(heard.some((said) => said.includes("get_weather") && said.includes("Tokyo"))).toBe(true);
+      expect(heard.at(-1)).toBe("hello");
+      expect(stage.gemini.live.sessions).toHaveLength(1);
+      await expectWhole(stage);
+    });
+
+    it("tells requests what was said and done live", async () => {
+      const stage = await openLiveStage({ behavior });
+      await stage.say("hello, my name is Kim");
+      await stage.say("pay");
+      await stage.answer(await answers(stage, true));
+      await stage.rest();
+      expect(sequence(await stage.say("hello", byRequest))).toBe(spoken);
+      expect(history(stage)).toContain("my name is Kim");
+      expect(count(history(stage), 'functionResponse":{')).toBe(1);
+      await stage.until(() => stage.gemini.live.open === 0);
+      await expectWhole(stage);
+    });
+
+    it("goes back and forth ten times, with one live connection at a time", async () => {
+      const stage = await openLiveStage({ behavior });
+      for (let turn = 0; turn < 10; turn += 1) {
+        await stage.say("pay", { live: turn % 2 === 0 });
+        await stage.answer(await answers(stage, true), { live: turn % 3 === 0 });
+        await stage.rest();
+        expect(stage.gemini.live.open).toBeLessThanOrEqual(2);
+      }
+      expect(stage.payments).toHaveLength(10);
+      await expectWhole(stage);
+    });
+
+    it("breaks off a live reply when the user writes by request", async () => {
+      const stage = await openLiveStage({ behavior });
+      const slow = gate();
+      stage.setPace(slow.opened);
+      await stage.say("pay");
+      const reading = stage.answer(await answers(stage, true));
+      await stage.until(() => stage.payments.length === 1);
+      expect(textOf(await stage.say("hello", byRequest))).toBe("Hello there, friend.");
+      await reading;
+      slow.open();
+      await stage.rest();
+      await stage.say("hello", byRequest);
+      expect(await statesOf(stage)).toEqual(["succeeded"]);
+      expect(history(stage)).toContain('{"paid":50}');
+      await expectWhole(stage);
+    });
+  });
+
+// ── at random ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+type Act =
+  | { do: "say"; words: string; live: boolean; waits: boolean }
+  | { do: "answer"; which: number; approved: boolean; how: "live" | "request" | "aside" | "outside"; times: number }
+  | { do: "stop" | "drop" | "close" | "go away" | "slow tools" | "quick tools" | "rest" | "restart" | "crash" }
+  | { do: "regenerate"; live: boolean }
+  | { do: "pass"; ms: number }
+  | { do: "breathe"; ticks: number };
+
+const say = fc.record({
+  do: fc.constant("say" as const),
+  words: fc.constantFrom("pay", "two payments", "mixed", "chain", "hello", "weather"),
+  live: fc.integer({ min: 0, max: 3 }).map((n) => n > 0),
+  waits: fc.boolean(),
+});
+const answer = fc.record({
+  do: fc.constant("answer" as const),
+  which: fc.nat(2),
+  approved: fc.integer({ min: 0, max: 2 }).map((n) => n > 0),
+  how: fc.constantFrom("live" as const, "live" as const, "request" as const, "aside" as const, "outside" as const),
+  times: fc.integer({ min: 1, max: 3 }),
+});
+const breathe = fc.record({ do: fc.constant("breathe" as const), ticks: fc.integer({ min: 1, max: 40 }) });
+const pass = fc.record({ do: fc.constant("pass" as const), ms: fc.constantFrom(5000, 31_000, 61_000) });
+const single = fc.constantFrom<Act>(
+  { do: "stop" },
+  { do: "drop" },
+  { do: "close" },
+  { do: "go away" },
+  { do: "slow tools" },
+  { do: "quick tools" },
+  { do: "rest" },
+  { do: "restart" },
+  { do: "crash" },
+  { do: "regenerate", live: true },
+);
+
+/** Single acts, and questions that are answered while something befalls them. */
+const acts: fc.Arbitrary<Act[]> = fc
+  .array(
+    fc.oneof(
+      { weight: 4, arbitrary: say.map((one): Act[] => [one]) },
+      { weight: 5, arbitrary: answer.map((one): Act[] => [one]) },
+      { weight: 4, arbitrary: fc.oneof(single, pass, breathe).map((one): Act[] => [one]) },
+      {
+        weight: 4,
+        arbitrary: fc
+          .tuple(say, answer, breathe, fc.oneof(single, say))
+          .map(([asks, decides, breath, last]): Act[] => [{ ...asks, waits: true }, decides, breath, last]),
+      },
+    ),
+    { minLength: 3, maxLength: 8 },
+  )
+  .map((scenes) => scenes.flat());
+
+/** Refusals are answers, and a dead process gives none; everything else is a defect. */
+function isExpected(error: unknown): boolean {
+  return error instanceof BridgeError
+    ? error.code !== "internal"
+    : error instanceof Error && error.message === "The process died.";
+}
+
+async function play(stage: LiveStage, story: readonly Act[], clerk: boolean): Promise<void> {
+  const underWay: Promise<unknown>[] = [];
+  const unexpected: unknown[] = [];
+  const begin = (work: Promise<unknown>) =>
+    underWay.push(
+      work.catch((error: unknown) => {
+        if (!isExpected(error)) unexpected.push(error);
+      }),
+    );
+  let release = () => {};
+  const quicken = () => {
+    stage.setPace(undefined);
+    release();
+  };
+  for (const step of story) {
+    switch (step.do) {
+      case "say":
+        begin(stage.say(clerk ? `${step.words} (ask the clerk)` : step.words, { live: step.live }));
+        if (step.waits) await underWay.at(-1);
+        break;
+      case "answer": {
+        const rows = (await stage.rows()).filter(({ gated }) => gated);
+        const row = rows.at(-1 - (step.which % Math.max(rows.length, 1)));
+        if (!row) break;
+        const { approved, how } = step;
+        const live = how !== "request";
+        for (let time = 0; time < step.times; time += 1)
+          if (how === "outside") begin(stage.decide(row.id, approved));
+          else begin(stage.answer([{ id: row.id, approved }], { live, aside: how === "aside" }));
+        break;
+      }
+      case "stop":
+        begin(stage.stop());
+        break;
+      case "regenerate":
+        begin(stage.submit({ type: "regenerate" }, { live: step.live }));
+        break;
+      case "drop":
+        for (const session of stage.gemini.live.sessions) if (session.open) session.drop();
+        break;
+      case "close":
+        for (const session of stage.gemini.live.sessions) if (session.open) session.close(1011, "Enough.");
+        break;
+      case "go away":
+        for (const session of stage.gemini.live.sessions)
+          if (session.open) session.send({ goAway: { timeLeft: "1s" } });
+        break;
+      case "slow tools": {
+        const slow = gate();
+        quicken();
+        release = slow.open;
+        stage.setPace(slow.opened);
+        break;
+      }
+      case "quick tools":
+        quicken();
+        break;
+      case "pass":
+        stage.clock.now += step.ms;
+        begin(stage.sweep());
+        break;
+      case "breathe":
+        for (let tick = 0; tick < step.ticks; tick += 1) await new Promise((resolve) => setImmediate(resolve));
+        break;
+      case "rest":
+        quicken();
+        await stage.rest();
+        break;
+      case "restart":
+        quicken();
+        await stage.restart();
+        break;
+      case "crash":
+        await stage.crash();
+        break;
+    }
+  }
+  quicken();
+  await Promise.all(underWay);
+  await stage.rest();
+  expect(unexpected).toEqual([]);
+}
+
+/** Stories per behaviour; more of them for an evening: `INTERLEAVINGS=1000 npx vitest run test/journeys/live-switch`. */
+const runs = Number(process.env["INTERLEAVINGS"] ?? 30);
+
+const effects = fc.constantFrom("opaque" as const, "idempotent" as const);
+
+describe("whatever happens in whatever order, in both modes", () => {
+  for (const [index, behavior] of behaviors.entries()) {
+    const { name: store, options } = storeKinds[index]!;
+    it(
+      `payments are what the ledger says, and the chat stays whole, ${behavior} on ${store}`,
+      { timeout: 120_000 + runs * 1000 },
+      async () => {
+        await fc.assert(
+          fc.asyncProperty(acts, effects, fc.nat(3), async (story, effect, dice) => {
+            const clerk = dice === 0;
+            const stage = await openLiveStage({
+              behavior,
+              ...(clerk && behindClerk),
+              ...options(),
+              bridge: { tools: { process_payment: { effect } } },
+            });
+            try {
+              await play(stage, story, clerk);
+              await expectPaid(stage);
+              // Nothing is left behind when the user goes on by request: every call answered, every row settled and told.
+              await stage.say("hello", byRequest);
+              await stage.rest();
+              const { open, rows } = await expectWhole(stage);
+              expect(open).toEqual([]);
+              expect(rows.filter(({ state }) => ["pending", "approved", "executing"].includes(state))).toEqual([]);
+              expect(await stage.store.dueApprovals()).toEqual([]);
+              expect(await stage.store.openTurns()).toEqual([]);
+              await stage.until(() => stage.gemini.live.open === 0);
+              expect(sequence(await stage.say("hello"))).toMatch(/finish \[DONE\]$/);
+            } finally {
+              await stage.close();
+            }
+          }),
+          { numRuns: runs },
+        );
+      },
+    );
+  }
+});
