@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { BridgeError } from "./errors.ts";
+import { BridgeError, type ErrorCode } from "./errors.ts";
 
 /**
  * What clients may send, typed once. Unknown fields are accepted (newer AI SDKs add some), unknown shapes of what we read
@@ -30,12 +30,13 @@ const message = z
   }));
 
 /** The body of `POST /stream`, as `DefaultChatTransport` sends it. */
-const chatRequestSchema = z.looseObject({
+const chatRequest = {
   id,
   messages: z.array(message).min(1),
   trigger: z.enum(["submit-message", "regenerate-message"]).default("submit-message"),
   messageId: z.string().max(256).nullish(),
-});
+};
+const chatRequestSchema = z.looseObject(chatRequest);
 export type ChatRequest = z.output<typeof chatRequestSchema>;
 export type ChatRequestMessage = ChatRequest["messages"][number];
 
@@ -47,13 +48,114 @@ const decisionRequestSchema = z.looseObject({
 });
 export type DecisionRequest = z.output<typeof decisionRequestSchema>;
 
+const requestId = z.string().max(256);
+const sequence = z.int().nonnegative();
+
+/** The frames of the seeds on `WS /live`, and `attach`, which is ours. A `requestId` asks to be told which turn it caused. */
+const seedFrameSchema = z.discriminatedUnion("type", [
+  z.looseObject({
+    type: z.literal("message"),
+    ...chatRequest,
+    requestId: requestId.optional(),
+    /** The client does not know whether this arrived before. */
+    resend: z.boolean().optional(),
+  }),
+  z.looseObject({
+    type: z.literal("tool_result"),
+    toolCallId: id,
+    result: z.unknown().refine((value) => value !== undefined, "is missing"),
+    id: id.optional(),
+    requestId: requestId.optional(),
+  }),
+  z.looseObject({ type: z.literal("attach"), id, after: sequence.optional() }),
+  z.looseObject({ type: z.literal("interrupt"), reason: z.string().max(4000).nullish() }),
+  z.looseObject({ type: z.literal("ping"), timestamp: z.union([z.number(), z.string().max(256)]) }),
+  z.looseObject({ type: z.literal("audio_control") }),
+  z.looseObject({ type: z.literal("audio_chunk") }),
+]);
+export type SeedFrame = z.output<typeof seedFrameSchema>;
+
+/** The frames of AI SDK 7's `WebSocketChatTransport`. Its `headers`, `body` and `metadata` decide nothing here. */
+const aiSdkFrameSchema = z.discriminatedUnion("type", [
+  z.looseObject({ type: z.literal("send"), ...chatRequest, requestId }),
+  z.looseObject({ type: z.literal("resume"), id, requestId }),
+  z.looseObject({ type: z.literal("abort"), requestId }),
+]);
+export type AiSdkFrame = z.output<typeof aiSdkFrameSchema>;
+
+/** What a client may send on `WS /live`. */
+export type ClientFrame = SeedFrame | AiSdkFrame;
+
+/** What the server says on the seed wire besides events; all but `pong` and `attached` to clients with `?sequence=1` only. */
+export type ControlFrame =
+  | { type: "pong"; timestamp: number | string }
+  | { type: "attached"; id: string; sequence: number; running: boolean }
+  | { type: "turn"; turn: string; reply: string; sequence: number }
+  | { type: "parked"; turn: string; sequence: number }
+  | { type: "accepted"; requestId: string; turn: string }
+  | { type: "refused"; requestId: string; code: ErrorCode; message: string };
+
+export const frameVersion = "1.0";
+
+const aiSdkTypes: ReadonlySet<unknown> = new Set<AiSdkFrame["type"]>(["send", "resume", "abort"]);
+
+/** One frame of either wire, flat or with its fields inside `data`, as the seeds show both. */
+export function parseFrame(value: unknown): ClientFrame {
+  if (!isObject(value)) throw new BridgeError("invalid", "A frame must be a JSON object with a type.");
+  if (aiSdkTypes.has(value["type"])) return parseWith(aiSdkFrameSchema, value, "the frame");
+  const { data, ...outside } = value;
+  const frame = isObject(data) ? { ...data, ...outside } : outside;
+  const version = frame["version"] ?? frameVersion;
+  if (version !== frameVersion)
+    throw new BridgeError(
+      "invalid",
+      `This server speaks version "${frameVersion}" of the frames; ${quote(version)} came.`,
+    );
+  if (!seedTypes.has(frame["type"]))
+    throw new BridgeError("invalid", `There is no frame of type ${quote(frame["type"])}.`);
+  return parseWith(seedFrameSchema, frame, "the frame");
+}
+
+const seedTypes: ReadonlySet<unknown> = new Set<SeedFrame["type"]>([
+  "message",
+  "tool_result",
+  "attach",
+  "interrupt",
+  "ping",
+  "audio_control",
+  "audio_chunk",
+]);
+
+/** The wire a frame belongs to, also where the frame itself is refused. */
+export function isAiSdkFrame(value: unknown): boolean {
+  return isObject(value) && aiSdkTypes.has(value["type"]);
+}
+
+/** The request a frame names, also where the frame itself is refused. */
+export function requestIdOf(value: unknown): string | undefined {
+  if (!isObject(value)) return undefined;
+  const { data } = value;
+  const named = value["requestId"] ?? (isObject(data) ? data["requestId"] : undefined);
+  return requestId.safeParse(named).data;
+}
+
 export const parseChatRequest = (body: unknown): ChatRequest => parseWith(chatRequestSchema, body);
 export const parseDecisionRequest = (body: unknown): DecisionRequest => parseWith(decisionRequestSchema, body);
 
-function parseWith<T>(schema: z.ZodType<T>, body: unknown): T {
+function parseWith<T>(schema: z.ZodType<T>, body: unknown, whole = "the body"): T {
   const result = schema.safeParse(body);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
-  const where = issue?.path.length ? issue.path.join(".") : "the body";
+  const where = issue?.path.length ? issue.path.join(".") : whole;
   throw new BridgeError("invalid", `${where}: ${issue?.message ?? "not what was expected"}.`);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** What came, short enough for a sentence. */
+function quote(value: unknown): string {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > 64 ? `${text.slice(0, 63)}…` : text;
 }

@@ -6,9 +6,17 @@ export { parseJson, type ParseLimits } from "./parse-json.ts";
 export { decodeSse, encodeSseEvent, sseComment, sseDone, type SseEvent } from "./sse.ts";
 export { mixedScripts, visibleText, type VisibleRun } from "./visible-text.ts";
 export {
+  type AiSdkFrame,
   type ChatRequest,
   type ChatRequestMessage,
+  type ClientFrame,
+  type ControlFrame,
   type DecisionRequest,
+  frameVersion,
+  isAiSdkFrame,
   parseChatRequest,
   parseDecisionRequest,
+  parseFrame,
+  requestIdOf,
+  type SeedFrame,
 } from "./frames.ts";

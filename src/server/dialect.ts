@@ -1,5 +1,5 @@
 import { isToolUIPart, type UIMessage, type UIMessageChunk } from "ai";
-import type { ApprovalData, ApprovalView } from "../protocol/index.ts";
+import { type ApprovalData, type ApprovalView, BridgeError } from "../protocol/index.ts";
 
 /**
  * How a connection sees approvals. `approval` is the log's own form: the request rides on the call it is about. `tool`
@@ -13,6 +13,14 @@ export type Lookup = (approvalId: string) => Promise<ApprovalView | undefined>;
 
 const toolName = "adk_request_confirmation";
 const notRun = "The call was not run.";
+
+/** The dialect a connection asks for with `?confirmation=`, or the server's. */
+export function dialectOf({ searchParams }: URL, { confirmation = "approval" }: { confirmation?: Confirmation }) {
+  const asked = searchParams.get("confirmation") ?? confirmation;
+  if (asked !== "approval" && asked !== "tool")
+    throw new BridgeError("invalid", `confirmation must be "approval" or "tool"; ${JSON.stringify(asked)} is neither.`);
+  return asked;
+}
 
 /** A translator for one stream. */
 export function translator(confirmation: Confirmation, lookup: Lookup): Translate {

@@ -124,3 +124,25 @@ describe("the owner", () => {
     expect(asked).toBe(0);
   });
 });
+
+describe("a WebSocket handshake", () => {
+  /** The owner, or the code of the refusal, of a GET that changes things. */
+  async function upgrade(headers: Record<string, string>, options: GuardOptions = {}): Promise<string> {
+    const request = new Request("http://127.0.0.1:3000/live", { headers: { host: own, ...headers } });
+    return guard(request, options, "change").catch((error: { code: string }) => error.code);
+  }
+
+  test("comes from a page we know, or from no page at all", async () => {
+    expect(await upgrade({})).toBe("local");
+    expect(await upgrade({ origin: `http://${own}` })).toBe("local");
+    expect(await upgrade({ origin: "https://app.example" }, { allowedOrigins: ["https://app.example"] })).toBe("local");
+    expect(await upgrade({ origin: "https://evil.example" })).toBe("forbidden");
+    expect(await upgrade({ origin: "null" })).toBe("forbidden");
+  });
+
+  test("with cookies says where it comes from", async () => {
+    expect(await upgrade({ cookie: "session=1" }, alice)).toBe("forbidden");
+    expect(await upgrade({ cookie: "session=1", origin: `http://${own}` }, alice)).toBe("alice");
+    expect(await upgrade({ authorization: "Bearer 1" }, alice)).toBe("alice");
+  });
+});

@@ -12,15 +12,22 @@ export interface GuardOptions {
 
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/;
 
+/** A request that only reads, or one that may change something. A WebSocket handshake is a GET, and changes things. */
+type Purpose = "read" | "change";
+
 /** One guard before every route: from where, by whom. Returns the owner or throws. */
-export async function guard(request: Request, { authenticate, allowedOrigins = [] }: GuardOptions): Promise<string> {
+export async function guard(
+  request: Request,
+  { authenticate, allowedOrigins = [] }: GuardOptions,
+  purpose: Purpose = request.method === "GET" || request.method === "HEAD" ? "read" : "change",
+): Promise<string> {
   if (!authenticate && !loopback.test(hostOf(request)))
     // A page of another site can have its name point here (DNS rebinding); the Host header still says that name.
     throw new BridgeError(
       "forbidden",
       `This server answers on this machine only; it was called as ${JSON.stringify(hostOf(request))}.`,
     );
-  checkOrigin(request, allowedOrigins, authenticate !== undefined);
+  if (purpose === "change") checkOrigin(request, allowedOrigins, authenticate !== undefined);
   if (!authenticate) return "local";
   const found = await authenticate(request);
   if (!found?.owner) throw new BridgeError("unauthenticated", "This request is not authenticated.");
@@ -29,7 +36,6 @@ export async function guard(request: Request, { authenticate, allowedOrigins = [
 
 /** Browsers say where a request comes from; whatever changes something must come from a page we know. */
 function checkOrigin(request: Request, allowedOrigins: readonly string[], authenticated: boolean): void {
-  if (request.method === "GET" || request.method === "HEAD") return;
   const origin = request.headers.get("origin");
   if (origin === null) {
     if (request.headers.get("sec-fetch-site") === "cross-site" || (authenticated && request.headers.has("cookie")))

@@ -9,7 +9,7 @@ import {
   parseDecisionRequest,
 } from "../protocol/index.ts";
 import { preflight, withCors } from "./cors.ts";
-import { type Confirmation, messagesInDialect, translator } from "./dialect.ts";
+import { type Confirmation, dialectOf, messagesInDialect, translator } from "./dialect.ts";
 import { guard, type GuardOptions } from "./guard.ts";
 import { interpret } from "./interpret.ts";
 import { readBody } from "./read-body.ts";
@@ -39,17 +39,21 @@ interface Call {
 }
 
 const maxDecisionBytes = 64 * 1024;
+export const defaultMaxBodyBytes = 4 * 1024 * 1024;
+
+/** All that a stranger is told of a failure of ours. */
+export const internalSentence = "Something went wrong on the server. The details are in its log.";
 
 /** HTTP in, chunks out: a `Request → Response` function for any framework. Knows no ADK and no sockets. */
 export function createHandler(options: HandlerOptions): (request: Request) => Promise<Response> {
-  const { bridge, logger = silentLogger, maxBodyBytes = 4 * 1024 * 1024 } = options;
+  const { bridge, logger = silentLogger, maxBodyBytes = defaultMaxBodyBytes } = options;
 
   const routes: { path: RegExp; methods: Record<string, (call: Call) => Promise<Response>> }[] = [
     {
       path: /^\/stream$/,
       methods: {
         async POST({ request, url, owner }) {
-          const dialect = dialectOf(url);
+          const dialect = dialectOf(url, options);
           const body = parseChatRequest(await readBody(request, maxBodyBytes));
           const reply = await bridge.submit(
             owner,
@@ -69,7 +73,7 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
       path: /^\/stream\/([^/]+)\/stream$/,
       methods: {
         async GET({ request, url, owner, id }) {
-          const dialect = dialectOf(url);
+          const dialect = dialectOf(url, options);
           const running = await findRunning(bridge, owner, id, dialect);
           if (!running) return new Response(null, { status: 204 });
           const translate = translator(dialect, (approval) => bridge.approval(owner, approval));
@@ -88,7 +92,7 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
       path: /^\/stream\/([^/]+)\/messages$/,
       methods: {
         async GET({ url, owner, id }) {
-          const dialect = dialectOf(url);
+          const dialect = dialectOf(url, options);
           const messages = await bridge.messages(owner, id);
           const { approvals } = await bridge.approvals(owner, { chat: id });
           return json({ messages: messagesInDialect(messages, dialect, approvals) });
@@ -149,18 +153,8 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
         method: request.method,
         error: error instanceof Error ? error.stack : String(error),
       });
-      return errorResponse("internal", "Something went wrong on the server. The details are in its log.");
+      return errorResponse("internal", internalSentence);
     }
-  }
-
-  function dialectOf(url: URL): Confirmation {
-    const asked = url.searchParams.get("confirmation") ?? options.confirmation ?? "approval";
-    if (asked !== "approval" && asked !== "tool")
-      throw new BridgeError(
-        "invalid",
-        `confirmation must be "approval" or "tool"; ${JSON.stringify(asked)} is neither.`,
-      );
-    return asked;
   }
 }
 

@@ -28,7 +28,7 @@ export function interpret(request: ChatRequest, newId: () => string): Submission
 type Part = ChatRequestMessage["parts"][number];
 
 function partToAnswer(part: Part): Answer | undefined {
-  if (part.type === "tool-result") return resultToAnswer(part);
+  if (part.type === "tool-result") return resultToAnswer(part["toolCallId"], part["result"]);
   const name =
     part.type === "dynamic-tool" ? part["toolName"] : part.type.startsWith("tool-") ? part.type.slice(5) : undefined;
   const toolCallId = part["toolCallId"];
@@ -60,10 +60,11 @@ function confirmationToAnswer(
   return undefined;
 }
 
-/** The seeds' `tool-result`: for the confirmation's id `{confirmed}`, for the call's own id `{approved, user_message}`. */
-function resultToAnswer(part: Part): Answer | undefined {
-  const id = part["toolCallId"];
-  const result = part["result"];
+/**
+ * The seeds' answer beside the call, as a `tool-result` part or a `tool_result` frame: for the confirmation's id
+ * `{confirmed}`, for the call's own id `{approved, user_message}`.
+ */
+export function resultToAnswer(id: unknown, result: unknown): Answer {
   if (typeof id !== "string") throw new BridgeError("invalid", "A tool-result part needs a toolCallId.");
   if (isObject(result) && "confirmed" in result) return { id, ...decision(result["confirmed"], result["reason"], id) };
   if (isObject(result) && "approved" in result)

@@ -2,9 +2,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { ErrorCode } from "../protocol/index.ts";
-import { createHandler, errorResponse, type HandlerOptions } from "./handler.ts";
+import { createHandler, errorResponse } from "./handler.ts";
+import { attachLive, type LiveOptions } from "./live.ts";
+import { refuseSocket } from "./refuse-socket.ts";
+import { toRequest } from "./to-request.ts";
 
-export interface ListenOptions extends HandlerOptions {
+export interface ListenOptions extends LiveOptions {
   /** Default 3000; 0 picks a free one. */
   port?: number;
   /** Default 127.0.0.1. Any other than this machine's own needs `authenticate`. */
@@ -14,11 +17,11 @@ export interface ListenOptions extends HandlerOptions {
 export interface Listening {
   url: string;
   port: number;
-  /** Ends open responses and stops listening. */
+  /** Ends open responses and sockets, and stops listening. */
   close(): Promise<void>;
 }
 
-/** The handler behind `node:http`. */
+/** The handler behind `node:http`, and the sockets of `WS /live`. */
 export async function listen(options: ListenOptions): Promise<Listening> {
   const { host = "127.0.0.1", port = 3000, authenticate } = options;
   if (!authenticate && !["127.0.0.1", "localhost", "::1"].includes(host))
@@ -29,7 +32,9 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   const answering = new WeakSet<Duplex>();
   // A client gets this long to say what it wants, so that half requests cannot pile up. A missing Host is refused below.
   const limits = { headersTimeout: 15_000, requestTimeout: 60_000, requireHostHeader: false };
-  const server = createServer(limits, (incoming, outgoing) => {
+  // Whoever offers another protocol than WebSocket (curl offers HTTP/2) is answered over this one.
+  const shouldUpgradeCallback = ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === "websocket";
+  const server = createServer({ ...limits, shouldUpgradeCallback }, (incoming, outgoing) => {
     const { socket } = incoming;
     answering.add(socket);
     outgoing.once("close", () => answering.delete(socket));
@@ -38,10 +43,10 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   // A reader that takes nothing for this long, not even keep-alives, is let go: it can resume from the log.
   server.timeout = 60_000;
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    if (!socket.writable || answering.has(socket)) return socket.destroy();
-    socket.end(refusal(error.code));
-    return setTimeout(() => socket.destroy(), 1000).unref();
+    if (answering.has(socket)) socket.destroy();
+    else refuseSocket(socket, refusal(error.code));
   });
+  const live = attachLive(server, options);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);
@@ -50,11 +55,11 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${bound}`,
     port: bound,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      await Promise.all([closed, live.close()]);
+    },
   };
 }
 
@@ -94,58 +99,14 @@ function drained(outgoing: ServerResponse): Promise<void> {
   });
 }
 
-function toRequest(incoming: IncomingMessage): Request | undefined {
-  const { method = "GET", url = "/", headers } = incoming;
-  if (headers.host === undefined) return undefined;
-  try {
-    const flat = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
-      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value]],
-    );
-    const hasBody = method !== "GET" && method !== "HEAD";
-    return new Request(new URL(url, `http://${headers.host}`), {
-      method,
-      headers: flat,
-      ...(hasBody && { body: bodyOf(incoming), duplex: "half" }),
-    });
-  } catch {
-    return undefined;
-  }
-}
-
-/**
- * A body that is read when somebody wants it. When it is left early, the rest is read and thrown away: with
- * `Readable.toWeb` it would stay in the connection, and the client's next request would wait behind it.
- */
-function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
-  let pieces: AsyncIterator<Uint8Array, undefined> | undefined;
-  const source: UnderlyingDefaultSource<Uint8Array> = {
-    async pull(controller) {
-      pieces ??= incoming.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array, undefined>;
-      const { done, value } = await pieces.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    async cancel() {
-      await pieces?.return?.();
-      incoming.resume();
-    },
-  };
-  return new ReadableStream(source, { highWaterMark: 0 });
-}
-
 /** What is too broken to become a request is answered here, in the same words. */
-function refusal(reason: string | undefined): string {
-  const [status, code, message] =
-    reason === "HPE_HEADER_OVERFLOW"
-      ? (["431 Request Header Fields Too Large", "too_large", "The headers are larger than 16 KiB."] as const)
-      : reason === "ERR_HTTP_REQUEST_TIMEOUT"
-        ? (["408 Request Timeout", "malformed", "The request did not arrive in time."] as const)
-        : (["400 Bad Request", "malformed", "This is not an HTTP request."] as const);
-  const body = JSON.stringify({ code, message } satisfies { code: ErrorCode; message: string });
-  const headers = [
-    "content-type: application/json; charset=utf-8",
-    `content-length: ${body.length}`,
-    "connection: close",
-  ];
-  return [`HTTP/1.1 ${status}`, ...headers, "", body].join("\r\n");
+function refusal(reason: string | undefined): { status: number; code: ErrorCode; message: string } {
+  switch (reason) {
+    case "HPE_HEADER_OVERFLOW":
+      return { status: 431, code: "too_large", message: "The headers are larger than 16 KiB." };
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return { status: 408, code: "malformed", message: "The request did not arrive in time." };
+    default:
+      return { status: 400, code: "malformed", message: "This is not an HTTP request." };
+  }
 }

@@ -1,0 +1,58 @@
+import type { Bridge, Reply } from "../agent/index.ts";
+import type { TurnPlace } from "./seed-wire.ts";
+
+/**
+ * What became of messages that a client sends again because it does not know whether they arrived. The log knows, once
+ * their turn has begun; until then this does.
+ */
+export class SentMessages {
+  readonly #bridge: Bridge;
+  readonly #beginning = new Map<string, Promise<Reply>>();
+
+  constructor(bridge: Bridge) {
+    this.#bridge = bridge;
+  }
+
+  /** Sends a message, and remembers it until its turn is over. */
+  send(message: SentMessage, submit: () => Promise<Reply>): Promise<Reply> {
+    const key = keyOf(message);
+    const replying = submit();
+    this.#beginning.set(key, replying);
+    const forget = () => {
+      if (this.#beginning.get(key) === replying) this.#beginning.delete(key);
+    };
+    replying.then((reply) => ("turn" in reply ? reply.turn.done : undefined)).then(forget, forget);
+    return replying;
+  }
+
+  /** The turn that a message caused when it first came; where it never did, it is sent now. */
+  async sendAgain(message: SentMessage, submit: () => Promise<Reply>): Promise<Reply | { turn: TurnPlace }> {
+    const key = keyOf(message);
+    const found = this.#beginning.get(key) ?? (await this.#find(message));
+    // While the log was read, it may have come on another socket.
+    return found ?? this.#beginning.get(key) ?? this.send(message, submit);
+  }
+
+  async #find({ owner, chat, id }: SentMessage): Promise<{ turn: TurnPlace } | undefined> {
+    const { sequence } = await this.#bridge.approvals(owner, { chat });
+    if (sequence === 0) return undefined;
+    const reader = new AbortController();
+    for await (const entries of await this.#bridge.follow(owner, chat, { after: 0, signal: reader.signal })) {
+      for (const entry of entries)
+        if (entry.kind === "begin" && entry.message?.id === id)
+          return { turn: { id: entry.turn, after: entry.sequence - 1 } };
+      if ((entries.at(-1)?.sequence ?? 0) >= sequence) return undefined;
+    }
+    return undefined;
+  }
+}
+
+interface SentMessage {
+  owner: string;
+  chat: string;
+  id: string;
+}
+
+function keyOf({ owner, chat, id }: SentMessage): string {
+  return JSON.stringify([owner, chat, id]);
+}

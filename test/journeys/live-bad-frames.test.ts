@@ -1,0 +1,496 @@
+/** What a hostile, broken or merely slow client does to `WS /live`: a clear refusal, bounded memory, and nobody else notices. */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { connect, type Socket } from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { text } from "adk-stream-protocol/gemini";
+import { attachLive, type LiveOptions } from "adk-stream-protocol/server";
+import { afterEach, describe, expect, test } from "vitest";
+import { endSockets, liveUrl, openSocket, type RawSocket, refusedHandshake } from "../fixtures/raw-socket.ts";
+import {
+  type World,
+  asked,
+  idle,
+  messagesOf,
+  openWorld,
+  payRules,
+  say,
+  sequence,
+  textOf,
+  userMessage,
+} from "../fixtures/world.ts";
+
+afterEach(endSockets);
+
+const message = (words: string, more: object = {}) => ({
+  type: "message",
+  id: "chat-1",
+  messages: [userMessage(words)],
+  ...more,
+});
+const ping = { type: "ping", timestamp: 1 };
+
+/** That another connection is answered as if nothing had happened. */
+async function expectUnaffected(live: RawSocket): Promise<void> {
+  live.send(message("hello", { id: `chat-${crypto.randomUUID()}` }));
+  expect(textOf(await live.turn())).toBe("Hello there, friend.");
+}
+
+/** Tries until a socket is let in. */
+async function openUntilAccepted(world: World, query = ""): Promise<RawSocket> {
+  for (;;) {
+    const live = await openSocket(world, query).catch(() => undefined);
+    if (live) return live;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** Bytes of buffers in use: where frames are that have not left the process. */
+function bytesOutsideHeap(): number {
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
+  return process.memoryUsage().arrayBuffers;
+}
+
+const openLimited = (limits: LiveOptions["limits"], server: Partial<LiveOptions> = {}) =>
+  openWorld({ server: { ...server, limits } as LiveOptions });
+
+describe("a frame that is none", () => {
+  test.each([
+    ["not JSON", "{", 1007],
+    ["nothing", "", 1007],
+    ["a character that JSON may not hold raw", '"\u0000"', 1007],
+  ])("%s closes the socket", async (_name, frame, code) => {
+    const world = await openWorld();
+    const [live, other] = [await openSocket(world), await openSocket(world)];
+    live.send(ping, frame);
+    expect(await live.closed).toMatchObject({ code, reason: "The text is not valid JSON." });
+    await expectUnaffected(other);
+  });
+
+  test("binary closes it, whatever the bytes say", async () => {
+    const live = await openSocket(await openWorld());
+    live.socket.send(Buffer.from(JSON.stringify(ping)));
+    expect(await live.closed).toEqual({ code: 1003, reason: "Frames are JSON text, not binary." });
+  });
+
+  test("text that is not UTF-8 closes it", async () => {
+    const live = await openSocket(await openWorld());
+    live.socket.send(Buffer.from([0x22, 0xff, 0x22]), { binary: false });
+    expect(await live.closed).toMatchObject({ code: 1007 });
+  });
+
+  test.each([
+    ["an unknown type", { type: "explode" }, 'There is no frame of type "explode".'],
+    ["no type", {}, "There is no frame of type nothing."],
+    ["a list", [], "A frame must be a JSON object with a type."],
+    ["a missing id", { type: "message", messages: [userMessage("hello")] }, /^id: /],
+    ["no messages", { type: "message", id: "chat-1", messages: [] }, /^messages: /],
+    ["no result", { type: "tool_result", toolCallId: "c" }, "result: is missing."],
+    ["no call", { type: "tool_result", result: true }, /^toolCallId: /],
+    [
+      "an answer that decides nothing",
+      { type: "tool_result", id: "chat-1", toolCallId: "c", result: { confirmed: "true" } },
+      /must be true or false/,
+    ],
+    ["no time", { type: "ping" }, /^timestamp: /],
+    ["another version", { ...ping, version: "2.0" }, /speaks version "1.0"/],
+    ["a key that reaches prototypes", '{"type":"ping","timestamp":1,"__proto__":{}}', /__proto__/],
+    ["a key given twice", '{"type":"ping","timestamp":1,"timestamp":2}', /same key twice/],
+    ["too deep", `{"type":"ping","timestamp":1,"x":${"[".repeat(100)}${"]".repeat(100)}}`, /nested deeper/],
+    ["interrupt without a chat", { type: "interrupt" }, "This socket follows no chat yet."],
+    ["a message without words", { type: "message", id: "chat-1", messages: [{ role: "user", parts: [] }] }, /is empty/],
+    [
+      "an answer in a chat that is not there",
+      { type: "tool_result", id: "nobody's", toolCallId: "c", result: { confirmed: true } },
+      "There is no approval c here.",
+    ],
+  ])("%s is refused with a sentence, and the socket goes on", async (_name, frame, sentence) => {
+    const world = await openWorld();
+    const live = await openSocket(world);
+    live.send(ping, frame);
+    const { chunks, done } = await live.turn();
+    expect(chunks).toEqual([{ type: "error", errorText: expect.stringMatching(sentence) }]);
+    expect(done).toBe(1);
+    await expectUnaffected(live);
+  });
+
+  test("as the first thing a stranger says ends the socket", async () => {
+    const world = await openWorld();
+    for (const frame of [{ type: "explode" }, {}, { ...ping, version: "0" }, { type: "send", requestId: "r" }]) {
+      const live = await openSocket(world);
+      live.send(frame, ping);
+      expect(await live.closed).toMatchObject({ code: 1008 });
+      expect(live.frames.join()).toMatch(/error/);
+      expect(live.frames.join()).not.toContain("pong");
+    }
+  });
+
+  test("during a reply is refused beside it", async () => {
+    const world = await openWorld({ rules: [{ say: [text("word ".repeat(2000))] }] });
+    const live = await openSocket(world);
+    live.send(message("go"));
+    await live.until(({ chunks }) => chunks.some(({ type }) => type === "text-delta"));
+    live.send({ type: "explode" });
+    const rest = await live.turn();
+    expect(rest.done).toBe(1);
+    const refusals = rest.chunks.filter(({ type }) => type === "data-refusal" || type === "error");
+    // Where the reply was over first, the refusal is one of its own.
+    if (refusals.length > 0)
+      expect(refusals).toMatchObject([{ type: "data-refusal", transient: true, data: { code: "invalid" } }]);
+  });
+
+  test("a long reason is cut to what a close frame holds", async () => {
+    const live = await openSocket(await openWorld());
+    live.send({ type: "あ".repeat(100) });
+    const { code, reason } = await live.closed;
+    expect(code).toBe(1008);
+    expect(Buffer.byteLength(reason)).toBeLessThanOrEqual(123);
+    expect(reason).toMatch(/…$/);
+    expect(reason).not.toContain("\uFFFD");
+  });
+});
+
+describe("size", () => {
+  test("a tool_result of 65 KiB closes the socket and decides nothing", async () => {
+    const world = await openWorld();
+    const live = await openSocket(world);
+    live.send(message("pay"));
+    const { approvalId } = asked(await live.question());
+    live.send({
+      type: "tool_result",
+      toolCallId: approvalId,
+      result: { confirmed: true, padding: "x".repeat(65 * 1024) },
+    });
+    expect(await live.closed).toMatchObject({ code: 1009 });
+    expect(world.payments).toEqual([]);
+  });
+
+  test("a message of 5 MiB closes the socket, one of 3 MiB is read", async () => {
+    const world = await openWorld();
+    const [live, other] = [await openSocket(world), await openSocket(world)];
+    live.send(message("x".repeat(5 * 1024 * 1024)));
+    expect(await live.closed).toMatchObject({ code: 1009 });
+    const history = [userMessage("x".repeat(3 * 1024 * 1024)), userMessage("hello")];
+    other.send({ type: "message", id: "chat-1", messages: history });
+    expect(textOf(await other.turn())).toBe("Hello there, friend.");
+  });
+
+  test("a large message in the pieces a slow link makes of it is read", async () => {
+    const world = await openWorld({ server: { limits: { heartbeatMs: 500, silenceMs: 1000 } } as LiveOptions });
+    // A pong of the client's own would land in the middle of the frame.
+    const live = await openSocket(world, "", { autoPong: false });
+    const history = [userMessage("x".repeat(2 * 1024 * 1024)), userMessage("hello")];
+    const frame = JSON.stringify({ type: "message", id: "chat-1", messages: history });
+    // One WebSocket frame, masked with zeros, written by hand in pieces that arrive apart.
+    const header = Buffer.alloc(14);
+    header[0] = 0x81;
+    header[1] = 0x80 | 127;
+    header.writeBigUInt64BE(BigInt(Buffer.byteLength(frame)), 2);
+    const bytes = Buffer.concat([header, Buffer.from(frame)]);
+    const stream = (live.socket as unknown as { _socket: Socket })._socket;
+    stream.setNoDelay(true);
+    for (let at = 0; at < bytes.length; at += 4096) {
+      stream.write(bytes.subarray(at, at + 4096));
+      if (at % 65536 === 0) await new Promise((resolve) => setTimeout(resolve, 45));
+    }
+    expect(textOf(await live.turn())).toBe("Hello there, friend.");
+  });
+
+  test("10,000 tiny fragments close the socket, and cost little", async () => {
+    const world = await openWorld();
+    const [live, other] = [await openSocket(world), await openSocket(world)];
+    for (let index = 0; index < 10_000; index++) live.socket.send("x", { fin: false });
+    expect(await live.closed).toMatchObject({ code: 1008 });
+    await expectUnaffected(other);
+  });
+});
+
+describe("number", () => {
+  test("1,000 frames in a burst close the socket, and those before are answered", async () => {
+    const world = await openWorld();
+    const [live, other] = [await openSocket(world), await openSocket(world)];
+    live.send(...Array.from({ length: 1000 }, () => ping));
+    expect(await live.closed).toEqual({ code: 1013, reason: "Too many frames at once. Try again in a moment." });
+    expect(live.frames.length).toBeLessThan(400);
+    await expectUnaffected(other);
+  });
+
+  test("1,000 WebSocket pings too", async () => {
+    const live = await openSocket(await openWorld());
+    for (let index = 0; index < 1000; index++) live.socket.ping();
+    expect(await live.closed).toMatchObject({ code: 1013 });
+  });
+
+  test("200 at once are no reason to close, and are answered in order", async () => {
+    const live = await openSocket(await openWorld());
+    live.send(...Array.from({ length: 200 }, (_, timestamp) => ({ type: "ping", timestamp })));
+    const { controls } = await live.until(({ controls: got }) => got.length === 200);
+    expect(controls.map(({ timestamp }) => timestamp)).toEqual([...Array(200).keys()]);
+  });
+});
+
+describe("whose it is", () => {
+  const authenticate = (request: Request) => {
+    const owner = request.headers.get("x-owner");
+    return owner ? { owner } : undefined;
+  };
+  const as = (owner: string) => ({ headers: { "x-owner": owner } });
+
+  test("another owner's approval is not there, by either id, on either wire", async () => {
+    const world = await openWorld({ server: { authenticate } });
+    const mine = await openSocket(world, "", as("alice"));
+    mine.send(message("pay"));
+    const { approvalId, toolCallId, messageId } = asked(await mine.question());
+    const foreign = await openSocket(world, "", as("mallory"));
+    for (const toolCall of [
+      { toolCallId: approvalId },
+      { toolCallId: approvalId, id: "chat-1" },
+      { toolCallId, id: "chat-1" },
+    ]) {
+      foreign.send({ type: "tool_result", result: { confirmed: true, approved: true }, ...toolCall });
+      const { chunks } = await foreign.turn();
+      expect(chunks).toEqual([{ type: "error", errorText: `There is no approval ${toolCall.toolCallId} here.` }]);
+    }
+    const stock = await openSocket(world, "", as("mallory"));
+    const part = {
+      type: "tool-process_payment",
+      toolCallId,
+      state: "approval-responded",
+      input: {},
+      approval: { id: approvalId, approved: true },
+    };
+    stock.send({
+      type: "send",
+      requestId: "r",
+      id: "chat-1",
+      messageId,
+      messages: [{ id: messageId, role: "assistant", parts: [part] }],
+    });
+    const { controls } = await stock.until(({ controls: got }) => got.length > 0);
+    expect(controls).toEqual([
+      { type: "error", requestId: "r", errorText: `There is no approval ${approvalId} here.` },
+    ]);
+    expect(world.payments).toEqual([]);
+    mine.send({ type: "tool_result", toolCallId: approvalId, result: { confirmed: true } });
+    expect(sequence(await mine.turn())).toBe("toa ss text fs finish [DONE]");
+  });
+
+  test("another owner's chat is an empty one: attach, resume and interrupt tell nothing", async () => {
+    const world = await openWorld({ server: { authenticate } });
+    await say(world, "hello", { headers: { "x-owner": "alice" } });
+    const foreign = await openSocket(world, "?sequence=1", as("mallory"));
+    foreign.send({ type: "attach", id: "chat-1", after: 0 });
+    const { controls } = await foreign.until(({ controls: got }) => got.length > 0);
+    expect(controls).toEqual([{ type: "attached", id: "chat-1", sequence: 0, running: false }]);
+    await say(world, "hello", { headers: { "x-owner": "alice" } });
+    foreign.send({ type: "interrupt" });
+    expect(await foreign.turn()).toMatchObject({
+      chunks: [{ type: "error", errorText: "There is no chat chat-1 here." }],
+    });
+  });
+
+  test("a handshake without authentication is refused before it", async () => {
+    const world = await openWorld({ server: { authenticate } });
+    expect(await refusedHandshake(liveUrl(world))).toEqual({
+      status: 401,
+      body: { code: "unauthenticated", message: "This request is not authenticated." },
+      connection: "close",
+    });
+  });
+
+  test("an authenticate hook that fails tells nothing", async () => {
+    const world = await openWorld({
+      server: { authenticate: () => Promise.reject(new Error("secret")) },
+    });
+    const { status, body } = await refusedHandshake(liveUrl(world));
+    expect([status, body.code]).toEqual([500, "internal"]);
+    expect(body.message).not.toContain("secret");
+  });
+
+  test.each([
+    [{ origin: "https://evil.example" }, 403],
+    [{ origin: "null" }, 403],
+    [{ headers: { host: "rebound.example" } }, 403],
+    [{ headers: { "sec-fetch-site": "cross-site" } }, 403],
+  ])("a handshake with %j is refused", async (options, status) => {
+    const refused = await refusedHandshake(liveUrl(await openWorld()), options);
+    expect(refused).toMatchObject({ status, body: { code: "forbidden" } });
+  });
+
+  test("cookies need an origin we know", async () => {
+    const world = await openWorld({
+      server: { authenticate: () => ({ owner: "alice" }), allowedOrigins: ["https://app.example"] },
+    });
+    const headers = { cookie: "session=1" };
+    expect(await refusedHandshake(liveUrl(world), { headers })).toMatchObject({ status: 403 });
+    expect(await refusedHandshake(liveUrl(world), { headers, origin: "https://evil.example" })).toMatchObject({
+      status: 403,
+    });
+    const live = await openSocket(world, "", { headers, origin: "https://app.example" });
+    live.send(message("hello"));
+    await live.turn();
+  });
+
+  test.each([
+    ["/lively", 404],
+    ["/", 404],
+    ["/live?confirmation=maybe", 400],
+    ["/live?modality=audio", 400],
+  ])("%s is no place for a socket", async (path, status) => {
+    const world = await openWorld();
+    expect(await refusedHandshake(world.server.url.replace("http", "ws") + path)).toMatchObject({ status });
+  });
+
+  test("a handshake that is none is answered in JSON", async () => {
+    const world = await openWorld();
+    const socket = connect(world.server.port, "127.0.0.1");
+    socket.write(
+      `GET /live HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 1\r\nSec-WebSocket-Key: ${"A".repeat(22)}==\r\n\r\n`,
+    );
+    let answer = "";
+    for await (const piece of socket) answer += String(piece);
+    expect(answer).toMatch(/^HTTP\/1.1 400 Bad Request\r\n/);
+    expect(JSON.parse(answer.split("\r\n\r\n")[1]!)).toMatchObject({ code: "malformed" });
+  });
+
+  test("an offer of another protocol is answered over HTTP", async () => {
+    const world = await openWorld();
+    const socket = connect(world.server.port, "127.0.0.1");
+    socket.write("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n");
+    let answer = "";
+    for await (const piece of socket) answer += String(piece);
+    expect(answer).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+  });
+});
+
+describe("how many", () => {
+  test("one owner's sockets are counted, and others are let in", async () => {
+    const authenticate = (request: Request) => ({ owner: request.headers.get("x-owner") ?? "nobody" });
+    const world = await openLimited({ socketsPerOwner: 2 }, { authenticate });
+    const as = (owner: string) => ({ headers: { "x-owner": owner } });
+    const [first] = [await openSocket(world, "", as("alice")), await openSocket(world, "", as("alice"))];
+    expect(await refusedHandshake(liveUrl(world), as("alice"))).toMatchObject({
+      status: 429,
+      body: { code: "too_many" },
+    });
+    await expectUnaffected(await openSocket(world, "", as("bob")));
+    first.socket.close();
+    await first.closed;
+    await expectUnaffected(await openSocket(world, "", as("alice")));
+  });
+
+  test("all sockets are counted", async () => {
+    const world = await openLimited({ sockets: 2 });
+    const [first] = [await openSocket(world), await openSocket(world)];
+    expect(await refusedHandshake(liveUrl(world))).toMatchObject({ status: 503, body: { code: "unavailable" } });
+    first.socket.close();
+    await first.closed;
+    await expectUnaffected(await openSocket(world));
+  });
+});
+
+describe("silence", () => {
+  test("a socket that says nothing is closed", async () => {
+    const world = await openLimited({ silenceMs: 50 });
+    const [silent, speaking] = [await openSocket(world), await openSocket(world)];
+    speaking.send(ping);
+    expect(await silent.closed).toEqual({ code: 1008, reason: "Nothing was said for too long." });
+    await expectUnaffected(speaking);
+  });
+
+  test("a client that does not answer pings is cut off, one that does is not", async () => {
+    const world = await openLimited({ heartbeatMs: 40 });
+    const [dead, alive] = [await openSocket(world, "", { autoPong: false }), await openSocket(world)];
+    for (const live of [dead, alive]) live.send(ping);
+    expect(await dead.closed).toMatchObject({ code: 1006 });
+    await expectUnaffected(alive);
+  });
+
+  test("a reader that never reads costs little, disturbs nobody, is cut off, and can come back", async () => {
+    const words = Array.from({ length: 350 }, (_, index) => text(`${index} ${"x".repeat(64_000)} `));
+    const world = await openWorld({
+      rules: [{ when: /flood/, say: words }, ...payRules],
+      server: { limits: { stallMs: 2000, heartbeatMs: 60_000, sockets: 2 } } as LiveOptions,
+    });
+    const other = await openSocket(world);
+    const stuck = await openSocket(world, "?sequence=1");
+    const before = bytesOutsideHeap();
+    stuck.send(message("flood"));
+    await once(stuck.socket, "message");
+    stuck.socket.pause();
+    await idle(world);
+    await expectUnaffected(other);
+    // What waits for it is in the log and in the kernel's buffers, but not here.
+    expect(bytesOutsideHeap()).toBeLessThan(before + 4 * 1024 * 1024);
+    // There is room for two sockets: a third one gets in when this one has been let go.
+    await openUntilAccepted(world);
+    stuck.socket.resume();
+    await stuck.closed;
+    const seen = stuck.take();
+    expect(seen.done).toBe(0);
+    endSockets();
+    const back = await openUntilAccepted(world, "?sequence=1");
+    back.send({ type: "attach", id: "chat-1", after: seen.ids.at(-1) ?? 0 });
+    const rest = await back.turn();
+    const shown = (await messagesOf(world))
+      .at(-1)!
+      .parts.map((part) => (part.type === "text" ? part.text : ""))
+      .join("");
+    expect(shown.endsWith(textOf(rest))).toBe(true);
+    expect(rest.done).toBe(1);
+  });
+});
+
+describe("the end", () => {
+  test("closing the server says goodbye to every socket and leaves nothing behind", async () => {
+    const world = await openWorld();
+    const sockets = await Promise.all(Array.from({ length: 20 }, () => openSocket(world)));
+    for (const live of sockets) live.send({ type: "attach", id: "chat-1" });
+    await Promise.all(sockets.map((live) => live.until(({ controls }) => controls.length > 0)));
+    const deaf = await openSocket(world);
+    deaf.socket.pause();
+    await world.server.close();
+    for (const live of sockets) expect(await live.closed).toEqual({ code: 1001, reason: "The server is stopping." });
+    deaf.socket.resume();
+    await deaf.closed;
+  });
+
+  test("a socket that goes away in the middle of anything breaks nothing", async () => {
+    const world = await openWorld();
+    const frames = [message("pay"), { type: "attach", id: "chat-1" }, { type: "interrupt" }, message("hello"), ping];
+    for (const frame of frames)
+      for (const leave of ["terminate", "close"] as const) {
+        const live = await openSocket(world);
+        live.send(ping, frame);
+        live.socket[leave]();
+        await live.closed;
+      }
+    await idle(world);
+    await expectUnaffected(await openSocket(world));
+  });
+
+  test("a server of one's own takes sockets too, and leaves other paths to others", async () => {
+    const world = await openWorld();
+    const server = createServer((_request, response) => response.end("mine"));
+    const live = attachLive(server, { bridge: world.bridge });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as { port: number };
+    const own = { ...world, server: { ...world.server, url: `http://127.0.0.1:${port}`, port } };
+    await expectUnaffected(await openSocket(own));
+    expect(await refusedHandshake(`ws://127.0.0.1:${port}/mine`)).toMatchObject({ status: 404 });
+    server.on("upgrade", (request, socket) => {
+      if (request.url === "/mine") socket.end("HTTP/1.1 418 Teapot\r\ncontent-length: 2\r\n\r\n{}");
+    });
+    expect(await refusedHandshake(`ws://127.0.0.1:${port}/mine`)).toMatchObject({ status: 418 });
+    const open = await openSocket(own);
+    await live.close();
+    expect(await open.closed).toMatchObject({ code: 1001 });
+    expect(server.listenerCount("upgrade")).toBe(1);
+    server.close();
+    server.closeAllConnections();
+    await once(server, "close");
+  });
+});

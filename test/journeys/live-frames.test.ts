@@ -1,0 +1,791 @@
+/** `WS /live` as the seeds describe it and as AI SDK 7 speaks it, with bare sockets and with AI SDK's own transport. */
+import { once } from "node:events";
+import { call, gate, pause, text } from "adk-stream-protocol/gemini";
+import * as ai from "ai";
+import { type UIMessage, WebSocketChatTransport } from "ai";
+import { afterEach, describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { endSockets, liveUrl, openSocket, type RawSocket } from "../fixtures/raw-socket.ts";
+import { chatOver, toolParts, wordsOf } from "../fixtures/stock-chat.ts";
+import {
+  afterTools,
+  asked,
+  decide,
+  idle,
+  ledger,
+  messageIdOf,
+  messagesOf,
+  openSlowWorld,
+  openWorld,
+  payRules,
+  quiet,
+  say,
+  sequence,
+  states,
+  textOf,
+  userMessage,
+  type World,
+} from "../fixtures/world.ts";
+
+afterEach(endSockets);
+
+const message = (words: string, more: object = {}) => ({
+  type: "message",
+  id: "chat-1",
+  messages: [userMessage(words)],
+  ...more,
+});
+
+/** A world whose model stops in the middle of a sentence until the test lets it go on. */
+async function openPausedWorld() {
+  const reached = gate();
+  const go = gate();
+  const world = await openWorld({
+    rules: [
+      afterTools,
+      { when: /slowly/, say: () => (reached.open(), [text("One. "), pause(go.opened), text("Two.")]) },
+      ...payRules.slice(1),
+    ],
+  });
+  return { world, reached: reached.opened, go: go.open };
+}
+
+describe("the seeds' frames", () => {
+  test.each([
+    ["flat", (fields: object) => ({ version: "1.0", ...fields })],
+    ["inside data", ({ type, ...data }: { type: string }) => ({ type, version: "1.0", data })],
+  ])("%s: a message is answered, a question asked and answered on the same socket", async (_name, wrap) => {
+    const world = await openWorld();
+    const live = await openSocket(world);
+    live.send(wrap(message("hello")));
+    const hello = await live.turn();
+    expect(sequence(hello)).toBe("start ss text fs finish [DONE]");
+    expect(textOf(hello)).toBe("Hello there, friend.");
+    expect(hello.ids).toEqual([]);
+    expect(hello.controls).toEqual([]);
+    expect(live.frames.every((frame) => frame.startsWith("data: ") && frame.split("data: ").length === 2)).toBe(true);
+
+    live.send(wrap(message("pay")));
+    const question = await live.question();
+    expect(sequence(question)).toBe("start ss tis tia tar fs");
+    const { approvalId } = asked(question);
+    live.send(wrap({ type: "tool_result", toolCallId: approvalId, result: { confirmed: true } } as { type: string }));
+    const outcome = await live.turn();
+    expect(sequence(outcome)).toBe("toa ss text fs finish [DONE]");
+    expect(states(outcome)).toEqual(["approved", "executing", "succeeded"]);
+    expect(world.payments).toEqual([{ amount: 50, recipient: "Hanako" }]);
+  });
+
+  test("tool_result by the call's own id, as ADR 0003 answers", async () => {
+    const world = await openWorld();
+    const live = await openSocket(world);
+    live.send(message("pay"));
+    const { toolCallId } = asked(await live.question());
+    live.send({ type: "tool_result", toolCallId, result: { approved: false, user_message: "Too much." } });
+    const outcome = await live.turn();
+    expect(sequence(outcome)).toBe("tod ss text fs finish [DONE]");
+    expect(await ledger(world)).toMatchObject([{ state: "denied", reason: "Too much." }]);
+    expect(world.payments).toEqual([]);
+  });
+
+  test("a user's message with a tool-result part, as ADR 0003 shows it", async () => {
+    const world = await openWorld();
+    const live = await openSocket(world);
+    live.send(message("pay"));
+    const { toolCallId } = asked(await live.question());
+    const content = [{ type: "tool-result", toolCallId, result: { approved: true, user_message: "User approved" } }];
+    live.send({ type: "message", id: "chat-1", messages: [{ role: "user", content }] });
+    expect(sequence(await live.turn())).toBe("toa ss text fs finish [DONE]");
+    expect(world.payments).toHaveLength(1);
+  });
+
+  test("the assistant's message with the answer in its part, as useChat sends it", async () => {
+    const world = await openWorld();
+    const live = await openSocket(world);
+    live.send(message("pay"));
+    const { approvalId, toolCallId, messageId } = asked(await live.question());
+    const part = {
+      type: "tool-process_payment",
+      toolCallId,
+      state: "approval-responded",
+      input: {},
+      approval: { id: approvalId, approved: true },
+    };
+    live.send({
+      type: "message",
+      id: "chat-1",
+      messageId,
+      messages: [{ id: messageId, role: "assistant", parts: [part] }],
+    });
+    expect(sequence(await live.turn())).toBe("toa ss text fs finish [DONE]");
+    expect(world.payments).toHaveLength(1);
+  });
+
+  test("tool_result on a fresh socket finds its chat by the approval, and begins with start", async () => {
+    const world = await openWorld();
+    const { approvalId, messageId } = asked(await say(world, "pay"));
+    const live = await openSocket(world);
+    live.send({ type: "tool_result", toolCallId: approvalId, result: { confirmed: true } });
+    const outcome = await live.turn();
+    expect(sequence(outcome)).toBe("start toa ss text fs finish [DONE]");
+    expect(messageIdOf(outcome)).toBe(messageId);
+    live.send({ type: "tool_result", toolCallId: "call-of-nobody", result: { confirmed: true } });
+    expect(sequence(await live.turn())).toBe("error [DONE]");
+  });
+
+  test("tool_result by a call's own id on a fresh socket needs the chat beside it", async () => {
+    const world = await openWorld();
+    const { toolCallId } = asked(await say(world, "pay"));
+    const live = await openSocket(world);
+    live.send({ type: "tool_result", toolCallId, result: { approved: true } });
+    expect(sequence(await live.turn())).toBe("error [DONE]");
+    live.send({ type: "tool_result", id: "chat-1", toolCallId, result: { approved: true } });
+    expect(sequence(await live.turn())).toBe("start toa ss text fs finish [DONE]");
+    expect(world.payments).toHaveLength(1);
+  });
+
+  test("two questions are answered one by one, in either order, without an end between them", async () => {
+    const world = await openWorld();
+    const live = await openSocket(world);
+    live.send(message("two payments"));
+    const question = await live.question();
+    expect(sequence(question)).toBe("start ss tis tia tis tia tar tar fs");
+    live.send({ type: "tool_result", toolCallId: asked(question, 1).approvalId, result: { confirmed: true } });
+    const first = await live.until(({ chunks }) => chunks.some(({ type }) => type === "tool-output-available"));
+    expect(first.done).toBe(0);
+    live.send({ type: "tool_result", toolCallId: asked(question, 0).approvalId, result: { confirmed: false } });
+    const rest = await live.turn();
+    expect(rest.done).toBe(1);
+    expect(sequence(rest)).toContain("tod");
+    expect(world.payments).toEqual([{ amount: 40, recipient: "Bob" }]);
+  });
+
+  test("a repeated answer is told what became of it, with one [DONE], and pays nothing", async () => {
+    const world = await openWorld();
+    const live = await openSocket(world);
+    live.send(message("pay"));
+    const { approvalId, messageId } = asked(await live.question());
+    const answer = { type: "tool_result", toolCallId: approvalId, result: { confirmed: true } };
+    live.send(answer);
+    await live.turn();
+    live.send(answer);
+    const repeated = await live.turn();
+    expect(sequence(repeated)).toBe("start toa ss fs finish [DONE]");
+    expect(messageIdOf(repeated)).toBe(messageId);
+    expect(world.payments).toHaveLength(1);
+  });
+
+  test("the same answer twice at once pays once, and both are told", async () => {
+    const world = await openWorld();
+    const live = await openSocket(world);
+    live.send(message("pay"));
+    const { approvalId } = asked(await live.question());
+    const answer = { type: "tool_result", toolCallId: approvalId, result: { confirmed: true } };
+    live.send(answer, answer, { type: "ping", timestamp: 1 });
+    await live.until(({ controls, done }) => controls.length > 0 && done > 0);
+    await quiet(world);
+    expect(world.payments).toHaveLength(1);
+  });
+
+  test("ping is answered with pong, between the events of a turn", async () => {
+    const { world, reached, go } = await openPausedWorld();
+    const live = await openSocket(world);
+    live.send(message("slowly"));
+    await reached;
+    live.send({ type: "ping", timestamp: 1_700_000_000_000.5 });
+    const { controls } = await live.until(({ controls: got }) => got.length > 0);
+    expect(controls).toEqual([{ type: "pong", timestamp: 1_700_000_000_000.5 }]);
+    go();
+    expect((await live.turn()).done).toBe(1);
+  });
+
+  test("interrupt stops the reply", async () => {
+    const { world, reached, go } = await openPausedWorld();
+    const live = await openSocket(world);
+    live.send(message("slowly"));
+    await reached;
+    live.send({ type: "interrupt", reason: "enough" });
+    const stopped = await live.turn();
+    expect(stopped.chunks.at(-1)).toMatchObject({ type: "abort" });
+    expect(textOf(stopped)).not.toContain("Two.");
+    go();
+    live.send(message("hello"));
+    expect(textOf(await live.turn())).toBe("Hello there, friend.");
+  });
+
+  test("a message while a reply streams stops that reply; each has its [DONE]", async () => {
+    const { world, reached, go } = await openPausedWorld();
+    const live = await openSocket(world);
+    live.send(message("slowly"));
+    await reached;
+    live.send(message("hello"));
+    const both = await live.until(({ done }) => done === 2);
+    expect(both.chunks.filter(({ type }) => type === "start")).toHaveLength(2);
+    expect(textOf(both)).toContain("Hello there, friend.");
+    expect(textOf(both)).not.toContain("Two.");
+    go();
+  });
+
+  test("several frames at once are taken in order", async () => {
+    const world = await openWorld();
+    const live = await openSocket(world);
+    live.send(message("hello"), { type: "ping", timestamp: 1 }, message("hello", { id: "chat-2" }), {
+      type: "ping",
+      timestamp: 2,
+    });
+    const { controls } = await live.until(({ controls: got, done }) => got.length === 2 && done > 0);
+    expect(controls.map(({ timestamp }) => timestamp)).toEqual([1, 2]);
+    await idle(world);
+    expect(await messagesOf(world)).toHaveLength(2);
+    expect(await messagesOf(world, "chat-2")).toHaveLength(2);
+  });
+
+  test("audio is refused with a sentence, and nothing else happens", async () => {
+    const world = await openWorld();
+    const live = await openSocket(world);
+    live.send(
+      { type: "ping", timestamp: 1 },
+      { type: "audio_control", action: "start" },
+      { type: "audio_chunk", chunk: "AAAA" },
+    );
+    const refused = await live.until(({ done }) => done === 2);
+    expect(refused.chunks).toEqual(
+      Array.from({ length: 2 }, () => ({ type: "error", errorText: "This server takes no audio; write instead." })),
+    );
+  });
+
+  test("?confirmation=tool shows the confirmation as a call of its own", async () => {
+    const world = await openWorld();
+    const live = await openSocket(world, "?confirmation=tool");
+    live.send(message("pay"));
+    const question = await live.until(({ chunks }) => chunks.filter(({ type }) => type === "finish-step").length === 2);
+    expect(sequence(question)).toBe("start ss tis tia fs ss tis tia fs");
+    const confirmation = question.chunks.findLast((chunk) => chunk.type === "tool-input-available")!;
+    expect(confirmation).toMatchObject({
+      toolName: "adk_request_confirmation",
+      input: { toolConfirmation: { confirmed: false } },
+    });
+    live.send({ type: "tool_result", toolCallId: confirmation.toolCallId, result: { confirmed: false } });
+    expect(sequence(await live.turn())).toBe("toe ss text fs finish [DONE]");
+    expect(world.payments).toEqual([]);
+  });
+
+  test("a turn that somebody else causes is told too, and switching chats ends that", async () => {
+    const world = await openWorld();
+    const live = await openSocket(world);
+    live.send(message("pay"));
+    const { approvalId } = asked(await live.question());
+    await decide(world, approvalId, true);
+    expect(sequence(await live.turn())).toBe("toa ss text fs finish [DONE]");
+    await say(world, "hello");
+    expect(sequence(await live.turn())).toBe("start ss text fs finish [DONE]");
+    live.send(message("hello", { id: "chat-2" }));
+    await live.turn();
+    await say(world, "hello");
+    live.send({ type: "ping", timestamp: 1 });
+    const after = await live.until(({ controls }) => controls.length > 0);
+    expect(after.chunks).toEqual([]);
+  });
+
+  test("closing the socket stops nothing", async () => {
+    const { world, reached, go } = await openPausedWorld();
+    const live = await openSocket(world);
+    live.send(message("slowly"));
+    await reached;
+    live.socket.terminate();
+    await live.closed;
+    go();
+    await idle(world);
+    expect((await messagesOf(world)).at(-1)?.parts.at(-1)).toMatchObject({ type: "text", text: "One. Two." });
+  });
+});
+
+describe("with ?sequence=1", () => {
+  const numbered = (world: World) => openSocket(world, "?sequence=1");
+
+  test("events have numbers, and turns, parking and requests are announced", async () => {
+    const world = await openWorld();
+    const live = await numbered(world);
+    live.send(message("pay", { requestId: "r1" }));
+    const question = await live.until(({ controls }) => controls.some(({ type }) => type === "parked"));
+    const turn = question.controls.find(({ type }) => type === "turn")!;
+    const { sequence: parkedAt } = question.controls.find(({ type }) => type === "parked")!;
+    expect(question.controls).toEqual(
+      expect.arrayContaining([
+        { type: "accepted", requestId: "r1", turn: turn["turn"] },
+        { type: "turn", turn: turn["turn"], reply: messageIdOf(question), sequence: 1 },
+        { type: "parked", turn: turn["turn"], sequence: parkedAt },
+      ]),
+    );
+    expect(question.ids).toEqual([...question.ids].toSorted((a, b) => a - b));
+    expect(question.ids).toHaveLength(question.chunks.length);
+    expect(parkedAt).toBeGreaterThan(question.ids.at(-1)!);
+    const { approvalId } = asked(question);
+    live.send({ type: "tool_result", toolCallId: approvalId, result: { confirmed: true }, requestId: "r2" });
+    const outcome = await live.turn();
+    const next = outcome.controls.find(({ type }) => type === "turn")!;
+    expect(next).toMatchObject({ reply: messageIdOf(question), sequence: Number(parkedAt) + 1 });
+    expect(outcome.controls).toContainEqual({ type: "accepted", requestId: "r2", turn: next["turn"] });
+
+    live.send({ type: "tool_result", toolCallId: approvalId, result: { confirmed: true }, requestId: "r3" });
+    const repeated = await live.turn();
+    expect(repeated.controls.map(({ type }) => type)).toEqual(["accepted", "turn"]);
+    expect(repeated.controls[0]!["turn"]).toBe(repeated.controls[1]!["turn"]);
+    expect(repeated.ids).toEqual([]);
+
+    live.send({ type: "tool_result", toolCallId: "nobody's", result: { confirmed: true }, requestId: "r4" });
+    const { controls, chunks } = await live.until(({ controls: got }) => got.length > 0);
+    expect(controls).toEqual([
+      { type: "refused", requestId: "r4", code: "not_found", message: "There is no approval nobody's here." },
+    ]);
+    expect(chunks).toEqual([]);
+  });
+
+  test("a client that comes back gets what it has not seen, wherever it was cut off", async () => {
+    const world = await openWorld();
+    const whole = await numbered(world);
+    whole.send(message("pay"));
+    const { approvalId } = asked(await whole.until(({ controls }) => controls.some(({ type }) => type === "parked")));
+    whole.send({ type: "tool_result", toolCallId: approvalId, result: { confirmed: true } });
+    await whole.turn();
+    whole.send(message("hello"));
+    await whole.turn();
+    const frames = whole.frames.filter((frame) => !frame.includes('"accepted"'));
+    const numberOf = (frame: string) =>
+      Number(/^id: (\d+)|"sequence":(\d+)/.exec(frame)?.slice(1).find(Boolean) ?? NaN);
+    const last = Math.max(...frames.map(numberOf).filter((number) => !Number.isNaN(number)));
+    for (let after = 0; after <= last; after++) {
+      const live = await numbered(world);
+      live.send({ type: "attach", id: "chat-1", after }, { type: "ping", timestamp: 1 });
+      const expected = frames.slice(frames.findLastIndex((frame) => numberOf(frame) <= after) + 1);
+      await live.until(() => live.frames.length >= expected.length + 2);
+      const [attached, ...rest] = live.frames.filter((frame) => !frame.includes('"pong"'));
+      expect(JSON.parse(attached!)).toEqual({ type: "attached", id: "chat-1", sequence: last, running: false });
+      expect(rest, `after ${after}`).toEqual(expected);
+      live.socket.terminate();
+    }
+  });
+
+  test("in the other dialect too", async () => {
+    const world = await openWorld();
+    const whole = await openSocket(world, "?sequence=1&confirmation=tool");
+    whole.send(message("pay"));
+    const question = await whole.until(({ controls }) => controls.some(({ type }) => type === "parked"));
+    const confirmation = question.chunks.findLast((chunk) => chunk.type === "tool-input-available")!;
+    whole.send({ type: "tool_result", toolCallId: confirmation.toolCallId, result: { confirmed: false } });
+    const outcome = await whole.turn();
+    expect(sequence(outcome)).toBe("toe ss text fs finish [DONE]");
+    const seen = outcome.ids[0]!;
+    const live = await openSocket(world, "?sequence=1&confirmation=tool");
+    live.send({ type: "attach", id: "chat-1", after: seen });
+    expect((await live.turn()).chunks).toEqual(outcome.chunks.slice(1));
+  });
+
+  test("attach in the middle of a reply replays it whole, and goes on with everything behind it", async () => {
+    const { world, reached, go } = await openPausedWorld();
+    const first = await numbered(world);
+    first.send(message("slowly"));
+    await reached;
+    await first.until(({ chunks }) => chunks.some(({ type }) => type === "text-delta"));
+    const second = await numbered(world);
+    second.send({ type: "attach", id: "chat-1" });
+    await second.until(({ chunks }) => chunks.some(({ type }) => type === "text-delta"));
+    expect(JSON.parse(second.frames[0]!)).toMatchObject({ type: "attached", id: "chat-1", running: true });
+    go();
+    await second.turn();
+    await first.turn();
+    await say(world, "hello");
+    await second.turn();
+    await first.turn();
+    const events = ({ frames }: RawSocket) => frames.filter((frame) => !/"(accepted|attached)"/.test(frame));
+    expect(events(second)).toEqual(events(first));
+  });
+
+  test("attach in the middle of a continuation brings the message's earlier parts", async () => {
+    const reached = gate();
+    const go = gate();
+    const slowAfter = { ...afterTools, say: () => (reached.open(), [text("One. "), pause(go.opened), text("Two.")]) };
+    const world = await openWorld({ rules: [slowAfter, ...payRules.slice(1)] });
+    const { approvalId, messageId } = asked(await say(world, "pay"));
+    await decide(world, approvalId, true);
+    await reached.opened;
+    const live = await openSocket(world);
+    live.send({ type: "attach", id: "chat-1" });
+    await live.until(({ chunks }) => chunks.some(({ type }) => type === "text-delta"));
+    go.open();
+    await live.turn();
+    const { chunks } = live.take();
+    expect(chunks).toEqual([]);
+    const all = live.frames.slice(1).map((frame) => frame.slice(6).trim());
+    expect(all.filter((frame) => frame === "[DONE]")).toHaveLength(1);
+    expect(JSON.parse(all[0]!)).toEqual({ type: "start", messageId });
+    expect(all.join()).toContain("tool-input-available");
+    expect(all.filter((frame) => frame.includes('"Two.'))).toHaveLength(1);
+  });
+
+  test("attach when nothing is said says so, and follows from then on", async () => {
+    const world = await openWorld();
+    await say(world, "hello");
+    const live = await numbered(world);
+    live.send({ type: "attach", id: "chat-1" });
+    const { controls, chunks } = await live.until(({ controls: got }) => got.length > 0);
+    expect(controls).toMatchObject([{ type: "attached", running: false }]);
+    expect(chunks).toEqual([]);
+    await say(world, "hello");
+    expect(sequence(await live.turn())).toBe("start ss text fs finish [DONE]");
+  });
+
+  test("attach to a chat that nobody has begun follows it from its first message, whoever sends it", async () => {
+    const world = await openWorld();
+    const [mine, other] = [await numbered(world), await numbered(world)];
+    for (const live of [mine, other]) {
+      live.send({ type: "attach", id: "new" });
+      const { controls } = await live.until(({ controls: got }) => got.length > 0);
+      expect(controls).toEqual([{ type: "attached", id: "new", sequence: 0, running: false }]);
+    }
+    mine.send(message("hello", { id: "new" }));
+    for (const live of [mine, other]) expect(sequence(await live.turn())).toBe("start ss text fs finish [DONE]");
+    const third = await numbered(world);
+    third.send({ type: "attach", id: "newer" });
+    await third.until(({ controls }) => controls.length > 0);
+    await say(world, "hello", { chat: "newer" });
+    expect(sequence(await third.turn())).toBe("start ss text fs finish [DONE]");
+  });
+
+  test("a number from another life of the chat holds nothing back", async () => {
+    const world = await openWorld();
+    const live = await numbered(world);
+    await say(world, "hello");
+    live.send({ type: "attach", id: "chat-1", after: 1_000_000 });
+    await live.until(({ controls }) => controls.length > 0);
+    await say(world, "hello");
+    expect(sequence(await live.turn())).toBe("start ss text fs finish [DONE]");
+  });
+
+  test("a message sent again is not answered again, and its reply can be had", async () => {
+    const { world, reached, go } = await openPausedWorld();
+    const sent = message("slowly", { requestId: "r1" });
+    const lost = await numbered(world);
+    lost.send(sent);
+    await reached;
+    lost.socket.terminate();
+    const live = await numbered(world);
+    live.send({ type: "attach", id: "chat-1", after: 0 }, { ...sent, resend: true });
+    const again = await live.until(({ controls }) => controls.some(({ type }) => type === "accepted"));
+    go();
+    await live.turn();
+    const turn = again.controls.find(({ type }) => type === "accepted")!["turn"];
+    // And once more, when it is in the log alone.
+    const later = await numbered(world);
+    later.send({ ...sent, resend: true });
+    const whole = await later.turn();
+    expect(whole.controls.find(({ type }) => type === "accepted")!["turn"]).toBe(turn);
+    expect(textOf(whole)).toBe("One. Two.");
+    expect(await messagesOf(world)).toHaveLength(2);
+    // A message that never arrived is an ordinary one.
+    later.send(message("hello", { resend: true }));
+    expect(textOf(await later.turn())).toBe("Hello there, friend.");
+  });
+
+  test("a message sent again on two sockets at once is answered once", async () => {
+    const world = await openWorld();
+    const sockets = await Promise.all([numbered(world), numbered(world), numbered(world)]);
+    const sent = message("hello", { requestId: "r", resend: true });
+    for (const live of sockets) live.send(sent);
+    const replies = await Promise.all(sockets.map((live) => live.turn()));
+    const turns = replies.map(({ controls }) => controls.find(({ type }) => type === "accepted")!["turn"]);
+    expect(new Set(turns).size).toBe(1);
+    expect(replies.map(textOf)).toEqual(Array.from(replies, () => "Hello there, friend."));
+    expect(await messagesOf(world)).toHaveLength(2);
+  });
+
+  test("a client that was cut off far inside a long message goes on there, in both dialects", async () => {
+    const words = text(Array.from({ length: 1500 }, (_, index) => `w${index} `).join(""));
+    const pays = { when: /long/, say: [words, call("process_payment", { amount: 50, recipient: "Hanako" })] };
+    const world = await openWorld({ rules: [afterTools, pays] });
+    const whole = await numbered(world);
+    whole.send(message("long"));
+    const question = await whole.until(({ controls }) => controls.some(({ type }) => type === "parked"));
+    const parkedAt = question.controls.find(({ type }) => type === "parked")!["sequence"] as number;
+    expect(parkedAt).toBeGreaterThan(1200);
+    await decide(world, asked(question).approvalId, true);
+    const outcome = await whole.turn();
+    for (const confirmation of ["approval", "tool"])
+      for (const after of [10, 1100, parkedAt - 3, parkedAt, parkedAt + 1, parkedAt + 2]) {
+        const live = await openSocket(world, `?sequence=1&confirmation=${confirmation}`);
+        live.send({ type: "attach", id: "chat-1", after });
+        const rest = await live.turn();
+        expect(rest.chunks.some(({ type }) => type === "start")).toBe(false);
+        expect(Math.min(...rest.ids)).toBeGreaterThan(after);
+        expect(textOf(rest).endsWith(textOf(outcome))).toBe(true);
+        if (after < parkedAt - 3)
+          expect(rest.chunks.some(({ type }) => type === "tool-approval-request")).toBe(confirmation === "approval");
+        live.socket.terminate();
+      }
+  });
+
+  test("a question survives the server: the client comes back, answers, and the message goes on", async () => {
+    const world = await openWorld();
+    const lost = await numbered(world);
+    lost.send(message("pay"));
+    const question = await lost.until(({ controls }) => controls.some(({ type }) => type === "parked"));
+    await world.crash();
+    await lost.closed;
+    const live = await numbered(world);
+    const after = question.controls.find(({ type }) => type === "parked")!["sequence"];
+    const answer = { type: "tool_result", toolCallId: asked(question).approvalId, result: { confirmed: true } };
+    live.send({ type: "attach", id: "chat-1", after }, answer);
+    expect(sequence(await live.turn())).toBe("toa ss text fs finish [DONE]");
+    expect(world.payments).toHaveLength(1);
+  });
+
+  test("the chat a socket follows is held as long as it follows it, and let go once", async () => {
+    const world = await openWorld();
+    const held: string[] = [];
+    world.bridge.attach = (owner, chat) => {
+      held.push(`+${owner}/${chat}`);
+      return () => void held.push(`-${owner}/${chat}`);
+    };
+    const live = await numbered(world);
+    live.send({ type: "attach", id: "a" }, { type: "attach", id: "a", after: 0 }, message("hello", { id: "a" }));
+    await live.turn();
+    live.send(message("hello", { id: "b" }));
+    await live.turn();
+    expect(held).toEqual(["+local/a", "-local/a", "+local/b"]);
+    live.socket.terminate();
+    while (held.length < 4) await new Promise((resolve) => setImmediate(resolve));
+    await world.server.close();
+    expect(held).toEqual(["+local/a", "-local/a", "+local/b", "-local/b"]);
+    await world.restart();
+    const stock = await openSocket(world);
+    held.length = 0;
+    world.bridge.attach = (owner, chat) => {
+      held.push(`+${owner}/${chat}`);
+      return () => void held.push(`-${owner}/${chat}`);
+    };
+    const send = { type: "send", id: "c", requestId: "1", messages: [userMessage("hello")] };
+    stock.send(send, { ...send, requestId: "2" });
+    await stock.until(({ controls }) => controls.filter(({ type }) => type === "end").length === 2);
+    await world.server.close();
+    expect(held).toEqual(["+local/c", "-local/c"]);
+  });
+
+  test("a fresh socket follows from the turn it caused, not from those that wait before it", async () => {
+    const pay = (recipient: string) => call("process_payment", { amount: 10, recipient });
+    const three = { when: /three/, say: [pay("Alice"), pay("Bob"), pay("Carol")] };
+    const { world, started, finish } = await openSlowWorld({ rules: [afterTools, three] });
+    const question = await say(world, "three");
+    await decide(world, asked(question, 0).approvalId, true);
+    await started;
+    await decide(world, asked(question, 1).approvalId, false);
+    const live = await numbered(world);
+    const answer = { type: "tool_result", toolCallId: asked(question, 2).approvalId, result: { confirmed: false } };
+    live.send({ ...answer, requestId: "r" });
+    await live.until(({ controls }) => controls.some(({ type }) => type === "accepted"));
+    finish();
+    await live.turn();
+    const turns = live.frames.filter((frame) => frame.startsWith('{"type":"turn"'));
+    const accepted = JSON.parse(live.frames[0]!) as { type: string; turn: string };
+    expect(accepted.type).toBe("accepted");
+    expect(turns.map((frame) => (JSON.parse(frame) as { turn: string }).turn)).toEqual([accepted.turn]);
+  });
+
+  test("ten sockets of one chat are told the same", async () => {
+    const world = await openWorld();
+    const sockets = await Promise.all(Array.from({ length: 10 }, () => numbered(world)));
+    for (const live of sockets) live.send({ type: "attach", id: "chat-1" });
+    await Promise.all(sockets.map((live) => live.until(({ controls }) => controls.length > 0)));
+    sockets[0]!.send(message("pay"));
+    const questions = await Promise.all(
+      sockets.map((live) => live.until(({ controls }) => controls.some(({ type }) => type === "parked"))),
+    );
+    const answer = { type: "tool_result", toolCallId: asked(questions[0]!).approvalId, result: { confirmed: true } };
+    for (const live of sockets) live.send(answer);
+    const outcomes = await Promise.all(sockets.map((live) => live.turn()));
+    for (const outcome of outcomes) expect(sequence(outcome)).toMatch(/^(start )?toa ss (text )?fs finish \[DONE\]/);
+    expect(world.payments).toHaveLength(1);
+  });
+});
+
+describe("AI SDK 7's own transport, unmodified", () => {
+  /** `useChat`'s chat with AI SDK's `WebSocketChatTransport` and automatic sending, and nothing of ours. */
+  function stock(world: World, { chat: id = "chat-1", query = "" } = {}) {
+    const sockets: WebSocket[] = [];
+    const requests: string[] = [];
+    class CountedSocket extends WebSocket {
+      constructor(address: string | URL, protocols?: string | string[]) {
+        super(address, protocols);
+        sockets.push(this);
+      }
+      override send(data: unknown) {
+        requests.push((JSON.parse(String(data)) as { type: string }).type);
+        if (requests.length > 20) throw new Error("The chat sends the same thing for ever.");
+        super.send(String(data));
+      }
+    }
+    const transport = new WebSocketChatTransport<UIMessage>({
+      url: liveUrl(world, query),
+      webSocket: CountedSocket as unknown as NonNullable<
+        ConstructorParameters<typeof WebSocketChatTransport>[0]["webSocket"]
+      >,
+    });
+    const { chat, errors, settled } = chatOver(ai, transport, { chat: id });
+    const tools = () => toolParts(ai, chat.lastMessage!);
+    const said = () => wordsOf(chat.lastMessage!);
+    return { chat, transport, errors, sockets, requests, settled, tools, said };
+  }
+
+  test("chats", async () => {
+    const { chat, errors, settled, said } = stock(await openWorld());
+    await chat.sendMessage({ text: "hello" });
+    expect(await settled()).toHaveLength(2);
+    expect(said()).toBe("Hello there, friend.");
+    await chat.sendMessage({ text: "hello" });
+    expect(await settled()).toHaveLength(4);
+    expect(errors).toEqual([]);
+  });
+
+  test.each([
+    [true, "output-available", 1],
+    [false, "output-denied", 0],
+  ])("answers with %j on the same socket", async (approved, end, payments) => {
+    const world = await openWorld();
+    const { chat, errors, sockets, requests, settled, tools, said } = stock(world);
+    await chat.sendMessage({ text: "pay" });
+    await settled();
+    expect(tools()).toMatchObject([{ state: "approval-requested" }]);
+    await chat.addToolApprovalResponse({ id: tools()[0]!.approval!.id, approved });
+    const messages = await settled();
+    expect(tools()).toMatchObject([{ state: end }]);
+    expect(said()).toContain("process_payment gave");
+    expect(messages).toHaveLength(2);
+    expect(world.payments).toHaveLength(payments);
+    expect([sockets.length, requests, errors]).toEqual([1, ["send", "send"], []]);
+  });
+
+  test("answers two questions at once, each its own way", async () => {
+    const world = await openWorld();
+    const { chat, errors, settled, tools } = stock(world);
+    await chat.sendMessage({ text: "two payments" });
+    await settled();
+    const [first, second] = tools();
+    await chat.addToolApprovalResponse({ id: first!.approval!.id, approved: false });
+    await chat.addToolApprovalResponse({ id: second!.approval!.id, approved: true });
+    await settled();
+    expect(tools().map(({ state }) => state)).toEqual(["output-denied", "output-available"]);
+    expect(world.payments).toEqual([{ amount: 40, recipient: "Bob" }]);
+    expect(errors).toEqual([]);
+  });
+
+  test("stops the turn it reads", async () => {
+    const { world, reached, go } = await openPausedWorld();
+    const { chat, requests, settled, said } = stock(world);
+    const sending = chat.sendMessage({ text: "slowly" });
+    await reached;
+    await chat.stop();
+    await sending;
+    await settled();
+    await idle(world);
+    go();
+    expect(requests).toEqual(["send", "abort"]);
+    expect(said()).not.toContain("Two.");
+    await chat.sendMessage({ text: "hello" });
+    await settled();
+    expect(said()).toBe("Hello there, friend.");
+  });
+
+  test("resumes after its socket was cut, with the whole reply", async () => {
+    const { world, reached, go } = await openPausedWorld();
+    const { chat, sockets, errors, settled, said } = stock(world);
+    const sending = chat.sendMessage({ text: "slowly" });
+    await reached;
+    while (!said().includes("One.")) await new Promise((resolve) => setImmediate(resolve));
+    sockets[0]!.terminate();
+    await sending;
+    await settled();
+    expect(errors).toHaveLength(1);
+    const resuming = chat.resumeStream();
+    while (chat.status !== "streaming") await new Promise((resolve) => setImmediate(resolve));
+    go();
+    await resuming;
+    const messages = await settled();
+    expect(sockets).toHaveLength(2);
+    expect(messages).toHaveLength(2);
+    expect(said()).toBe("One. Two.");
+    expect(errors).toHaveLength(1);
+  });
+
+  test("resumes nothing while a question waits, and the answer still finds its message", async () => {
+    const world = await openWorld();
+    const { chat, transport, sockets, errors, settled, tools } = stock(world);
+    await chat.sendMessage({ text: "pay" });
+    await settled();
+    const closed = once(sockets[0]!, "close");
+    sockets[0]!.terminate();
+    await closed;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await transport.reconnectToStream({ chatId: "chat-1" })).toBeNull();
+    expect(await transport.reconnectToStream({ chatId: "nobody's" })).toBeNull();
+    await chat.addToolApprovalResponse({ id: tools()[0]!.approval!.id, approved: true });
+    await settled();
+    expect(tools()).toMatchObject([{ state: "output-available" }]);
+    expect(world.payments).toHaveLength(1);
+    expect(errors).toEqual([]);
+  });
+
+  test("sees a question that nobody answered closed, with the reason", async () => {
+    const reached = gate();
+    const go = gate();
+    const slowAfter = { ...afterTools, say: () => (reached.open(), [text("Too late. "), pause(go.opened)]) };
+    const world = await openWorld({ rules: [slowAfter, ...payRules.slice(1)] });
+    const { chat, errors, settled, tools, said } = stock(world);
+    await chat.sendMessage({ text: "pay" });
+    await settled();
+    world.clock.now += 16 * 60_000;
+    void world.bridge.sweep();
+    await reached.opened;
+    const resuming = chat.resumeStream();
+    while (!said().includes("Too late.")) await new Promise((resolve) => setImmediate(resolve));
+    go.open();
+    await resuming;
+    await settled();
+    expect(tools().map(({ state }) => state)).not.toContain("approval-requested");
+    expect(errors).toEqual([]);
+    expect(world.payments).toEqual([]);
+  });
+
+  test("several requests at once do not mix", async () => {
+    const world = await openWorld();
+    const live = await openSocket(world);
+    const send = (requestId: string, id: string) => ({
+      type: "send",
+      requestId,
+      id,
+      trigger: "submit-message",
+      messages: [userMessage("hello")],
+      headers: {},
+      body: {},
+    });
+    live.send(send("a", "chat-a"), send("b", "chat-b"), send("c", "chat-c"));
+    const { controls } = await live.until(({ controls: got }) => got.filter(({ type }) => type === "end").length === 3);
+    for (const requestId of ["a", "b", "c"]) {
+      const mine = controls.filter((frame) => frame["requestId"] === requestId);
+      expect(mine.at(-1)).toEqual({ type: "end", requestId });
+      expect(mine.slice(0, -1).map((frame) => frame["sequence"])).toEqual([...mine.slice(0, -1).keys()]);
+    }
+  });
+
+  test("speaks one wire per socket", async () => {
+    const world = await openWorld();
+    const live = await openSocket(world);
+    live.send({ type: "resume", requestId: "r", id: "chat-1" }, { type: "ping", timestamp: 1 });
+    const { controls } = await live.until(({ controls: got }) => got.length === 2);
+    expect(controls).toMatchObject([
+      { type: "no-active", requestId: "r" },
+      { type: "error", requestId: "", errorText: expect.stringContaining("AI SDK") },
+    ]);
+    const seed = await openSocket(world);
+    seed.send({ type: "ping", timestamp: 1 }, { type: "resume", requestId: "r", id: "chat-1" });
+    expect((await seed.turn()).chunks).toMatchObject([{ type: "error", errorText: expect.stringContaining("seeds") }]);
+  });
+});
