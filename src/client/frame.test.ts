@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+import { encodeSseEvent, sseComment, sseDone } from "../protocol/sse.ts";
+import { parseFrame } from "./frame.ts";
+
+describe("parseFrame", () => {
+  it("reads a chunk with its number, as the server writes it", () => {
+    const chunk = { type: "text-delta", id: "t", delta: "line\r\nline: data: \u2028[DONE]" };
+    expect(parseFrame(encodeSseEvent(chunk, 12))).toEqual({ type: "chunk", chunk, sequence: 12 });
+    expect(parseFrame(encodeSseEvent(chunk))).toEqual({ type: "chunk", chunk, sequence: undefined });
+  });
+
+  it("reads the end of a turn", () => {
+    expect(parseFrame(sseDone)).toEqual({ type: "done" });
+  });
+
+  it.each([
+    { type: "turn", turn: "t1", reply: "m1", sequence: 3 },
+    { type: "parked", turn: "t1", sequence: 9 },
+    { type: "accepted", requestId: "r1", turn: "t1" },
+    { type: "refused", requestId: "r1", code: "invalid", message: "No." },
+    { type: "attached", id: "c1", sequence: 4, running: true },
+    { type: "pong", timestamp: 7 },
+  ])("reads $type", (frame) => {
+    expect(parseFrame(JSON.stringify(frame))).toEqual(frame);
+  });
+
+  it("passes over what a newer server may say", () => {
+    expect(parseFrame(JSON.stringify({ type: "weather" }))).toBeUndefined();
+    expect(parseFrame(sseComment("keep-alive"))).toBeUndefined();
+    expect(parseFrame("event: later\nid: 4\n\n")).toBeUndefined();
+  });
+
+  it.each(["{", "data: {", "data: 3\n\n", "data: {}\n\n", '{"type":"accepted","requestId":"r1"}', "\u0000", "<html>"])(
+    "throws for %j, which is no frame",
+    (text) => {
+      expect(() => parseFrame(text)).toThrow(/JSON|chunk|lacks/);
+    },
+  );
+});

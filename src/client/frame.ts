@@ -1,0 +1,75 @@
+import type { UIMessageChunk } from "ai";
+import { type ErrorCode, errorTable } from "../protocol/errors.ts";
+import type { ControlFrame } from "../protocol/frames.ts";
+
+/**
+ * What the server says on a socket with `?sequence=1`. A `sequence` is the number of an entry of the chat's log; of
+ * several chunks that one entry became, the last one has it.
+ */
+export type ServerFrame =
+  | { type: "chunk"; chunk: UIMessageChunk; sequence: number | undefined }
+  | { type: "done" }
+  | ControlFrame;
+
+/**
+ * One text frame of the server: server-sent event text for chunks and `[DONE]`, bare JSON for everything else. Undefined
+ * for what a newer server may say and we do not know; throws for what is no frame at all.
+ */
+export function parseFrame(text: string): ServerFrame | undefined {
+  return text.startsWith("{") ? parseControl(text) : parseEvent(text);
+}
+
+function parseEvent(text: string): ServerFrame | undefined {
+  let data: string | undefined;
+  let sequence: number | undefined;
+  for (const line of text.split(/\r\n|\r|\n/)) {
+    const [, field, value = ""] = /^([a-z]*)(?:: ?(.*))?$/s.exec(line) ?? [];
+    if (field === "data") data = data === undefined ? value : `${data}\n${value}`;
+    else if (field === "id" && /^\d{1,15}$/.test(value)) sequence = Number(value);
+    else if (field === undefined) throw new Error("A frame of the server is neither an event nor JSON.");
+  }
+  if (data === undefined) return undefined;
+  if (data === "[DONE]") return { type: "done" };
+  const chunk: unknown = JSON.parse(data);
+  if (!isObject(chunk) || typeof chunk["type"] !== "string") throw new Error("An event of the server is not a chunk.");
+  return { type: "chunk", chunk: chunk as UIMessageChunk, sequence };
+}
+
+function parseControl(text: string): ServerFrame | undefined {
+  const frame: unknown = JSON.parse(text);
+  if (!isObject(frame)) throw new Error("A frame of the server is not an object.");
+  const word = (key: string) => need(frame, key, isString);
+  const sequence = () => need(frame, "sequence", isSequence);
+  switch (frame["type"]) {
+    case "turn":
+      return { type: "turn", turn: word("turn"), reply: word("reply"), sequence: sequence() };
+    case "parked":
+      return { type: "parked", turn: word("turn"), sequence: sequence() };
+    case "accepted":
+      return { type: "accepted", requestId: word("requestId"), turn: word("turn") };
+    case "refused": {
+      const code = word("code");
+      const known = Object.hasOwn(errorTable, code) ? (code as ErrorCode) : "internal";
+      return { type: "refused", requestId: word("requestId"), code: known, message: word("message") };
+    }
+    case "attached":
+      return { type: "attached", id: word("id"), sequence: sequence(), running: frame["running"] === true };
+    case "pong":
+      return { type: "pong", timestamp: Number(frame["timestamp"]) };
+    default:
+      return undefined;
+  }
+}
+
+function need<T>(frame: Record<string, unknown>, key: string, isRight: (value: unknown) => value is T): T {
+  const value = frame[key];
+  if (!isRight(value)) throw new Error(`A ${String(frame["type"])} frame of the server lacks its ${key}.`);
+  return value;
+}
+
+const isString = (value: unknown): value is string => typeof value === "string";
+const isSequence = (value: unknown): value is number => Number.isSafeInteger(value);
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,2 @@
+export { WebSocketChatTransport, type WebSocketChatTransportOptions } from "./websocket-chat-transport.ts";
+export type { ConnectionState, LiveSocketOptions, Timers, WebSocketLike } from "./live-socket.ts";
