@@ -34,12 +34,12 @@ export default defineConfig({
       project("unit", ["src/**/*.test.ts", "demo/**/*.test.{ts,tsx}"]),
       project("contracts", ["test/contracts/**/*.test.ts"]),
       project("journeys", ["test/journeys/**/*.test.ts"]),
-      // Playwright drives a real Chromium here. One file after the other, and after everything else: a page that has
-      // to share two cores with the other tests is slow for reasons that are not its own.
+      // Playwright drives a real Chromium here. Two files at a time, and after everything else: a page that has to share
+      // the cores with the other tests is slow for reasons that are not its own.
       project("browser", ["test/browser/**/*.test.ts"], {
         testTimeout: 60_000,
         hookTimeout: 60_000,
-        fileParallelism: false,
+        maxWorkers: 2,
         sequence: { groupOrder: 1 },
       }),
     ],

@@ -1,14 +1,23 @@
 import type { ChatStatus } from "ai";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import type { Card } from "./cards.ts";
 import { useWords } from "./preferences.ts";
+import type { Wires } from "./wires.ts";
+
+interface AnnouncerProps {
+  cards: ReadonlyMap<string, Card>;
+  status: ChatStatus;
+  wires: Wires;
+}
 
 /** Says aloud, for those who do not see the page, what changes on it. */
-export function Announcer({ cards, status }: { cards: ReadonlyMap<string, Card>; status: ChatStatus }) {
+export function Announcer({ cards, status, wires }: AnnouncerProps) {
   const { t } = useWords();
   const [said, setSaid] = useState("");
   const before = useRef(cards);
   const statusBefore = useRef(status);
+  const connection = useSyncExternalStore(wires.subscribe, () => wires.connection()?.status);
+  const connectionBefore = useRef(connection);
 
   useEffect(() => {
     const news: string[] = [];
@@ -17,10 +26,15 @@ export function Announcer({ cards, status }: { cards: ReadonlyMap<string, Card>;
       news.push(state === "waiting" ? t.announceWaiting(toolName) : t.announceState(toolName, t.tags[state]));
     }
     if (news.length === 0 && statusBefore.current === "streaming" && status === "ready") news.push(t.announceReply);
+    const lost = connection === "reconnecting" || connection === "closed";
+    const wasLost = connectionBefore.current === "reconnecting" || connectionBefore.current === "closed";
+    if (lost && !wasLost) news.push(t.announceLost);
+    if (wasLost && connection === "open") news.push(t.announceFound);
+    if (lost || connection === "open") connectionBefore.current = connection;
     before.current = cards;
     statusBefore.current = status;
     if (news.length > 0) setSaid(news.join(" "));
-  }, [cards, status, t]);
+  }, [cards, status, connection, t]);
 
   return (
     <div className="visually-hidden" role="status" aria-live="polite">

@@ -29,6 +29,7 @@ export interface Wallet {
 export interface Health {
   ok: boolean;
   model?: string;
+  liveModel?: string;
   scripted?: boolean;
 }
 
@@ -58,6 +59,13 @@ export async function fetchHealth(): Promise<Health | undefined> {
 /** Ends the turn on the server; closing our connection alone would not. */
 export async function stopTurn(chatId: string): Promise<void> {
   await fetch(`/stream/${encodeURIComponent(chatId)}/stop`, { method: "POST" });
+}
+
+/** Decides a call outside the chat, while the chat's own stream is busy with something else. */
+export async function postDecision(approvalId: string, approved: boolean, reason?: string): Promise<void> {
+  const body = JSON.stringify({ approved, ...(reason ? { reason } : {}) });
+  const headers = { "content-type": "application/json" };
+  await fetch(`/approvals/${encodeURIComponent(approvalId)}`, { method: "POST", headers, body });
 }
 
 async function getJson<T>(path: string): Promise<T | undefined> {

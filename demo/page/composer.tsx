@@ -1,15 +1,17 @@
 import { useId, useRef, useState, type KeyboardEvent } from "react";
+import type { Mode } from "./mode.ts";
 import { useWords } from "./preferences.ts";
 
 export interface ComposerProps {
   busy: boolean;
   pending: boolean;
+  mode: Mode;
   onSend: (text: string) => void;
   onStop: () => void;
 }
 
 /** Enter sends, Shift+Enter breaks the line, and Enter that ends a Japanese conversion does neither. */
-export function Composer({ busy, pending, onSend, onStop }: ComposerProps) {
+export function Composer({ busy, pending, mode, onSend, onStop }: ComposerProps) {
   const { t } = useWords();
   const [draft, setDraft] = useState("");
   const field = useRef<HTMLTextAreaElement>(null);
@@ -37,8 +39,8 @@ export function Composer({ busy, pending, onSend, onStop }: ComposerProps) {
       }}
     >
       {pending && text && (
-        <p className="composer-hint" id={hintId}>
-          {t.cancelsPending}
+        <p className={`composer-hint composer-hint-${mode}`} id={hintId}>
+          {mode === "bidi" ? t.keepsPending : t.cancelsPending}
         </p>
       )}
       <div className="composer-box">

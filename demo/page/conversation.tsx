@@ -8,6 +8,7 @@ import { errorSentence, isDisconnect } from "./error-sentence.ts";
 import { money } from "./format.ts";
 import { ModelName } from "./header.tsx";
 import { MessageView } from "./message-view.tsx";
+import type { Mode } from "./mode.ts";
 import type { Music } from "./music.ts";
 import { useWords } from "./preferences.ts";
 import { StreamPanel } from "./stream-panel.tsx";
@@ -15,19 +16,24 @@ import type { StreamTap } from "./stream-tap.ts";
 import { useBridgeChat, type BridgeChat } from "./use-bridge-chat.ts";
 import { useStickToEnd } from "./use-stick-to-end.ts";
 import { WalletPanel } from "./wallet-panel.tsx";
+import type { Wires } from "./wires.ts";
 
 export interface ConversationProps {
   chatId: string;
   initialMessages: UIMessage[];
   tap: StreamTap;
+  wires: Wires;
+  mode: Mode;
   music: Music;
   health: Health | undefined;
+  onBusy: (busy: boolean) => void;
 }
 
 /** One chat: the conversation on the left, what the server knows on the right (on a phone, one at a time). */
-export function Conversation({ chatId, initialMessages, tap, music, health }: ConversationProps) {
+export function Conversation(props: ConversationProps) {
+  const { chatId, initialMessages, tap, wires, mode, music, health, onBusy } = props;
   const { t, language } = useWords();
-  const bridge = useBridgeChat({ chatId, initialMessages, tap, music });
+  const bridge = useBridgeChat({ chatId, initialMessages, tap, wires, mode, music });
   const [view, setView] = useState<"chat" | "panel">("chat");
   const waiting = [...bridge.cards.values()].filter((card) => card.state === "waiting").length;
   const { approvals, wallet } = bridge.ledger;
@@ -35,6 +41,11 @@ export function Conversation({ chatId, initialMessages, tap, music, health }: Co
   useEffect(() => {
     document.title = waiting > 0 ? `(${waiting}) adk-stream-protocol` : "adk-stream-protocol";
   }, [waiting]);
+  const busy = isBusy(bridge);
+  useEffect(() => {
+    onBusy(busy);
+    return () => onBusy(false);
+  }, [busy, onBusy]);
 
   return (
     <>
@@ -56,7 +67,7 @@ export function Conversation({ chatId, initialMessages, tap, music, health }: Co
               <Notices bridge={bridge} />
               <NowPlaying music={music} />
               <Suggestions large={false} hidden={bridge.messages.length === 0} bridge={bridge} />
-              <Composer busy={isBusy(bridge)} pending={waiting > 0} onSend={bridge.send} onStop={bridge.stop} />
+              <Composer busy={busy} pending={waiting > 0} mode={mode} onSend={bridge.send} onStop={bridge.stop} />
             </div>
           </div>
         </div>
@@ -76,12 +87,12 @@ export function Conversation({ chatId, initialMessages, tap, music, health }: Co
           </section>
           <StreamPanel tap={tap} />
           <p className="panel-foot">
-            <ModelName health={health} />
+            <ModelName health={health} mode={mode} />
             <span>AI SDK {__AI_MAJOR__}</span>
           </p>
         </aside>
       </main>
-      <Announcer cards={bridge.cards} status={bridge.status} />
+      <Announcer cards={bridge.cards} status={bridge.status} wires={wires} />
     </>
   );
 }

@@ -1,26 +1,33 @@
 import type { Health } from "./api.ts";
+import { ConnectionStatus } from "./connection-status.tsx";
+import { type Mode, modes } from "./mode.ts";
 import { themes, useWords, type Preferences } from "./preferences.ts";
 import { strings, type Language } from "./strings.ts";
+import type { Wires } from "./wires.ts";
 
 export interface HeaderProps {
   health: Health | undefined;
   preferences: Preferences;
+  wires: Wires;
+  mode: Mode;
+  /** A reply is being received. */
+  busy: boolean;
+  onMode: (mode: Mode) => void;
   onNewChat: () => void;
 }
 
-export function Header({ health, preferences, onNewChat }: HeaderProps) {
+export function Header({ health, preferences, wires, mode, busy, onMode, onNewChat }: HeaderProps) {
   const { t } = useWords();
   const { theme, language } = preferences;
   const nextTheme = themes[(themes.indexOf(theme) + 1) % themes.length] ?? "auto";
   return (
     <header className="top">
       <h1>adk-stream-protocol</h1>
-      <span className="pill" title={t.modeTitle}>
-        <span className="visually-hidden">{t.modeLabel}: </span>SSE
-      </span>
-      <ModelName health={health} />
+      <ModeSwitch mode={mode} busy={busy} onMode={onMode} />
+      <ConnectionStatus wires={wires} />
       <span className="grow" />
-      <div className="segments" role="group" aria-label={t.languageLabel}>
+      <ModelName health={health} mode={mode} />
+      <div className="segments segments-language" role="group" aria-label={t.languageLabel}>
         {(Object.keys(strings) as Language[]).map((code) => (
           <button
             key={code}
@@ -52,14 +59,38 @@ export function Header({ health, preferences, onNewChat }: HeaderProps) {
   );
 }
 
-export function ModelName({ health }: { health: Health | undefined }) {
+/** Not while a reply comes in: half of it over one wire and half over the other is nothing a person would expect. */
+function ModeSwitch({ mode, busy, onMode }: Pick<HeaderProps, "mode" | "busy" | "onMode">) {
+  const { t } = useWords();
+  return (
+    <div className="segments segments-mode" role="group" aria-label={t.modeLabel}>
+      {modes.map((one) => {
+        const blocked = busy && one !== mode;
+        return (
+          <button
+            key={one}
+            type="button"
+            aria-pressed={one === mode}
+            aria-disabled={blocked}
+            title={blocked ? t.modeBusy : t.modeTitles[one]}
+            onClick={() => !blocked && onMode(one)}
+          >
+            {one.toUpperCase()}
+          </button>
+        );
+      })}
+    </div>
+  );
+}
+
+export function ModelName({ health, mode }: { health: Health | undefined; mode: Mode }) {
   const { t } = useWords();
   if (!health) return null;
+  const name = mode === "bidi" ? (health.liveModel ?? health.model) : health.model;
   return (
-    <span className="model">
-      <span className="dot" aria-hidden="true" />
+    <span className="model" title={name}>
       <span className="visually-hidden">{t.modelLabel}: </span>
-      {health.scripted ? t.scriptedModel : health.model}
+      {health.scripted ? t.scriptedModel : name}
     </span>
   );
 }

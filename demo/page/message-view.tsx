@@ -1,5 +1,6 @@
 import { isToolUIPart, type UIMessage } from "ai";
 import { ApprovalCard } from "./approval-card.tsx";
+import { hasSomethingToSee } from "./has-something-to-see.ts";
 import { useWords } from "./preferences.ts";
 import { RichText } from "./rich-text.tsx";
 import { ToolLine } from "./tool-line.tsx";
@@ -20,6 +21,7 @@ export function MessageView({ message, bridge }: { message: UIMessage; bridge: B
       </div>
     );
   }
+  if (!hasSomethingToSee(message)) return null;
   return (
     <div className="reply" data-role="assistant" data-message-id={message.id}>
       <span className="visually-hidden">{t.assistant}: </span>

@@ -1,4 +1,5 @@
 import { createContext, useContext, useEffect, useState } from "react";
+import { type Mode, toMode } from "./mode.ts";
 import { strings, type Language, type Strings } from "./strings.ts";
 
 export const themes = ["auto", "light", "dark"] as const;
@@ -42,6 +43,10 @@ function storedLanguage(): Language {
   if (stored === "en" || stored === "ja") return stored;
   return navigator.language.toLowerCase().startsWith("ja") ? "ja" : "en";
 }
+
+/** The mode somebody chose last; an address may name another. */
+export const storedMode = (): Mode | undefined => toMode(recall("mode"));
+export const rememberMode = (mode: Mode): void => remember("mode", mode);
 
 // Storage may be forbidden; preferences then last as long as the page.
 function remember(key: string, value: string): void {

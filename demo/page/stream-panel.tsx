@@ -46,6 +46,16 @@ function Line({ entry }: { entry: TapEntry }) {
       </div>
     );
   }
+  if (entry.kind === "frame") return <div className="line line-request">→ {entry.type}</div>;
+  if (entry.kind === "socket") {
+    const lost = entry.event === "lost";
+    return (
+      <div className={lost ? "line line-lost" : "line line-request"}>
+        {lost ? "×" : "⇄"} WS /live {lost ? t.streamLost : t.streamConnected}
+      </div>
+    );
+  }
+  if (entry.kind === "parked") return <div className="line line-done">{t.streamParked}</div>;
   if (entry.kind === "done") return <div className="line line-done">[DONE]</div>;
   return (
     <details className="line-details">

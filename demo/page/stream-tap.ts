@@ -1,12 +1,17 @@
-import { decodeSse } from "adk-stream-protocol/protocol";
+import { decodeSse, type SseEvent } from "adk-stream-protocol/protocol";
 
 /**
- * Listens to the responses the transport reads, without touching them: the body is split, one half goes to the chat, the
- * other is parsed here for the panel that shows the raw chunks.
+ * Listens to what the transports read and send, without touching it: of a response's body one half goes to the chat and
+ * the other is parsed here, of a socket's frames everybody gets the same. For the panel that shows the raw chunks.
  */
 export type TapEntry = { key: number; at: number } & (
   | { kind: "request"; method: string; path: string }
+  /** A frame of ours; `answer` is a message that carries one. */
+  | { kind: "frame"; type: string }
+  | { kind: "socket"; event: "opened" | "lost" }
   | { kind: "chunk"; sequence: number | undefined; type: string; chunk: Record<string, unknown> }
+  /** The reply waits at a question; the socket stays open. */
+  | { kind: "parked" }
   | { kind: "done" }
 );
 
@@ -14,6 +19,8 @@ type NewEntry = TapEntry extends infer E ? (E extends TapEntry ? Omit<E, "key" |
 
 export interface StreamTap {
   fetch: typeof fetch;
+  /** A WebSocket that is listened to. */
+  webSocket: new (url: string) => WebSocket;
   entries(): readonly TapEntry[];
   subscribe(listener: () => void): () => void;
   /** Called for every chunk as it arrives. */
@@ -22,6 +29,7 @@ export interface StreamTap {
 
 export interface TapOptions {
   fetch?: typeof fetch;
+  webSocket?: new (url: string) => WebSocket;
   limit?: number;
   now?: () => number;
   /** Groups redraws; a burst of chunks is one. */
@@ -37,6 +45,8 @@ export function createStreamTap(options: TapOptions = {}): StreamTap {
   let nextKey = 0;
   // A resumed stream repeats what was shown already; those lines would only be noise.
   let seen = { sequence: 0, data: "" };
+  // Nor is the end of a reply an end twice.
+  let isOpen = false;
 
   const add = (entry: NewEntry) => {
     waiting.push({ ...entry, key: nextKey++, at: now() });
@@ -48,26 +58,68 @@ export function createStreamTap(options: TapOptions = {}): StreamTap {
     });
   };
 
-  const listen = async (body: ReadableStream<Uint8Array>, isReplay: boolean) => {
-    for await (const event of decodeSse(body)) {
-      if (event.data === "[DONE]") {
-        add({ kind: "done" });
-        continue;
-      }
-      const chunk = parseChunk(event.data);
-      if (!chunk) continue;
-      const type = String(chunk["type"]);
-      for (const listener of chunkListeners) listener(type);
-      const sequence = event.id === undefined ? undefined : Number(event.id);
-      if (sequence === undefined) {
-        if (isReplay && seen.sequence > 0) continue;
-      } else {
-        if (sequence < seen.sequence || (sequence === seen.sequence && event.data === seen.data)) continue;
-        seen = { sequence, data: event.data };
-      }
-      add({ kind: "chunk", sequence, type, chunk });
+  const note = (event: SseEvent, isReplay: boolean) => {
+    if (event.data === "[DONE]") {
+      if (isOpen) add({ kind: "done" });
+      isOpen = false;
+      return;
     }
+    const chunk = parseObject(event.data);
+    if (!chunk) return;
+    const type = String(chunk["type"]);
+    for (const listener of chunkListeners) listener(type);
+    const sequence = event.id === undefined ? undefined : Number(event.id);
+    if (sequence === undefined) {
+      if (isReplay && seen.sequence > 0) return;
+    } else {
+      if (sequence < seen.sequence || (sequence === seen.sequence && event.data === seen.data)) return;
+      seen = { sequence, data: event.data };
+    }
+    isOpen = true;
+    add({ kind: "chunk", sequence, type, chunk });
   };
+
+  const listen = async (body: ReadableStream<Uint8Array>, isReplay: boolean) => {
+    for await (const event of decodeSse(body)) note(event, isReplay);
+  };
+
+  const Socket: new (url: string) => WebSocket = options.webSocket ?? globalThis.WebSocket;
+  class TappedSocket extends Socket {
+    constructor(url: string) {
+      super(url);
+      let opened = false;
+      // The turn after `attached` may be one that was running already, and then comes from its beginning.
+      let replay: "none" | "next" | "now" = "none";
+      this.addEventListener("open", () => {
+        opened = true;
+        add({ kind: "socket", event: "opened" });
+      });
+      this.addEventListener("close", ({ code }) => {
+        // 1000 is how we close it ourselves.
+        if (opened && code !== 1000) add({ kind: "socket", event: "lost" });
+      });
+      this.addEventListener("message", ({ data }: MessageEvent) => {
+        if (typeof data !== "string") return;
+        if (!data.startsWith("{")) {
+          note(readEvent(data), replay === "now");
+          return;
+        }
+        const { type, running } = parseObject(data) ?? {};
+        if (type === "attached") replay = running === true ? "next" : "none";
+        if (type === "turn") replay = replay === "next" ? "now" : "none";
+        if (type === "parked") {
+          add({ kind: "parked" });
+          for (const listener of chunkListeners) listener("parked");
+        }
+      });
+    }
+
+    override send(data: Parameters<WebSocket["send"]>[0]): void {
+      super.send(data);
+      const type = typeof data === "string" ? frameType(parseObject(data)) : undefined;
+      if (type !== undefined && type !== "ping") add({ kind: "frame", type });
+    }
+  }
 
   return {
     fetch: async (input, init) => {
@@ -82,6 +134,7 @@ export function createStreamTap(options: TapOptions = {}): StreamTap {
       listen(mine, method === "GET").catch(() => undefined);
       return new Response(theirs, { status: response.status, headers: response.headers });
     },
+    webSocket: TappedSocket,
     entries: () => entries,
     subscribe(listener) {
       listeners.add(listener);
@@ -94,7 +147,21 @@ export function createStreamTap(options: TapOptions = {}): StreamTap {
   };
 }
 
-function parseChunk(text: string): Record<string, unknown> | undefined {
+/** One frame is one event, see PROTOCOL.md; only its lines are to be told apart. */
+function readEvent(text: string): SseEvent {
+  const value = (field: string) => new RegExp(`^${field}: ?([^\\r\\n]*)`, "m").exec(text)?.[1];
+  const id = value("id");
+  return { data: value("data") ?? "", ...(id === undefined ? {} : { id }) };
+}
+
+function frameType(frame: Record<string, unknown> | undefined): string | undefined {
+  if (frame?.["type"] !== "message") return frame && String(frame["type"]);
+  if (frame["trigger"] === "regenerate-message") return "regenerate";
+  const messages = frame["messages"] as { role?: unknown }[] | undefined;
+  return messages?.at(-1)?.role === "user" && frame["messageId"] === undefined ? "message" : "answer";
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;

@@ -1,4 +1,5 @@
 import type { CardState } from "./card-state.ts";
+import type { Mode } from "./mode.ts";
 
 /** Every word the page says, once per language. What the assistant and the tools say is theirs. */
 export interface Strings {
@@ -7,7 +8,16 @@ export interface Strings {
   scriptedModel: string;
   modelLabel: string;
   modeLabel: string;
-  modeTitle: string;
+  modeTitles: Record<Mode, string>;
+  modeBusy: string;
+  connectionLabel: string;
+  connection: {
+    connecting: string;
+    open: string;
+    reconnecting: string;
+
+    offline: string;
+  };
   languageLabel: string;
   themeLabel: string;
   themes: { auto: string; light: string; dark: string };
@@ -25,6 +35,7 @@ export interface Strings {
   send: string;
   stop: string;
   cancelsPending: string;
+  keepsPending: string;
   conversation: string;
   you: string;
   assistant: string;
@@ -66,6 +77,8 @@ export interface Strings {
   announceWaiting: (tool: string) => string;
   announceState: (tool: string, state: string) => string;
   announceReply: string;
+  announceLost: string;
+  announceFound: string;
   wallet: string;
   balance: string;
   noPayments: string;
@@ -77,7 +90,9 @@ export interface Strings {
   stream: string;
   streamEmpty: string;
   streamResumed: string;
-
+  streamConnected: string;
+  streamLost: string;
+  streamParked: string;
   newest: string;
   nowPlaying: (track: number) => string;
   silent: (track: number) => string;
@@ -97,7 +112,18 @@ const en: Strings = {
   scriptedModel: "scripted Gemini",
   modelLabel: "Model",
   modeLabel: "Mode",
-  modeTitle: "Server-sent events: one request per message",
+  modeTitles: {
+    sse: "SSE: one request per message, streamed back as server-sent events",
+    bidi: "BIDI: one WebSocket for everything, over Gemini Live",
+  },
+  modeBusy: "The mode can be changed when the reply has ended.",
+  connectionLabel: "Connection",
+  connection: {
+    connecting: "connecting",
+    open: "connected",
+    reconnecting: "reconnecting",
+    offline: "offline",
+  },
   languageLabel: "Language",
   themeLabel: "Theme",
   themes: { auto: "Automatic", light: "Light", dark: "Dark" },
@@ -122,6 +148,7 @@ const en: Strings = {
   send: "Send",
   stop: "Stop",
   cancelsPending: "Sending a message withdraws the request that waits for you.",
+  keepsPending: "The request that waits for you stays open.",
   conversation: "Conversation",
   you: "You",
   assistant: "Assistant",
@@ -187,6 +214,8 @@ const en: Strings = {
   announceWaiting: (tool) => `${tool} is waiting for your approval.`,
   announceState: (tool, state) => `${tool}: ${state}.`,
   announceReply: "The assistant has answered.",
+  announceLost: "The connection is lost. Reconnecting.",
+  announceFound: "The connection is back.",
   wallet: "Wallet",
   balance: "Balance",
   noPayments: "No payments yet.",
@@ -198,7 +227,9 @@ const en: Strings = {
   stream: "Stream",
   streamEmpty: "The raw chunks appear here as they arrive.",
   streamResumed: "resumed",
-
+  streamConnected: "connected",
+  streamLost: "lost",
+  streamParked: "waiting for an answer",
   newest: "Newest",
   nowPlaying: (track) => `Playing track ${track}`,
   silent: (track) => `Track ${track} plays after a click`,
@@ -218,7 +249,18 @@ const ja: Strings = {
   scriptedModel: "台本どおりの Gemini",
   modelLabel: "モデル",
   modeLabel: "モード",
-  modeTitle: "Server-sent events: メッセージごとに 1 リクエスト",
+  modeTitles: {
+    sse: "SSE: メッセージごとに 1 リクエスト、server-sent events で受信",
+    bidi: "BIDI: すべてを 1 本の WebSocket で、Gemini Live 経由",
+  },
+  modeBusy: "モードは回答が終わってから切り替えられます。",
+  connectionLabel: "接続",
+  connection: {
+    connecting: "接続中",
+    open: "接続済み",
+    reconnecting: "再接続中",
+    offline: "オフライン",
+  },
   languageLabel: "言語",
   themeLabel: "テーマ",
   themes: { auto: "自動", light: "ライト", dark: "ダーク" },
@@ -243,6 +285,7 @@ const ja: Strings = {
   send: "送信",
   stop: "停止",
   cancelsPending: "送信すると、承認待ちの依頼は取り下げられます。",
+  keepsPending: "承認待ちの依頼はそのまま残ります。",
   conversation: "会話",
   you: "あなた",
   assistant: "アシスタント",
@@ -308,6 +351,8 @@ const ja: Strings = {
   announceWaiting: (tool) => `${tool} が承認を待っています。`,
   announceState: (tool, state) => `${tool}: ${state}。`,
   announceReply: "アシスタントが回答しました。",
+  announceLost: "接続が切れました。再接続しています。",
+  announceFound: "接続が回復しました。",
   wallet: "ウォレット",
   balance: "残高",
   noPayments: "支払いはまだありません。",
@@ -319,7 +364,9 @@ const ja: Strings = {
   stream: "ストリーム",
   streamEmpty: "届いたチャンクをそのまま表示します。",
   streamResumed: "再開",
-
+  streamConnected: "接続",
+  streamLost: "切断",
+  streamParked: "回答待ち",
   newest: "最新へ",
   nowPlaying: (track) => `トラック ${track} を再生中`,
   silent: (track) => `クリックするとトラック ${track} が鳴ります`,

@@ -1,13 +1,8 @@
 import { Chat, useChat } from "@ai-sdk/react";
 import type { ApprovalData, ApprovalView } from "adk-stream-protocol/protocol";
-import {
-  DefaultChatTransport,
-  lastAssistantMessageIsCompleteWithApprovalResponses,
-  type ChatStatus,
-  type UIMessage,
-} from "ai";
+import { isToolUIPart, lastAssistantMessageIsCompleteWithApprovalResponses, type ChatStatus, type UIMessage } from "ai";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { fetchLedger, fetchMessages, stopTurn } from "./api.ts";
+import { fetchLedger, fetchMessages, postDecision, stopTurn } from "./api.ts";
 import { approvalDataOf, isDelivering } from "./card-state.ts";
 import { cardsOf, type Card } from "./cards.ts";
 import { claimCall } from "./claim-call.ts";
@@ -15,10 +10,12 @@ import { callsToRun, keysToSend, type ClientCall } from "./client-tools.ts";
 import { isDisconnect } from "./error-sentence.ts";
 import { holdBack } from "./hold-back.ts";
 import { hasUnsent, mergeMessages } from "./merge-messages.ts";
+import type { Mode } from "./mode.ts";
 import type { Music } from "./music.ts";
 import { runClientTool } from "./run-client-tool.ts";
 import type { StreamTap } from "./stream-tap.ts";
 import { useLedger, type LedgerState } from "./use-ledger.ts";
+import type { Wires } from "./wires.ts";
 
 export interface BridgeChat {
   messages: UIMessage[];
@@ -42,6 +39,8 @@ export interface BridgeChatOptions {
   chatId: string;
   initialMessages: UIMessage[];
   tap: StreamTap;
+  wires: Wires;
+  mode: Mode;
   music: Music;
 }
 
@@ -49,17 +48,18 @@ const doubleClickMs = 1000;
 const isBusy = (status: ChatStatus) => status === "submitted" || status === "streaming";
 
 /**
- * Stock `useChat`, stock transport, stock predicate; around them only what a page needs to tell the truth: it follows
+ * Stock `useChat`, stock predicate, whichever transport is chosen; around them only what a page needs to tell the truth: it follows
  * the ledger, takes the server's messages when they moved without us, runs browser tools, and sends what the stock
  * predicate does not. Every local change of `chat.messages` happens only if nobody else changed it meanwhile.
  */
-export function useBridgeChat({ chatId, initialMessages, tap, music }: BridgeChatOptions): BridgeChat {
+export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
+  const { chatId, initialMessages, tap, wires, mode, music } = options;
   const [chat] = useState(
     () =>
       new Chat<UIMessage>({
         id: chatId,
         messages: initialMessages,
-        transport: new DefaultChatTransport({ api: "/stream", fetch: tap.fetch }),
+        transport: wires,
         sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
       }),
   );
@@ -151,12 +151,17 @@ export function useBridgeChat({ chatId, initialMessages, tap, music }: BridgeCha
 
   useEffect(() => {
     return tap.onChunk((type) => {
-      if (type === "data-approval" || type.startsWith("tool-output") || type === "finish") refresh();
+      const asksAndEnds = type === "start" || type === "start-step" || type === "parked" || type === "finish";
+      if (type === "data-approval" || type.startsWith("tool-output") || asksAndEnds) refresh();
     });
   }, [tap, refresh]);
   useEffect(() => {
     if (!busy) refresh();
   }, [busy, refresh]);
+  // A socket that was given up is tried again as soon as the server answers otherwise.
+  useEffect(() => {
+    if (!offline && wires.connection()?.status === "closed") wires.connect();
+  }, [askedAt, offline, wires]);
   // Other tabs of this browser need not wait for their next look.
   useEffect(() => {
     const others = new BroadcastChannel(`chat:${chatId}`);
@@ -216,9 +221,12 @@ export function useBridgeChat({ chatId, initialMessages, tap, music }: BridgeCha
       answered.current.set(approvalId, now);
       answeredAt.current = now;
       setUnasked(false);
+      // The chat sends one thing at a time. An answer about something else than what it reads need not wait for that.
+      if (mode === "bidi" && isBusy(chat.status) && !asksIn(chat.messages.at(-1), approvalId))
+        postDecision(approvalId, approved, reason).then(refresh, () => undefined);
       void chat.addToolApprovalResponse({ id: approvalId, approved, ...(reason ? { reason } : {}) });
     },
-    [chat],
+    [chat, mode, refresh],
   );
   const sendAgain = useCallback(() => {
     if (isBusy(chat.status)) return;
@@ -238,10 +246,11 @@ export function useBridgeChat({ chatId, initialMessages, tap, music }: BridgeCha
     else await chat.regenerate();
   }, [chat, chatId, resume, take]);
   const stop = useCallback(async () => {
-    await stopTurn(chatId).catch(() => undefined);
+    // A socket says it by itself; over HTTP, closing the response would stop nothing.
+    if (mode === "sse") await stopTurn(chatId).catch(() => undefined);
     await chat.stop();
     refresh();
-  }, [chat, chatId, refresh]);
+  }, [chat, chatId, mode, refresh]);
 
   return {
     messages,
@@ -259,4 +268,8 @@ export function useBridgeChat({ chatId, initialMessages, tap, music }: BridgeCha
     dismiss: chat.clearError,
     stop: () => void stop(),
   };
+}
+
+function asksIn(message: UIMessage | undefined, approvalId: string): boolean {
+  return message?.parts.some((part) => isToolUIPart(part) && part.approval?.id === approvalId) ?? false;
 }

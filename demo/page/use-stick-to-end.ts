@@ -10,10 +10,13 @@ export function useStickToEnd<T extends HTMLElement>(
 ): { box: RefObject<T | null>; atEnd: boolean; onScroll: () => void; goToEnd: () => void } {
   const box = useRef<T>(null);
   const sticking = useRef(true);
+  const top = useRef(0);
   const [atEnd, setAtEnd] = useState(true);
 
   const settle = useCallback(() => {
-    if (sticking.current && box.current) box.current.scrollTop = box.current.scrollHeight;
+    if (!sticking.current || !box.current) return;
+    box.current.scrollTop = box.current.scrollHeight;
+    top.current = box.current.scrollTop;
   }, []);
   const goToEnd = useCallback(() => {
     sticking.current = true;
@@ -23,7 +26,10 @@ export function useStickToEnd<T extends HTMLElement>(
   const onScroll = useCallback(() => {
     const element = box.current;
     if (!element) return;
-    sticking.current = element.scrollHeight - element.scrollTop - element.clientHeight < nearPx;
+    const isNear = element.scrollHeight - element.scrollTop - element.clientHeight < nearPx;
+    // A box that became smaller is away from its end too, but only a reader moves up.
+    if (isNear || element.scrollTop < top.current) sticking.current = isNear;
+    top.current = element.scrollTop;
     setAtEnd(sticking.current);
   }, [nearPx]);
 

@@ -35,6 +35,7 @@ const bridge = await createBridge({
   store,
   // The wallet takes the key of the call, so a payment interrupted by a crash may be tried again.
   tools: { process_payment: { effect: "idempotent" }, get_weather: { effect: "readonly" } },
+  live: { model: settings.liveModel },
   ...(settings.approvalTtlMs === undefined ? {} : { approvalTtlMs: settings.approvalTtlMs }),
   logger,
 });
@@ -43,7 +44,7 @@ const server = await listen({
   port: settings.port,
   host: settings.host,
   logger,
-  health: () => ({ model: settings.model, scripted: settings.scripted }),
+  health: () => ({ model: settings.model, liveModel: settings.liveModel, scripted: settings.scripted }),
   fallback: (request) => {
     if (new URL(request.url).pathname === "/wallet") return walletResponse(request);
     return page.respond(request);
@@ -74,16 +75,17 @@ async function stop(): Promise<void> {
 }
 
 /** Google's with a key, another address when one is named, and otherwise the script that comes with the demo. */
-async function chooseGemini({ model, scripted, geminiUrl, apiKey = "none" }: Settings) {
+async function chooseGemini({ model, liveModel, scripted, geminiUrl, apiKey = "none" }: Settings) {
+  const names = `${model} and ${liveModel}`;
   if (scripted) {
     const script = await startScriptedGemini({ rules: demoRules, delayMs: 25 });
-    const label = `scripted Gemini as ${model} (set GOOGLE_API_KEY to talk to Google's)`;
+    const label = `scripted Gemini as ${names} (set GOOGLE_API_KEY to talk to Google's)`;
     return { model: geminiAt({ model, url: script.url }), label, close: () => script.close() };
   }
   const close = async () => undefined;
   if (geminiUrl)
-    return { model: geminiAt({ model, url: geminiUrl, apiKey }), label: `${model} at ${geminiUrl}`, close };
-  return { model: new Gemini({ model, apiKey }), label: `${model} at Google`, close };
+    return { model: geminiAt({ model, url: geminiUrl, apiKey }), label: `${names} at ${geminiUrl}`, close };
+  return { model: new Gemini({ model, apiKey }), label: `${names} at Google`, close };
 }
 
 function builtPage(name: string): string {

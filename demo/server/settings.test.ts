@@ -14,8 +14,17 @@ test("an address without a key is enough", () => {
   expect(settings).toMatchObject({ scripted: false, apiKey: undefined, geminiUrl: "http://127.0.0.1:9" });
 });
 
+test("each mode has a model of its own", () => {
+  expect(readSettings({})).toMatchObject({ model: "gemini-2.5-flash", liveModel: "gemini-live-2.5-flash-preview" });
+  expect(readSettings({ MODEL: "a", LIVE_MODEL: "b" })).toMatchObject({ model: "a", liveModel: "b" });
+});
+
 test("an empty variable is an absent one", () => {
-  expect(readSettings({ PORT: "", HOST: "", GOOGLE_API_KEY: "" })).toMatchObject({ port: 3000, scripted: true });
+  expect(readSettings({ PORT: "", HOST: "", GOOGLE_API_KEY: "", LIVE_MODEL: "" })).toMatchObject({
+    port: 3000,
+    scripted: true,
+    liveModel: "gemini-live-2.5-flash-preview",
+  });
 });
 
 test.each(["x", "-1", "1.5", "70000"])("PORT=%s is refused with a sentence", (PORT) => {

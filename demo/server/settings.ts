@@ -6,6 +6,8 @@ export interface Settings {
   dataDir: string;
   approvalTtlMs: number | undefined;
   model: string;
+  /** The model behind `WS /live`. */
+  liveModel: string;
   /** Where Gemini is; undefined for Google's own address. */
   geminiUrl: string | undefined;
   apiKey: string | undefined;
@@ -23,6 +25,7 @@ export function readSettings(env: Record<string, string | undefined>): Settings 
     dataDir: resolve(env["DATA_DIR"] || "./.data"),
     approvalTtlMs: wholeNumber("APPROVAL_TTL_MS", env["APPROVAL_TTL_MS"], Number.MAX_SAFE_INTEGER),
     model: env["MODEL"] || "gemini-2.5-flash",
+    liveModel: env["LIVE_MODEL"] || "gemini-live-2.5-flash-preview",
     geminiUrl,
     apiKey,
     scripted: !apiKey && !geminiUrl,

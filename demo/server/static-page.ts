@@ -19,6 +19,8 @@ const contentTypes: Record<string, string> = {
 const headersOfAll = {
   "content-security-policy": [
     "default-src 'self'",
+    // Also the page's own WebSocket: 'self' has covered ws: and wss: of the same host since CSP 3.
+    "connect-src 'self'",
     "img-src 'self' data: blob:",
     "object-src 'none'",
     "base-uri 'none'",

@@ -1,0 +1,397 @@
+/** What a person does on the demo page, in a real browser, with stock `useChat`, in either mode. */
+import { AxeBuilder } from "@axe-core/playwright";
+import {
+  call,
+  demoRules,
+  gate,
+  pause,
+  type Rule,
+  type ScriptedGemini,
+  startScriptedGemini,
+  text,
+} from "adk-stream-protocol/gemini";
+import type { Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type DemoServer, startDemo } from "../fixtures/demo-server.ts";
+import {
+  approvalId,
+  cards,
+  connectionIs,
+  expectText,
+  inState,
+  type Major,
+  type Mode,
+  openVisitor,
+  pathOf,
+  say,
+  type Visitor,
+  waiting,
+  walletShows,
+} from "./page.ts";
+
+export interface StoryOptions {
+  mode: Mode;
+  major: Major;
+  /** Only the stories without which nothing else matters. The others run in another mode and on the other major. */
+  core?: boolean;
+}
+
+/** Tells the stories in one mode, on one major version of AI SDK. */
+export function tellStories({ mode, major, core = false }: StoryOptions): void {
+  const path = pathOf(mode, major);
+  const itAlso = core ? undefined : it;
+
+  describe(`in ${mode.toUpperCase()} with stock useChat of ${major}`, () => {
+    let gemini: ScriptedGemini;
+    let demo: DemoServer;
+    let visitor: Visitor;
+    let page: Page;
+
+    beforeAll(async () => {
+      gemini = await startScriptedGemini({ rules: demoRules });
+      [visitor, demo] = await Promise.all([openVisitor(), startDemo({ GOOGLE_GEMINI_BASE_URL: gemini.url })]);
+      ({ page } = visitor);
+    });
+    afterAll(async () => {
+      await demo.close();
+      await gemini.close();
+      await visitor.close();
+    });
+    beforeEach(async () => {
+      gemini.reset(demoRules);
+      await demo.start();
+      await visitor.visit(demo.url + path);
+    });
+    afterEach(() => visitor.leave());
+
+    it("pays once after Approve, shows the new balance, and the assistant says so", async () => {
+      const before = await demo.balance();
+      await say(page, "花子さんに50ドル送金してください");
+      const card = cards(page).first();
+      await inState(card, "waiting");
+      await expectText(card, "花子");
+      await expectText(card, "$50.00");
+      expect(await demo.balance()).toBe(before);
+
+      await card.getByRole("button", { name: "Approve" }).dblclick();
+      await inState(card, "done");
+      await page.getByText("送金しました").waitFor({ timeout: waiting });
+      await walletShows(page, before - 50);
+      expect(await demo.balance()).toBe(before - 50);
+      expect(gemini.requests).toHaveLength(2);
+      expect(gemini.requests.flatMap(({ pairingErrors }) => pairingErrors)).toEqual([]);
+    });
+
+    it("pays nothing after Deny, and passes the reason on", async () => {
+      const before = await demo.balance();
+      await say(page, "Send 50 dollars to Hanako");
+      const card = cards(page).first();
+      await inState(card, "waiting");
+      await card.getByRole("button", { name: "Deny" }).click();
+      await card.getByRole("textbox").fill("not her");
+      await page.keyboard.press("Enter");
+      await inState(card, "denied");
+      await expectText(card, "not her");
+      await page
+        .getByText(/not her/)
+        .filter({ visible: true })
+        .nth(1)
+        .waitFor({ timeout: waiting });
+      expect(await demo.balance()).toBe(before);
+      expect(JSON.stringify(gemini.requests.at(-1)?.contents)).toContain("not her");
+    });
+
+    it("decides two payments one by one", async () => {
+      const before = await demo.balance();
+      await say(page, "Send 30 dollars to Alice and 40 to Bob");
+      const [alice, bob] = [cards(page).nth(0), cards(page).nth(1)];
+      await inState(bob, "waiting");
+      await bob.getByRole("button", { name: "Deny" }).click();
+      await page.keyboard.press("Enter");
+      await alice.getByRole("button", { name: "Approve" }).click();
+      await inState(alice, "done");
+      await inState(bob, "denied");
+      await walletShows(page, before - 30);
+      expect(gemini.requests).toHaveLength(2);
+    });
+
+    itAlso?.("can be used with the keyboard alone", async () => {
+      const before = await demo.balance();
+      await say(page, "Send 1 dollar to Kei");
+      const card = cards(page).first();
+      await inState(card, "waiting");
+      expect(
+        await card.getByRole("button", { name: "Approve" }).evaluate((button) => button === document.activeElement),
+      ).toBe(false);
+      await card.getByRole("button", { name: "Approve" }).focus();
+      await page.keyboard.press("Space");
+      await inState(card, "done");
+      expect(await demo.balance()).toBe(before - 1);
+    });
+
+    it("shows the same card after a reload while it waits, and pays once from there", async () => {
+      const before = await demo.balance();
+      await say(page, "Send 2 dollars to Ann");
+      await inState(cards(page).first(), "waiting");
+      const id = await approvalId(page);
+      await page.reload();
+      await inState(cards(page).first(), "waiting");
+      expect(await approvalId(page)).toBe(id);
+      await cards(page).first().getByRole("button", { name: "Approve" }).click();
+      await inState(cards(page).first(), "done");
+      expect(await demo.balance()).toBe(before - 2);
+      expect(await page.locator("article[data-approval-id]").count()).toBe(1);
+    });
+
+    it("resumes in the middle of a sentence without a lost or doubled word", async () => {
+      const held = gate();
+      const told = "one two three four five six seven eight nine ten";
+      const rules: Rule[] = [
+        { say: [text("one two three four "), pause(held.opened), text("five six seven eight nine ten")] },
+      ];
+      gemini.reset(rules);
+      await say(page, "count");
+      await page.getByText("one two three four").waitFor({ timeout: waiting });
+      await page.reload();
+      await page.getByText("one two three four").waitFor({ timeout: waiting });
+      held.open();
+      await page.getByText(told, { exact: true }).waitFor({ timeout: waiting });
+      expect(await page.getByText("one two").count()).toBe(1);
+    });
+
+    itAlso?.("shows the same state in two tabs, and one payment when both approve", async () => {
+      const before = await demo.balance();
+      await say(page, "Send 3 dollars to Tom");
+      await inState(cards(page).first(), "waiting");
+      const other = await visitor.openTab(page.url());
+      await inState(cards(other).first(), "waiting");
+      await Promise.all(
+        [page, other].map((tab) =>
+          cards(tab)
+            .first()
+            .getByRole("button", { name: "Approve" })
+            .click({ timeout: 2000 })
+            .catch((error: unknown) => {
+              // One tab may hear of the other's answer before its own click lands: then there is no button any more.
+              if (!/detached|Timeout|not visible/.test(String(error))) throw error;
+            }),
+        ),
+      );
+      for (const tab of [page, other]) {
+        await inState(cards(tab).first(), "done");
+        await walletShows(tab, before - 3);
+      }
+      expect(await demo.balance()).toBe(before - 3);
+    });
+
+    itAlso?.("shows in one tab what was decided in the other", async () => {
+      const before = await demo.balance();
+      await say(page, "Send 4 dollars to Tom");
+      await inState(cards(page).first(), "waiting");
+      const other = await visitor.openTab(page.url());
+      await inState(cards(other).first(), "waiting");
+      await cards(other).first().getByRole("button", { name: "Deny" }).click();
+      await other.keyboard.press("Enter");
+      await inState(cards(page).first(), "denied");
+      expect(await demo.balance()).toBe(before);
+    });
+
+    itAlso?.("shows an answer that came from outside the page", async () => {
+      const before = await demo.balance();
+      await say(page, "Send 5 dollars to Tom");
+      await inState(cards(page).first(), "waiting");
+      const response = await fetch(`${demo.url}/approvals/${await approvalId(page)}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ approved: true }),
+      });
+      expect(response.status).toBe(200);
+      await inState(cards(page).first(), "done");
+      await walletShows(page, before - 5);
+    });
+
+    itAlso?.("keeps the card when the server is killed while it waits, and pays once after the restart", async () => {
+      const before = await demo.balance();
+      await say(page, "Send 6 dollars to Yui");
+      await inState(cards(page).first(), "waiting");
+      const id = await approvalId(page);
+      await demo.stop("SIGKILL");
+      await demo.start();
+      // A page with a socket finds the server again by itself.
+      if (mode === "sse") await page.reload();
+      else await connectionIs(page, "open");
+      await inState(cards(page).first(), "waiting");
+      expect(await approvalId(page)).toBe(id);
+      await cards(page).first().getByRole("button", { name: "Approve" }).click();
+      await inState(cards(page).first(), "done");
+      expect(await demo.balance()).toBe(before - 6);
+    });
+
+    itAlso?.("delivers an answer that was given while the server was down, once", async () => {
+      const before = await demo.balance();
+      await say(page, "Send 7 dollars to Yui");
+      const card = cards(page).first();
+      await inState(card, "waiting");
+      await demo.stop("SIGKILL");
+      await card.getByRole("button", { name: "Approve" }).click();
+      if (mode === "sse") {
+        await inState(card, "undelivered");
+        await demo.start();
+        await card.getByRole("button", { name: /again/i }).click();
+      } else {
+        // The socket is sought again, and the answer waits for it.
+        await connectionIs(page, "reconnecting");
+        await inState(card, "sending");
+        await demo.start();
+      }
+      await inState(card, "done");
+      expect(await demo.balance()).toBe(before - 7);
+    });
+
+    itAlso?.("plays music in the page and tells the model", async () => {
+      await say(page, "Play track 2");
+      await page
+        .getByText(/track 2/i)
+        .last()
+        .waitFor({ timeout: waiting });
+      await expect
+        .poll(() => JSON.stringify(gemini.requests.at(-1)?.responses), { timeout: waiting })
+        .toContain('"track":2');
+      expect(gemini.requests).toHaveLength(2);
+    });
+
+    itAlso?.("finds the place only after a yes", async () => {
+      await visitor.context.grantPermissions(["geolocation"]);
+      await visitor.context.setGeolocation({ latitude: 35.68, longitude: 139.77 });
+      await say(page, "Where am I?");
+      const card = cards(page).first();
+      await inState(card, "waiting");
+      expect(gemini.requests).toHaveLength(1);
+      await card.getByRole("button", { name: "Approve" }).click();
+      await inState(card, "done");
+      await expect
+        .poll(() => JSON.stringify(gemini.requests.at(-1)?.responses), { timeout: waiting })
+        .toContain("139.77");
+      expect(gemini.requests).toHaveLength(2);
+    });
+
+    itAlso?.("never looks for the place after a no", async () => {
+      await visitor.context.grantPermissions(["geolocation"]);
+      await page.evaluate(() => {
+        const found = navigator.geolocation.getCurrentPosition.bind(navigator.geolocation);
+        navigator.geolocation.getCurrentPosition = (...args) => {
+          document.body.dataset["looked"] = "yes";
+          found(...args);
+        };
+      });
+      await say(page, "Where am I?");
+      const card = cards(page).first();
+      await inState(card, "waiting");
+      await card.getByRole("button", { name: "Deny" }).click();
+      await page.keyboard.press("Enter");
+      await inState(card, "denied");
+      await expect.poll(() => gemini.requests.length, { timeout: waiting }).toBe(2);
+      expect(await page.evaluate(() => document.body.dataset["looked"])).toBeUndefined();
+    });
+
+    itAlso?.("stops a reply in the middle and keeps what was said", async () => {
+      const held = gate();
+      gemini.reset([{ say: [text("one two three "), pause(held.opened), text("four")] }, ...demoRules]);
+      await say(page, "count");
+      await page.getByText("one two three").waitFor({ timeout: waiting });
+      await page.getByRole("button", { name: "Stop" }).click();
+      await page.getByRole("button", { name: "Send", exact: true }).waitFor({ timeout: waiting });
+      held.open();
+      // A live model cannot be told to stop; what it still says is heard by nobody.
+      expect(await gemini.waitForEnd(1)).toBe(mode === "sse" ? "disconnected" : "sent");
+      await page.reload();
+      await page.getByText("one two three", { exact: true }).waitFor({ timeout: waiting });
+    });
+
+    itAlso?.("says that a payment above the balance failed", async () => {
+      const before = await demo.balance();
+      await say(page, "Send 5000 dollars to Max");
+      await inState(cards(page).first(), "waiting");
+      await cards(page).first().getByRole("button", { name: "Approve" }).click();
+      await inState(cards(page).first(), "failed");
+      expect(await demo.balance()).toBe(before);
+    });
+
+    itAlso?.(
+      `${mode === "sse" ? "cancels" : "keeps"} a waiting call when the person writes on, and says so`,
+      async () => {
+        const before = await demo.balance();
+        await say(page, "Send 8 dollars to Max");
+        const card = cards(page).first();
+        await inState(card, "waiting");
+        await page.locator("form textarea").last().fill("h");
+        await page.getByText(mode === "sse" ? /withdraws the request/ : /stays open/).waitFor({ timeout: waiting });
+        await say(page, "hello");
+        await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
+        await inState(card, mode === "sse" ? "cancelled" : "waiting");
+        expect(await demo.balance()).toBe(before);
+        expect(gemini.requests.flatMap(({ pairingErrors }) => pairingErrors)).toEqual([]);
+      },
+    );
+
+    itAlso?.("shows hostile arguments as text, whole, and runs none of them", async () => {
+      const hostile = "<img src=x onerror=alert(1)>\u202Egnp.exe\u200B";
+      gemini.reset([
+        { when: ({ fresh }) => fresh, say: [call("process_payment", { amount: 1, recipient: hostile })] },
+        { say: [text("ok")] },
+      ]);
+      page.once("dialog", () => visitor.problems.push("a script ran"));
+      await say(page, "go");
+      const card = cards(page).first();
+      await inState(card, "waiting");
+      await expectText(card, "<img src=x onerror=alert(1)>");
+      await expectText(card, "U+202E");
+      await expectText(card, "U+200B");
+      expect(await page.locator("article img").count()).toBe(0);
+    });
+
+    itAlso?.("shows a model error as a sentence", async () => {
+      gemini.reset([{ say: [{ kind: "fail", code: 429, message: "quota used up" }] }]);
+      await say(page, "hello");
+      await page
+        .getByRole("alert")
+        .getByText(/429|quota/i)
+        .waitFor({ timeout: waiting });
+      expect(gemini.requests).toHaveLength(1);
+    });
+
+    itAlso?.("has no accessibility violations, light on a laptop and dark on a phone", async () => {
+      await say(page, "Send 30 dollars to Alice and 40 to Bob");
+      await inState(cards(page).nth(1), "waiting");
+      await cards(page).nth(0).getByRole("button", { name: "Deny" }).click();
+      await page.keyboard.press("Enter");
+      for (const [colorScheme, width, height] of [
+        ["light", 1280, 860],
+        ["dark", 390, 844],
+      ] as const) {
+        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+        await page.setViewportSize({ width, height });
+        const { violations } = await new AxeBuilder({ page }).analyze();
+        expect(
+          violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`),
+          `${colorScheme} ${width}`,
+        ).toEqual([]);
+      }
+    });
+
+    itAlso?.("lets a question that nobody answers expire by itself", async () => {
+      const hasty = await startDemo({ GOOGLE_GEMINI_BASE_URL: gemini.url, APPROVAL_TTL_MS: "1500" });
+      try {
+        const tab = await visitor.openTab(hasty.url + path);
+        await say(tab, "Send 9 dollars to Mia");
+        const card = cards(tab).first();
+        await inState(card, "waiting");
+        await inState(card, "expired");
+        expect(await card.getByRole("button", { name: "Approve" }).count()).toBe(0);
+        expect(await hasty.balance()).toBe(1000);
+      } finally {
+        await hasty.close();
+      }
+    });
+  });
+}
