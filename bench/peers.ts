@@ -1,0 +1,52 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+
+const folder = new URL("./peers/", import.meta.url);
+
+/** The packages of `peers/`, by file: an import by name would find our own. */
+export const peerPackages = {
+  adk: new URL("node_modules/@google/adk/dist/esm/index.js", folder).href,
+  devTools: new URL("node_modules/@google/adk-devtools/dist/esm/index.js", folder).href,
+};
+
+/**
+ * Installs what we are measured against, unless it is there. It is large, so nothing but the bench ever does this. False
+ * where it cannot be had; the bench then goes on without.
+ */
+export function installPeers(): boolean {
+  installed ??= install();
+  return installed;
+}
+
+/** Asked for by several sections, tried once. */
+let installed: boolean | undefined;
+
+function install(): boolean {
+  if (isInstalled()) return true;
+  console.log("Installing @google/adk-devtools into bench/peers, once; about 280 MB and a minute or two.");
+  const options = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--fetch-retries=1"];
+  const { status, stderr, error } = spawnSync("npm", ["ci", ...options], {
+    cwd: folder,
+    encoding: "utf8",
+    timeout: 300_000,
+    stdio: ["ignore", "ignore", "pipe"],
+    shell: process.platform === "win32",
+  });
+  if (status === 0 && isInstalled()) return true;
+  const reason = error?.message ?? stderr.trim().split("\n")[0] ?? "no reason was given";
+  console.log(`It could not be installed (${reason}), so the rows against /run_sse are left out.`);
+  return false;
+}
+
+/** npm writes this file last, so an installation that was cut off does not have it. */
+function isInstalled(): boolean {
+  const done = new URL("node_modules/.package-lock.json", folder);
+  if (!existsSync(done)) return false;
+  const wanted = versionIn(new URL("package-lock.json", folder));
+  return wanted !== undefined && versionIn(done) === wanted;
+}
+
+function versionIn(lock: URL): string | undefined {
+  const { packages } = JSON.parse(readFileSync(lock, "utf8")) as { packages: Record<string, { version?: string }> };
+  return packages["node_modules/@google/adk-devtools"]?.version;
+}

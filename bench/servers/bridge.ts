@@ -1,0 +1,37 @@
+/** Our server, as `listen` makes it, with the limits of one person lifted: all clients here are one person. */
+import { BaseLlm, FunctionTool, LlmAgent, LogLevel, setLogLevel } from "@google/adk";
+import { createBridge } from "adk-stream-protocol";
+import { geminiAt } from "adk-stream-protocol/gemini";
+import { listen } from "adk-stream-protocol/server";
+import { memoryStore } from "adk-stream-protocol/stores/memory";
+import { sqliteStore } from "adk-stream-protocol/stores/sqlite";
+import { z } from "zod";
+import { options, serve } from "./serve.ts";
+import { wordsModel } from "./words-model.ts";
+
+const { gemini, database } = options as {
+  /** Where the model is; inside this process if nowhere. */
+  gemini?: string;
+  /** Where the log and the ledger are; in memory if nowhere. */
+  database?: string;
+};
+
+setLogLevel(LogLevel.ERROR);
+const pay = new FunctionTool({
+  name: "pay",
+  description: "Pays.",
+  parameters: z.object({ amount: z.number() }),
+  requireConfirmation: true,
+  execute: () => ({ paid: true }),
+});
+const model = gemini ? geminiAt({ model: "gemini-2.5-flash", url: gemini }) : wordsModel(BaseLlm);
+const bridge = await createBridge({
+  agent: new LlmAgent({ name: "bench", model, tools: [pay] }),
+  store: database ? sqliteStore({ path: database }) : memoryStore(),
+});
+const { url } = await listen({
+  bridge,
+  port: 0,
+  limits: { socketsPerOwner: 10_000, frames: { size: 10_000, perSecond: 10_000 } },
+});
+serve(url);

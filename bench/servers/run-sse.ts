@@ -1,0 +1,59 @@
+/**
+ * ADK's own server, `/run_sse` of `@google/adk-devtools`, with the same agent. Its packages are those of `peers/`, and
+ * no dependency of ours, so they are loaded from there and typed by hand. Its sessions are in memory, as it has them by
+ * default.
+ */
+import type * as Adk from "@google/adk";
+import { z } from "zod";
+import { peerPackages } from "../peers.ts";
+import { options, serve } from "./serve.ts";
+import { wordsModel } from "./words-model.ts";
+
+interface AdkApiServer {
+  readonly url: string;
+  start(): Promise<void>;
+}
+interface AgentFile extends AsyncDisposable {
+  load(): Promise<Adk.BaseAgent>;
+}
+interface DevTools {
+  AdkApiServer: new (options: {
+    host: string;
+    port: number;
+    logLevel: number;
+    agentLoader: { listAgents(): Promise<string[]>; getAgentFile(name: string): Promise<AgentFile> };
+  }) => AdkApiServer;
+}
+
+const { gemini } = options as { gemini?: string };
+if (gemini) {
+  process.env["GOOGLE_GEMINI_BASE_URL"] = gemini;
+  process.env["GOOGLE_GENAI_USE_VERTEXAI"] = "false";
+}
+
+const adk = (await import(peerPackages.adk)) as typeof Adk;
+const tools = (await import(peerPackages.devTools)) as DevTools;
+adk.setLogLevel(adk.LogLevel.ERROR);
+const pay = new adk.FunctionTool({
+  name: "pay",
+  description: "Pays.",
+  parameters: z.object({ amount: z.number() }),
+  requireConfirmation: true,
+  execute: () => ({ paid: true }),
+});
+const agent = new adk.LlmAgent({
+  name: "bench",
+  model: gemini ? new adk.Gemini({ model: "gemini-2.5-flash", apiKey: "none" }) : wordsModel(adk.BaseLlm),
+  tools: [pay],
+});
+const server = new tools.AdkApiServer({
+  host: "127.0.0.1",
+  port: 0,
+  logLevel: adk.LogLevel.ERROR,
+  agentLoader: {
+    listAgents: async () => ["bench"],
+    getAgentFile: async () => ({ load: async () => agent, [Symbol.asyncDispose]: async () => {} }),
+  },
+});
+await server.start();
+serve(server.url);

@@ -1,0 +1,13 @@
+/** The model of every side that reaches one over a wire: HTTP for `runAsync`, Live for `runLive`, the same words. */
+import { call, startScriptedGemini, text } from "adk-stream-protocol/gemini";
+import { words } from "../words.ts";
+import { serve } from "./serve.ts";
+
+const { url } = await startScriptedGemini({
+  rules: [
+    { when: ({ responses }) => responses.length > 0, say: [text("Done.")] },
+    { when: /pay/, say: [call("pay", { amount: 1 })] },
+    { say: [text(words.join(""))] },
+  ],
+});
+serve(url);
