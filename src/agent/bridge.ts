@@ -399,7 +399,7 @@ export class Bridge {
       const joined = agreed
         ? queue.find((turn) => turn.reply === about && ids.some((id) => turn.covers.has(id)))
         : undefined;
-      return joined ? { chat: chat.id, turn: joined } : { chunks: () => this.#outcomes(ids, said, about) };
+      return joined ? { chat: chat.id, turn: joined } : { chunks: () => this.#outcomes(chat.id, ids, said, about) };
     });
   }
 
@@ -408,6 +408,7 @@ export class Bridge {
    * metadata publishes it: stock chats look past the last step for answers, and would send the same ones for ever.
    */
   async *#outcomes(
+    chat: string,
     ids: readonly string[],
     said: ReadonlyMap<string, boolean>,
     messageId: string,
@@ -423,7 +424,9 @@ export class Bridge {
       if (approval.messageId === messageId) yield* chunks.filter(({ type }) => type !== "data-approval");
     }
     yield* [{ type: "start-step" }, ...notices, { type: "finish-step" }] satisfies UIMessageChunk[];
-    yield { type: "finish", finishReason: "stop", messageMetadata: {} };
+    const rows = await this.#store.listApprovals({ chat });
+    const waits = rows.some((row) => row.messageId === messageId && !isSettled(row.state));
+    yield { type: "finish", finishReason: waits ? "tool-calls" : "stop", messageMetadata: {} };
   }
 
   async #isClientCall(approval: Approval): Promise<boolean> {

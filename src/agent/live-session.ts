@@ -132,20 +132,27 @@ export class LiveSession {
 
   /** Words that are part of the conversation; the model hears them with the next ones that are said. */
   async keep(message: UIMessage): Promise<void> {
-    if (this.#session.events.some((event) => isOf(event, message))) return;
+    // Said again because nobody answered: the model knows it already, or will from the history.
+    const last = this.#session.events.findLast(({ content }) => content?.parts?.length);
+    if (last && isOf(last, message)) return;
     await this.#options.tools.sessions.appendEvent({ session: this.#session, event: messageToEvent(message) });
     this.#unsaid.push(...(messageToContent(message).parts ?? []));
   }
 
-  /** Tells the model what became of its calls; false when there is nothing to tell. */
+  /** Tells the model what became of its calls; true when it is its turn to speak then. */
   async tell(): Promise<boolean> {
     const { tools } = this.#options;
+    const steps = new Map(openCalls(this.#session.events).map(({ call, event }) => [call.id, event.id]));
     const isWaitedFor = (id: string) => this.#waiting.delete(id);
     const { responses, notes, told } = await recordOutcomes(this.#session, tools, isWaitedFor);
     if (responses.length > 0) this.#send({ role: "user", parts: responses });
     if (notes.length > 0) this.#send({ role: "user", parts: notes });
     for (const { id } of told) await tools.store.markTold(id);
-    return told.length > 0;
+    // With another call of the same step open a model may wait for that one; if it does not, it will be heard.
+    const waiting = new Set([...this.#waiting].map((id) => steps.get(id)));
+    return (
+      notes.length > 0 || responses.some(({ functionResponse }) => !waiting.has(steps.get(functionResponse?.id ?? "")))
+    );
   }
 
   /** Puts calls to rest that the model itself took back: the history has an answer, and nobody speaks of them. */
@@ -182,8 +189,10 @@ export class LiveSession {
         }
       }
     } catch (error) {
-      // What was being said goes on behind a turn that was stopped.
-      this.#cut = true;
+      // What was being said goes on behind a turn that was stopped, and its end will be heard. Where nothing was said yet
+      // nobody could tell the old reply from the next one, so there is an end to the connection.
+      if (isSilent) void this.close();
+      else this.#cut = true;
       throw error;
     }
   }

@@ -21,9 +21,10 @@ export function messageToEvent(message: UIMessage): Event {
   });
 }
 
-/** True for the event that keeps this message. */
-export function isOf({ customMetadata }: Event, { id }: UIMessage): boolean {
-  return customMetadata?.["message"] === id;
+/** True for the event that keeps this message as it is now: people may change what they said. */
+export function isOf({ customMetadata, content }: Event, message: UIMessage): boolean {
+  if (customMetadata?.["message"] !== message.id) return false;
+  return JSON.stringify(content?.parts) === JSON.stringify(messageToContent(message).parts);
 }
 
 function dataUrlToPart(url: string, mediaType: string): Part | undefined {

@@ -78,8 +78,7 @@ async function converse(turn: Turn, tools: Stage, log: TurnLog): Promise<Progres
   const leave = session.enter({ turn, log });
   try {
     if (input.kind === "message") await session.say(input.message);
-    // With other calls of the message still open the model has nothing to say yet; if it does, it will be heard.
-    else if (input.kind === "settled" && (!(await session.tell()) || (await isWaiting(turn, tools)))) return "done";
+    else if (input.kind === "settled" && !(await session.tell())) return "done";
     return await session.listen({ turn, log });
   } finally {
     leave();

@@ -55,7 +55,8 @@ describe("a frame", () => {
     [{ type: "attach", id: "c", after: -1 }, /^after: /],
     [{ type: "attach", id: "c", after: 1.5 }, /^after: /],
     [{ type: "message", id: "c" }, /^messages: /],
-    [{ type: "message", messages }, /^id: /],
+    [{ type: "message", id: "", messages }, /^id: /],
+    [{ type: "send", requestId: "r", messages }, /^id: /],
     [{ type: "send", id: "c", messages }, /^requestId: /],
     [{ type: "send", data: { requestId: "r", id: "c", messages } }, /^id: /],
   ])("%j is refused with a sentence", (value, sentence) => {

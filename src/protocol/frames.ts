@@ -56,6 +56,7 @@ const seedFrameSchema = z.discriminatedUnion("type", [
   z.looseObject({
     type: z.literal("message"),
     ...chatRequest,
+    id: id.optional(),
     requestId: requestId.optional(),
     /** The client does not know whether this arrived before. */
     resend: z.boolean().optional(),

@@ -6,7 +6,10 @@ import { BridgeError, type ChatRequest, type ChatRequestMessage } from "../proto
  * What a chat request means. Clients send their whole history; only what is new is read: the last message, or the one that
  * `messageId` names. Every way a seed or an AI SDK answers an approval becomes the same `Answer` here, and nowhere else.
  */
-export function interpret(request: ChatRequest, newId: () => string): Submission {
+export function interpret(
+  request: Pick<ChatRequest, "messages" | "trigger" | "messageId">,
+  newId: () => string,
+): Submission {
   const { messages, trigger } = request;
   const messageId = request.messageId ?? undefined;
   if (trigger === "regenerate-message") return { type: "regenerate", messageId };

@@ -207,7 +207,8 @@ export class LiveConnection {
     };
     switch (frame.type) {
       case "message": {
-        const { id: chat, requestId } = frame;
+        // The seeds' frames name no chat: such a socket has one of its own.
+        const { id: chat = seed!.chat ?? crypto.randomUUID(), requestId } = frame;
         const submission = interpret(frame, () => crypto.randomUUID());
         if (submission.type !== "message") return seed!.reply(await submit(chat, submission), { chat, requestId });
         const sending = () => submit(chat, submission);

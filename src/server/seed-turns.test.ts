@@ -58,12 +58,16 @@ describe("the log on one socket", () => {
     );
   });
 
+  test("a turn that waits without a step of its own says so with the end of one", () => {
+    expect(told(log("begin a m", "start", "asks", "end"))).toBe("turn:a@1 start finish-step parked:a@4");
+  });
+
   test("another message begins, and after it the open one begins again", () => {
-    const asks = ["begin a m", "start", "asks", "end"];
+    const asks = ["begin a m", "start", "finish-step", "asks", "end"];
     const other = ["begin b n", "start", "finish", "end"];
     const goesOn = ["begin c m", "start", "finish", "end"];
     expect(told(log(...asks, ...other, ...goesOn))).toBe(
-      "turn:a@1 start parked:a@4 turn:b@5 start finish [DONE] turn:c@9 start finish [DONE]",
+      "turn:a@1 start finish-step parked:a@5 turn:b@6 start finish [DONE] turn:c@10 start finish [DONE]",
     );
   });
 

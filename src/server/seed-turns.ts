@@ -13,13 +13,18 @@ export type SeedOutput =
  * the same message id. Here the first has no end and the second no beginning: the message goes on where it stopped.
  */
 export class SeedTurns {
-  #turn: { id: string; reply: string; resumes: boolean; parked: boolean } | undefined;
+  #turn: { id: string; reply: string; resumes: boolean; parked: boolean; last?: string } | undefined;
   /** The message that the last turn left open. */
   #parked: string | undefined;
 
   /** True between the beginning of a turn and its end: nothing else may come in between. */
   get isSending(): boolean {
     return this.#turn !== undefined;
+  }
+
+  /** The client was told of an end: whatever comes next begins. */
+  end(): void {
+    this.#parked = undefined;
   }
 
   /** What an entry makes the socket say; `chunks` are what its chunk is in the socket's dialect. */
@@ -40,10 +45,13 @@ export class SeedTurns {
         return [];
       case "end": {
         if (this.#turn?.id !== turn) return [];
-        const { parked, reply } = this.#turn;
+        const { parked, reply, last } = this.#turn;
         this.#turn = undefined;
         this.#parked = parked ? reply : undefined;
-        return [parked ? { kind: "parked", turn, sequence } : { kind: "done", sequence }];
+        if (!parked) return [{ kind: "done", sequence }];
+        // Where one of two calls is answered, nothing else says to a plain client that it is its turn again.
+        const pause: SeedOutput[] = last === "finish-step" ? [] : [{ kind: "chunk", chunk: { type: "finish-step" } }];
+        return [...pause, { kind: "parked", turn, sequence }];
       }
     }
   }
@@ -54,6 +62,7 @@ export class SeedTurns {
       if (chunk.type === "start" && turn.resumes && chunk.messageId === turn.reply) return [];
       turn.parked = chunk.type === "finish" && chunk.finishReason === "tool-calls";
       if (turn.parked) return [];
+      turn.last = chunk.type;
       // The last one has the number: whoever was cut off before it gets all again.
       return [{ kind: "chunk", chunk, ...(index === chunks.length - 1 && { sequence }) }];
     });

@@ -125,6 +125,8 @@ export class SeedWire {
     const { bridge, owner } = this.#context;
     this.#following?.abort();
     if (this.#chat !== chat) {
+      // Of the turn it leaves in the middle, this socket hears no more.
+      if (this.#turns.isSending) this.#done();
       this.#leave?.();
       this.#leave = bridge.attach(owner, chat);
     }

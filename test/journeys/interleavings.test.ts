@@ -1,8 +1,7 @@
-import { BridgeError } from "adk-stream-protocol/protocol";
 import type { ScriptedGemini } from "adk-stream-protocol/gemini";
-import { gate } from "adk-stream-protocol/gemini";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Befalls, type Begin, play } from "../fixtures/play.ts";
 import { expectSound } from "../fixtures/sound.ts";
 import { expectTruth, openStage, type Stage, startStageGemini } from "../fixtures/stage.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
@@ -12,9 +11,8 @@ type Act =
   | { do: "say"; words: string; waits: boolean }
   | { do: "answer"; which: number; approved: boolean; outside: boolean; times: number }
   | { do: "answer all"; approved: boolean }
-  | { do: "stop" | "regenerate" | "slow tools" | "quick tools" | "rest" | "restart" | "crash" }
-  | { do: "pass"; ms: number }
-  | { do: "breathe"; ticks: number };
+  | { do: "stop" | "regenerate" }
+  | Befalls;
 
 const say = fc.record({
   do: fc.constant("say" as const),
@@ -105,90 +103,41 @@ const agentLeftBehind: Act[] = [
   { do: "crash" },
 ];
 
-/** Refusals are answers, and a dead process gives none; everything else is a defect. */
-function isExpected(error: unknown): boolean {
-  return error instanceof BridgeError
-    ? error.code !== "internal"
-    : error instanceof Error && error.message === "The process died.";
-}
+type OurAct = Exclude<Act, Befalls>;
 
-async function play(stage: Stage, story: readonly Act[], clerk: boolean): Promise<void> {
-  const underWay: Promise<unknown>[] = [];
-  const unexpected: unknown[] = [];
-  const begin = (work: Promise<unknown>) =>
-    underWay.push(
-      work.catch((error: unknown) => {
-        if (!isExpected(error)) unexpected.push(error);
-      }),
-    );
-  let release = () => {};
-  const quicken = () => {
-    stage.setPace(undefined);
-    release();
-  };
-  for (const step of story) {
-    switch (step.do) {
-      case "say":
-        begin(stage.say(clerk ? `${step.words} (ask the clerk)` : step.words));
-        if (step.waits) await underWay.at(-1);
+const perform =
+  (stage: Stage, clerk: boolean) =>
+  async (act: OurAct, begin: Begin): Promise<void> => {
+    switch (act.do) {
+      case "say": {
+        const said = begin(stage.say(clerk ? `${act.words} (ask the clerk)` : act.words));
+        if (act.waits) await said;
         break;
+      }
       case "answer": {
         const rows = (await stage.rows()).filter(({ gated }) => gated);
-        const row = rows.at(-1 - (step.which % Math.max(rows.length, 1)));
+        const row = rows.at(-1 - (act.which % Math.max(rows.length, 1)));
         if (!row) break;
-        const { approved } = step;
-        for (let time = 0; time < step.times; time += 1)
-          begin(step.outside ? stage.decide(row.id, approved) : stage.answer([{ id: row.id, approved }]));
+        const { approved } = act;
+        for (let time = 0; time < act.times; time += 1)
+          void begin(act.outside ? stage.decide(row.id, approved) : stage.answer([{ id: row.id, approved }]));
         break;
       }
       case "answer all": {
         const answers = (await stage.rows())
           .filter(({ state }) => state === "pending")
-          .map(({ id }) => ({ id, approved: step.approved }));
-        if (answers.length > 0) begin(stage.answer(answers));
+          .map(({ id }) => ({ id, approved: act.approved }));
+        if (answers.length > 0) void begin(stage.answer(answers));
         break;
       }
       case "stop":
-        begin(stage.stop());
+        void begin(stage.stop());
         break;
       case "regenerate":
-        begin(stage.submit({ type: "regenerate" }));
-        break;
-      case "slow tools": {
-        const slow = gate();
-        quicken();
-        release = slow.open;
-        stage.setPace(slow.opened);
-        break;
-      }
-      case "quick tools":
-        quicken();
-        break;
-      case "pass":
-        stage.clock.now += step.ms;
-        begin(stage.sweep());
-        break;
-      case "breathe":
-        for (let tick = 0; tick < step.ticks; tick += 1) await new Promise((resolve) => setImmediate(resolve));
-        break;
-      case "rest":
-        quicken();
-        await stage.rest();
-        break;
-      case "restart":
-        quicken();
-        await stage.restart();
-        break;
-      case "crash":
-        await stage.crash();
+        void begin(stage.submit({ type: "regenerate" }));
         break;
     }
-  }
-  quicken();
-  await Promise.all(underWay);
-  await stage.rest();
-  expect(unexpected).toEqual([]);
-}
+  };
 
 /** Stories per store; more of them for an evening: `INTERLEAVINGS=1000 npx vitest run test/journeys/interleavings`. */
 const runs = Number(process.env["INTERLEAVINGS"] ?? 30);
@@ -213,7 +162,7 @@ describe("whatever happens in whatever order", () => {
             async (story, effect, clerk) => {
               const stage = await openStage({ gemini, effect, clerk, ...options() });
               try {
-                await play(stage, story, clerk);
+                await play(stage, story, perform(stage, clerk));
                 await expectTruth(stage);
                 await expectSound(stage);
                 // New text leaves nothing behind: every call answered, every row settled and told, nothing due.

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { text } from "adk-stream-protocol/gemini";
+import { gate, pause, text } from "adk-stream-protocol/gemini";
 import { attachLive, type LiveOptions } from "adk-stream-protocol/server";
 import { afterEach, describe, expect, test } from "vitest";
 import { endSockets, liveUrl, openSocket, type RawSocket, refusedHandshake } from "../fixtures/raw-socket.ts";
@@ -85,7 +85,7 @@ describe("a frame that is none", () => {
     ["an unknown type", { type: "explode" }, 'There is no frame of type "explode".'],
     ["no type", {}, "There is no frame of type nothing."],
     ["a list", [], "A frame must be a JSON object with a type."],
-    ["a missing id", { type: "message", messages: [userMessage("hello")] }, /^id: /],
+    ["an empty id", { type: "message", id: "", messages: [userMessage("hello")] }, /^id: /],
     ["no messages", { type: "message", id: "chat-1", messages: [] }, /^messages: /],
     ["no result", { type: "tool_result", toolCallId: "c" }, "result: is missing."],
     ["no call", { type: "tool_result", result: true }, /^toolCallId: /],
@@ -128,17 +128,18 @@ describe("a frame that is none", () => {
   });
 
   test("during a reply is refused beside it", async () => {
-    const world = await openWorld({ rules: [{ say: [text("word ".repeat(2000))] }] });
+    const held = gate();
+    const world = await openWorld({ rules: [{ say: [text("one two"), pause(held.opened), text("three")] }] });
     const live = await openSocket(world);
     live.send(message("go"));
     await live.until(({ chunks }) => chunks.some(({ type }) => type === "text-delta"));
     live.send({ type: "explode" });
+    await live.until(({ chunks }) => chunks.some(({ type }) => type === "data-refusal"));
+    held.open();
     const rest = await live.turn();
     expect(rest.done).toBe(1);
     const refusals = rest.chunks.filter(({ type }) => type === "data-refusal" || type === "error");
-    // Where the reply was over first, the refusal is one of its own.
-    if (refusals.length > 0)
-      expect(refusals).toMatchObject([{ type: "data-refusal", transient: true, data: { code: "invalid" } }]);
+    expect(refusals).toMatchObject([{ type: "data-refusal", transient: true, data: { code: "invalid" } }]);
   });
 
   test("a long reason is cut to what a close frame holds", async () => {

@@ -789,3 +789,86 @@ describe("AI SDK 7's own transport, unmodified", () => {
     expect((await seed.turn()).chunks).toMatchObject([{ type: "error", errorText: expect.stringContaining("seeds") }]);
   });
 });
+
+describe("what the seeds leave out or do otherwise", () => {
+  test("a socket whose messages name no chat has one of its own", async () => {
+    const world = await openWorld();
+    const [live, other] = [await openSocket(world), await openSocket(world)];
+    live.send({ type: "message", version: "1.0", data: { messages: [{ role: "user", content: "pay" }] } });
+    const question = await live.until(({ chunks }) => chunks.at(-1)?.type === "finish-step");
+    other.send({ type: "message", messages: [{ role: "user", content: "hello" }] });
+    expect(textOf(await other.turn())).toBe("Hello there, friend.");
+    live.send({ type: "tool_result", toolCallId: asked(question).approvalId, result: { confirmed: true } });
+    expect(sequence(await live.turn())).toMatch(/toa ss text fs finish \[DONE\]$/);
+    live.send({ type: "message", messages: [{ role: "user", content: "hello" }] });
+    await live.turn();
+    expect(world.payments).toHaveLength(1);
+    expect(world.gemini.requests.at(-1)!.contents.length).toBeGreaterThan(3);
+  });
+
+  test("one of two answers ends with a step, so that a plain client knows that it may go on", async () => {
+    const world = await openWorld();
+    const live = await openSocket(world);
+    live.send(message("two payments"));
+    const question = await live.until(({ chunks }) => chunks.at(-1)?.type === "finish-step");
+    const [first, second] = [asked(question, 0), asked(question, 1)];
+    live.send({ type: "tool_result", toolCallId: first.approvalId, result: { confirmed: true } });
+    const half = await live.until(({ chunks }) => chunks.at(-1)?.type === "finish-step");
+    expect(sequence(half)).toBe("toa fs");
+    live.send({ type: "tool_result", toolCallId: second.approvalId, result: { confirmed: false } });
+    expect(sequence(await live.turn())).toBe("tod ss text fs finish [DONE]");
+  });
+
+  test("a socket that turns to another chat in the middle of a reply hears the end of the first", async () => {
+    const held = gate();
+    const world = await openWorld({
+      rules: [{ when: /count/, say: [text("one two"), pause(held.opened), text("three")] }, ...payRules],
+    });
+    const live = await openSocket(world);
+    live.send(message("count"));
+    await live.until(({ chunks }) => chunks.some(({ type }) => type === "text-delta"));
+    live.send(message("hello", { id: "chat-2" }));
+    const both = await live.until(({ done }) => done === 2);
+    expect(sequence(both)).toBe("start ss text fs finish [DONE] [DONE]");
+    held.open();
+  });
+});
+
+describe("two questions of one message, after people went on talking", () => {
+  test.each([
+    ["by tool_result", true],
+    ["outside the chat", false],
+  ])("are answered one by one, %s, and the model waits for nobody", async (_how, bySocket) => {
+    const world = await openWorld();
+    const live = await openSocket(world, "?sequence=1");
+    live.send(message("two payments"));
+    const question = await live.until(({ controls }) => controls.some(({ type }) => type === "parked"));
+    live.send(message("hello"));
+    await live.turn();
+    const [first, second] = [asked(question, 0).approvalId, asked(question, 1).approvalId];
+    const answer = async (id: string, confirmed: boolean) => {
+      if (bySocket) live.send({ type: "tool_result", toolCallId: id, result: { confirmed } });
+      else await decide(world, id, confirmed);
+      return live.turn();
+    };
+    expect(sequence(await answer(second, false))).toBe("start ss fs finish [DONE]");
+    const last = await answer(first, true);
+    expect(sequence(last)).toBe("start ss fs ss text fs finish [DONE]");
+    expect(textOf(last)).toContain("rejected");
+    expect(textOf(last)).toContain('"paid":30');
+    expect(world.payments).toEqual([{ amount: 30, recipient: "Alice" }]);
+    live.send(message("hello"));
+    expect(textOf(await live.turn())).toBe("Hello there, friend.");
+  });
+
+  test("a message that was changed is answered as it is now", async () => {
+    const world = await openWorld();
+    const live = await openSocket(world);
+    const said = userMessage("hello", "um");
+    live.send({ type: "message", id: "chat-1", messages: [said] });
+    await live.turn();
+    const changed = { ...said, parts: [{ type: "text", text: "weather" }] };
+    live.send({ type: "message", id: "chat-1", messages: [changed], messageId: "um" });
+    expect(sequence(await live.turn())).toBe("start ss tis tia toa fs ss text fs finish [DONE]");
+  });
+});

@@ -1,6 +1,5 @@
 /** One chat, two ways to talk: live and by requests, in any order, also at random. What was asked in one is answered in the other. */
 import { FunctionTool } from "@google/adk";
-import { BridgeError } from "adk-stream-protocol/protocol";
 import { call, gate } from "adk-stream-protocol/gemini";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -13,6 +12,7 @@ import {
   type LiveStage,
   openLiveStage,
 } from "../fixtures/live-stage.ts";
+import { type Befalls, type Begin, play } from "../fixtures/play.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
 import { messageIdOf, sequence, states, textOf } from "../fixtures/world.ts";
 
@@ -288,10 +288,9 @@ for (const behavior of behaviors)
 type Act =
   | { do: "say"; words: string; live: boolean; waits: boolean }
   | { do: "answer"; which: number; approved: boolean; how: "live" | "request" | "aside" | "outside"; times: number }
-  | { do: "stop" | "drop" | "close" | "go away" | "slow tools" | "quick tools" | "rest" | "restart" | "crash" }
+  | { do: "stop" | "drop" | "close" | "go away" }
   | { do: "regenerate"; live: boolean }
-  | { do: "pass"; ms: number }
-  | { do: "breathe"; ticks: number };
+  | Befalls;
 
 const say = fc.record({
   do: fc.constant("say" as const),
@@ -339,95 +338,48 @@ const acts: fc.Arbitrary<Act[]> = fc
   )
   .map((scenes) => scenes.flat());
 
-/** Refusals are answers, and a dead process gives none; everything else is a defect. */
-function isExpected(error: unknown): boolean {
-  return error instanceof BridgeError
-    ? error.code !== "internal"
-    : error instanceof Error && error.message === "The process died.";
-}
+type OurAct = Exclude<Act, Befalls>;
 
-async function play(stage: LiveStage, story: readonly Act[], clerk: boolean): Promise<void> {
-  const underWay: Promise<unknown>[] = [];
-  const unexpected: unknown[] = [];
-  const begin = (work: Promise<unknown>) =>
-    underWay.push(
-      work.catch((error: unknown) => {
-        if (!isExpected(error)) unexpected.push(error);
-      }),
-    );
-  let release = () => {};
-  const quicken = () => {
-    stage.setPace(undefined);
-    release();
-  };
-  for (const step of story) {
-    switch (step.do) {
-      case "say":
-        begin(stage.say(clerk ? `${step.words} (ask the clerk)` : step.words, { live: step.live }));
-        if (step.waits) await underWay.at(-1);
+const perform =
+  (stage: LiveStage, clerk: boolean) =>
+  async (act: OurAct, begin: Begin): Promise<void> => {
+    const open = stage.gemini.live.sessions.filter((session) => session.open);
+    switch (act.do) {
+      case "say": {
+        const words = clerk ? `${act.words} (ask the clerk)` : act.words;
+        const said = begin(stage.say(words, { live: act.live }));
+        if (act.waits) await said;
         break;
+      }
       case "answer": {
         const rows = (await stage.rows()).filter(({ gated }) => gated);
-        const row = rows.at(-1 - (step.which % Math.max(rows.length, 1)));
+        const row = rows.at(-1 - (act.which % Math.max(rows.length, 1)));
         if (!row) break;
-        const { approved, how } = step;
-        const live = how !== "request";
-        for (let time = 0; time < step.times; time += 1)
-          if (how === "outside") begin(stage.decide(row.id, approved));
-          else begin(stage.answer([{ id: row.id, approved }], { live, aside: how === "aside" }));
+        const { approved, how } = act;
+        const options = { live: how !== "request", aside: how === "aside" };
+        for (let time = 0; time < act.times; time += 1)
+          void begin(
+            how === "outside" ? stage.decide(row.id, approved) : stage.answer([{ id: row.id, approved }], options),
+          );
         break;
       }
       case "stop":
-        begin(stage.stop());
+        void begin(stage.stop());
         break;
       case "regenerate":
-        begin(stage.submit({ type: "regenerate" }, { live: step.live }));
+        void begin(stage.submit({ type: "regenerate" }, { live: act.live }));
         break;
       case "drop":
-        for (const session of stage.gemini.live.sessions) if (session.open) session.drop();
+        for (const session of open) session.drop();
         break;
       case "close":
-        for (const session of stage.gemini.live.sessions) if (session.open) session.close(1011, "Enough.");
+        for (const session of open) session.close(1011, "Enough.");
         break;
       case "go away":
-        for (const session of stage.gemini.live.sessions)
-          if (session.open) session.send({ goAway: { timeLeft: "1s" } });
-        break;
-      case "slow tools": {
-        const slow = gate();
-        quicken();
-        release = slow.open;
-        stage.setPace(slow.opened);
-        break;
-      }
-      case "quick tools":
-        quicken();
-        break;
-      case "pass":
-        stage.clock.now += step.ms;
-        begin(stage.sweep());
-        break;
-      case "breathe":
-        for (let tick = 0; tick < step.ticks; tick += 1) await new Promise((resolve) => setImmediate(resolve));
-        break;
-      case "rest":
-        quicken();
-        await stage.rest();
-        break;
-      case "restart":
-        quicken();
-        await stage.restart();
-        break;
-      case "crash":
-        await stage.crash();
+        for (const session of open) session.send({ goAway: { timeLeft: "1s" } });
         break;
     }
-  }
-  quicken();
-  await Promise.all(underWay);
-  await stage.rest();
-  expect(unexpected).toEqual([]);
-}
+  };
 
 /** Stories per behaviour; more of them for an evening: `INTERLEAVINGS=1000 npx vitest run test/journeys/live-switch`. */
 const runs = Number(process.env["INTERLEAVINGS"] ?? 30);
@@ -451,7 +403,7 @@ describe("whatever happens in whatever order, in both modes", () => {
               bridge: { tools: { process_payment: { effect } } },
             });
             try {
-              await play(stage, story, clerk);
+              await play(stage, story, perform(stage, clerk));
               await expectPaid(stage);
               // Nothing is left behind when the user goes on by request: every call answered, every row settled and told.
               await stage.say("hello", byRequest);
