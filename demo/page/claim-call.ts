@@ -23,3 +23,12 @@ function tabId(): string {
   sessionStorage.setItem("tab", made);
   return made;
 }
+
+/** Remembers that a question was answered with yes in this tab, also across a reload. */
+export function rememberYes(approvalId: string): void {
+  sessionStorage.setItem(`yes:${approvalId}`, "1");
+}
+
+export function saidYesHere(approvalId: string): boolean {
+  return sessionStorage.getItem(`yes:${approvalId}`) !== null;
+}

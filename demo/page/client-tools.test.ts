@@ -35,7 +35,8 @@ const chat = (parts: Part[], rows: ApprovalView[] = [], later: UIMessage[] = [])
   return { messages, data: approvalDataOf(messages), rows };
 };
 const none = new Set<string>();
-const runs = (facts: ReturnType<typeof chat>) => callsToRun(facts, none).map(({ toolCallId }) => toolCallId);
+const runs = (facts: ReturnType<typeof chat>) =>
+  callsToRun(facts, none, () => true).map(({ toolCallId }) => toolCallId);
 
 describe("a browser tool", () => {
   test("without a gate runs when its call is there", () => {
@@ -44,7 +45,7 @@ describe("a browser tool", () => {
   });
 
   test("runs once", () => {
-    expect(callsToRun(chat([call({}, "change_bgm")]), new Set(["c"]))).toEqual([]);
+    expect(callsToRun(chat([call({}, "change_bgm")]), new Set(["c"]), () => true)).toEqual([]);
     expect(runs(chat([call({ state: "output-available", output: {} }, "change_bgm")]))).toEqual([]);
   });
 
@@ -52,6 +53,11 @@ describe("a browser tool", () => {
     expect(runs(chat([call({ state: "approval-requested", approval: { id: "a" } })]))).toEqual([]);
     expect(runs(chat([yes]))).toEqual([]);
     expect(runs(chat([yes], [row("pending")]))).toEqual([]);
+  });
+
+  test("with a gate runs only where the yes was given", () => {
+    expect(callsToRun(chat([yes, approved]), none, () => false)).toEqual([]);
+    expect(callsToRun(chat([call({}, "change_bgm")]), none, () => false)).toHaveLength(1);
   });
 
   test("with a gate runs when the stream or the ledger says approved", () => {

@@ -27,9 +27,14 @@ export interface ChatFacts {
 
 /**
  * The browser calls that should run now. An ungated one when its turn has ended; a gated one only after the server has
- * recorded the yes. Nothing that is over on the server, and in an older message only what the server still waits for.
+ * recorded the yes, and only where it was given: nobody says on one device that another may tell where it is. Nothing that
+ * is over on the server, and in an older message only what the server still waits for.
  */
-export function callsToRun({ messages, data, rows }: ChatFacts, started: ReadonlySet<string>): ClientCall[] {
+export function callsToRun(
+  { messages, data, rows }: ChatFacts,
+  started: ReadonlySet<string>,
+  isAnsweredHere: (approvalId: string) => boolean,
+): ClientCall[] {
   const rowOfCall = new Map(rows.map((row) => [row.toolCallId, row]));
   const last = messages.at(-1);
   const calls: ClientCall[] = [];
@@ -43,7 +48,7 @@ export function callsToRun({ messages, data, rows }: ChatFacts, started: Readonl
       if (isOver(row?.state) || row?.state === "pending") continue;
       const call = { toolCallId: part.toolCallId, toolName, input: part.input };
       if (part.state === "input-available" && !tool.gated && (row || message === last)) calls.push(call);
-      if (part.state !== "approval-responded" || !part.approval.approved) continue;
+      if (part.state !== "approval-responded" || !part.approval.approved || !isAnsweredHere(part.approval.id)) continue;
       if (serverState(data.get(part.approval.id), row) === "approved") calls.push(call);
     }
   }
@@ -71,4 +76,23 @@ export function keysToSend(
     }
   }
   return keys.filter((key) => !sent.has(key));
+}
+
+/** The results among these keys that belong to an older message, which a request by the chat itself would not bring. */
+export function lateResults(keys: readonly string[], messages: readonly UIMessage[]): LateResult[] {
+  return messages.slice(0, -1).flatMap((message) =>
+    message.parts.flatMap((part): LateResult[] => {
+      if (!isToolUIPart(part)) return [];
+      const key = `output:${part.toolCallId}`;
+      if (!keys.includes(key)) return [];
+      const result = part.state === "output-error" ? { error: part.errorText } : part.output;
+      return [{ key, toolCallId: part.toolCallId, result }];
+    }),
+  );
+}
+
+export interface LateResult {
+  key: string;
+  toolCallId: string;
+  result: unknown;
 }

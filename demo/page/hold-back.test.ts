@@ -20,3 +20,15 @@ test("messages that were not there before are shown at once, and nothing is copi
   const live = [reply("a"), { ...reply(), id: "n" }];
   expect(holdBack([reply("a")], live)).toBe(live);
 });
+
+test("a call that was asked about stays a card while its message is replayed without the question", () => {
+  const call = { type: "tool-pay" as const, toolCallId: "c", input: {} };
+  const asked: UIMessage = {
+    ...reply(),
+    parts: [{ ...call, state: "output-available", output: 1, approval: { id: "a", approved: true } }],
+  };
+  const replayed: UIMessage = { ...reply(), parts: [{ ...call, state: "output-available", output: 1 }] };
+  expect(holdBack([asked], [replayed])).toEqual([asked]);
+  const spoken: UIMessage = { ...replayed, parts: [...replayed.parts, { type: "text", text: "Done." }] };
+  expect(holdBack([asked], [spoken])[0]?.parts).toEqual([asked.parts[0], { type: "text", text: "Done." }]);
+});

@@ -5,8 +5,8 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { fetchLedger, fetchMessages, postDecision, stopTurn } from "./api.ts";
 import { approvalDataOf, isDelivering } from "./card-state.ts";
 import { cardsOf, type Card } from "./cards.ts";
-import { claimCall } from "./claim-call.ts";
-import { callsToRun, keysToSend, type ClientCall } from "./client-tools.ts";
+import { claimCall, rememberYes, saidYesHere } from "./claim-call.ts";
+import { callsToRun, keysToSend, lateResults, type ClientCall } from "./client-tools.ts";
 import { isDisconnect } from "./error-sentence.ts";
 import { holdBack } from "./hold-back.ts";
 import { hasUnsent, mergeMessages } from "./merge-messages.ts";
@@ -90,10 +90,17 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
   const messages = useMemo(() => (busy ? holdBack(held.current, live) : live), [busy, live]);
   // Nobody asked for a resumed stream, so nobody is told when one fails: the server's messages follow anyway.
   const [unasked, setUnasked] = useState(false);
+  // A chat says that it reads only when there is something to read; until then it need not be asked again.
+  const resuming = useRef(false);
   const resume = useCallback(() => {
+    if (resuming.current) return;
     held.current = chat.messages;
     setUnasked(true);
-    void chat.resumeStream().then(() => chat.status !== "error" && setUnasked(false));
+    resuming.current = true;
+    void chat.resumeStream().then(() => {
+      resuming.current = false;
+      if (chat.status !== "error") setUnasked(false);
+    });
   }, [chat]);
   useEffect(() => {
     if (!busy) held.current = [];
@@ -158,9 +165,12 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
   useEffect(() => {
     if (!busy) refresh();
   }, [busy, refresh]);
-  // A socket that was given up is tried again as soon as the server answers otherwise.
+  // A socket that was given up, or waits to try again, is tried as soon as the server answers otherwise.
   useEffect(() => {
-    if (!offline && wires.connection()?.status === "closed") wires.connect();
+    const socket = wires.connection()?.status;
+    if (offline || socket === undefined) return;
+    if (socket === "closed") wires.connect();
+    else if (socket === "reconnecting") wires.hurry();
   }, [askedAt, offline, wires]);
   // Other tabs of this browser need not wait for their next look.
   useEffect(() => {
@@ -191,7 +201,7 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
       );
       setRunning((before) => new Set([...before].filter((id) => id !== call.toolCallId)));
     };
-    for (const call of callsToRun(readFacts(), started.current)) void run(call);
+    for (const call of callsToRun(readFacts(), started.current, saidYesHere)) void run(call);
   }, [chat, readFacts, live, status, music, askedAt]);
 
   // ── sending what the stock predicate leaves ──────────────────────────────────────────────────────────────────────
@@ -202,8 +212,11 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
     // Results of one step go together; an answer waits for no tool.
     if (keys.length === 0 || (running.size > 0 && keys.every((key) => key.startsWith("output:")))) return;
     for (const key of keys) sent.current.add(key);
-    void chat.sendMessage();
-  }, [chat, readFacts, live, running, status]);
+    const late = wires.sendResult ? lateResults(keys, chat.messages) : [];
+    for (const { key, toolCallId, result } of late)
+      wires.sendResult?.(toolCallId, result).then(refresh, () => void sent.current.delete(key));
+    if (late.length < keys.length) void chat.sendMessage();
+  }, [chat, readFacts, live, running, status, wires, refresh]);
 
   // ── what a person does ───────────────────────────────────────────────────────────────────────────────────────────
   const send = useCallback(
@@ -220,6 +233,7 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
       if (now - (answered.current.get(approvalId) ?? 0) < doubleClickMs) return;
       answered.current.set(approvalId, now);
       answeredAt.current = now;
+      if (approved) rememberYes(approvalId);
       setUnasked(false);
       // The chat sends one thing at a time. An answer about something else than what it reads need not wait for that.
       if (mode === "bidi" && isBusy(chat.status) && !asksIn(chat.messages.at(-1), approvalId))

@@ -13,6 +13,10 @@ export interface Wires extends ChatTransport<UIMessage> {
   choose(mode: Mode): void;
   /** Opens the socket in BIDI, where the server also tells what nobody asked for. Nothing to do in SSE. */
   connect(): void;
+  /** Tries at once to reach a server that is known to be there. */
+  hurry(): void;
+  /** A browser tool's result for a call in an older message; undefined where only a chat request can bring it. */
+  sendResult: ((toolCallId: string, result: unknown) => Promise<void>) | undefined;
   /** How the socket is; undefined where there is none. */
   connection(): ConnectionState | undefined;
   subscribe(listener: () => void): () => void;
@@ -46,6 +50,13 @@ export function createWires(chatId: string, { tap, mode: initial }: { tap: Strea
         (stream) => stream?.cancel(),
         () => undefined,
       );
+    },
+    hurry() {
+      if (mode === "bidi") bidi.reconnect();
+    },
+    get sendResult() {
+      if (mode !== "bidi") return undefined;
+      return (toolCallId: string, result: unknown) => bidi.sendToolResult({ chatId, toolCallId, result });
     },
     connection: () => (mode === "bidi" ? bidi.getState() : undefined),
     subscribe(listener) {

@@ -15,8 +15,8 @@ import {
   type LlmResponse,
   StreamingMode,
 } from "@google/adk";
-import { type FunctionCall, FunctionResponseScheduling, type Part } from "@google/genai";
-import { actionDigest, BridgeError, canonicalJson } from "../protocol/index.ts";
+import type { FunctionCall, Part } from "@google/genai";
+import { actionDigest, BridgeError, canonicalJson, isSettled } from "../protocol/index.ts";
 import type { Approval, NewApproval, Store } from "../stores/index.ts";
 import { isClientTool } from "./client-tool.ts";
 import { callsOf, orderResponses } from "./history.ts";
@@ -137,10 +137,6 @@ export class Gate extends BasePlugin {
     const scope = this.#runs.get(invocationContext.session.id);
     if (!event.partial) await scope?.run.onEvent();
     const parts = event.content?.parts;
-    // A model that has been stopped need not speak of what it could not do.
-    if (scope?.run.live && scope.run.isStopped?.())
-      for (const { functionResponse } of parts ?? [])
-        if (functionResponse) functionResponse.scheduling = FunctionResponseScheduling.SILENT;
     // By what it is and not by who is there: a placeholder must not get through when its run has been left meanwhile.
     const isHeld = ({ functionResponse }: Part) => isPlaceholder(functionResponse?.response);
     if (!parts?.some(isHeld)) return undefined;
@@ -306,7 +302,7 @@ export class Gate extends BasePlugin {
     const call = { toolCallId: context.functionCallId ?? "", toolName: tool.name };
     const input = canonicalJson(args);
     const id = newId("apr");
-    return store.createApproval(
+    const row = await store.createApproval(
       {
         ...how,
         ...call,
@@ -326,6 +322,10 @@ export class Gate extends BasePlugin {
       },
       { maxPending },
     );
+    // A row that was there stands for a call with this id. If it is not this very call, nobody is asked and nothing runs.
+    if (row.id !== id && (row.input !== input || row.toolName !== tool.name || isSettled(row.state)))
+      throw new BridgeError("conflict", "The model has used the id of another call.");
+    return row;
   }
 
   async #giveUp(approval: Approval): Promise<void> {

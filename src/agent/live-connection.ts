@@ -2,6 +2,8 @@ import { AsyncQueue, type BaseLlmConnection, type Gemini, type LlmRequest, type 
 import {
   type Content,
   FinishReason,
+  type FunctionCall,
+  type FunctionResponse,
   type GenerateContentResponseUsageMetadata,
   type Live,
   type LiveCallbacks,
@@ -12,6 +14,7 @@ import {
   TurnCompleteReason,
   type UsageMetadata,
 } from "@google/genai";
+import { z } from "zod";
 import { BridgeError } from "../protocol/index.ts";
 import { offerMissing } from "./missing-tool.ts";
 
@@ -74,18 +77,15 @@ export async function connectLive(
   { model, connectMs }: LiveConnectionOptions,
 ): Promise<BaseLlmConnection> {
   const messages = new AsyncQueue<Arrived>();
-  const tag = `${callPrefix}${crypto.randomUUID().slice(0, 8)}-`;
-  /** The calls that have no response yet, by the server's ids, with the names it knows them by. */
-  const open = new Map<string, string | undefined>();
+  const calls = new Calls();
   let closing = false;
   const session = await openSession(gemini, {
     model,
     connectMs,
     config: toConfig(request),
     onmessage: (message) => {
-      for (const call of message.toolCall?.functionCalls ?? []) open.set((call.id ??= crypto.randomUUID()), call.name);
-      for (const id of message.toolCallCancellation?.ids ?? []) open.delete(id);
-      messages.push({ message, owed: [...open.keys()].map((id) => tag + id) });
+      liveMessage.parse(message);
+      messages.push(calls.take(message));
     },
     onend: (error) => {
       if (closing || !error) messages.close();
@@ -99,14 +99,9 @@ export async function connectLive(
     },
     async sendContent(content) {
       const parts = content.parts ?? [];
-      const functionResponses = parts.flatMap(({ functionResponse }) => {
-        if (!functionResponse) return [];
-        const id = functionResponse.id?.slice(tag.length) ?? "";
-        const name = open.get(id) ?? functionResponse.name;
-        open.delete(id);
-        const { response, scheduling } = functionResponse;
-        return [{ id, name, response, ...(scheduling && { scheduling }) }];
-      });
+      const functionResponses = parts.flatMap(({ functionResponse }) =>
+        functionResponse ? [calls.answer(functionResponse)] : [],
+      );
       // ADK is about to leave this connection for the other agent's; an answer would only make this one speak.
       const isTransfer = ({ name, response }: (typeof functionResponses)[number]) =>
         name === "transfer_to_agent" && !response?.["error"];
@@ -129,19 +124,68 @@ export async function connectLive(
     },
     async *receive() {
       yield notice({ connected: true });
-      const read = responses(model, tag);
+      const read = responses(model);
       for await (const arrived of messages) {
-        offerMissing(arrived.message.toolCall?.functionCalls ?? [], request.toolsDict);
+        offerMissing(arrived.calls, request.toolsDict);
         yield* read(arrived);
       }
     },
   };
 }
 
-/** A message, and the calls that were open when it came. */
+/** As much of a message as is read here. What does not fit ends the connection, and nothing else. */
+const liveMessage = z.looseObject({
+  toolCall: z.looseObject({ functionCalls: z.array(z.looseObject({ name: z.string() })).nullish() }).nullish(),
+  toolCallCancellation: z.looseObject({ ids: z.array(z.string()).nullish() }).nullish(),
+  serverContent: z
+    .looseObject({ modelTurn: z.looseObject({ parts: z.array(z.looseObject({})).nullish() }).nullish() })
+    .nullish(),
+});
+
+/** A message with its calls under our ids, and the calls that were open when it came. */
 interface Arrived {
   message: LiveServerMessage;
+  calls: FunctionCall[];
+  cancelled: string[];
   owed: string[];
+}
+
+/**
+ * The calls of one connection. Each gets an id that nothing else has: a server counts from one on every connection, and
+ * nothing keeps it from using an id twice. What a person said yes to must be what they saw.
+ */
+class Calls {
+  readonly #tag = `${callPrefix}${crypto.randomUUID().slice(0, 8)}-`;
+  /** Those without a response, by our ids, as the server knows them. */
+  readonly #open = new Map<string, FunctionCall>();
+  #count = 0;
+
+  take(message: LiveServerMessage): Arrived {
+    const spoken = message.serverContent?.modelTurn?.parts ?? [];
+    const made = [
+      ...(message.toolCall?.functionCalls ?? []),
+      ...spoken.flatMap(({ functionCall }) => functionCall ?? []),
+    ];
+    const calls = made.map((call): FunctionCall => {
+      this.#count += 1;
+      const id = this.#tag + this.#count;
+      this.#open.set(id, { id: call.id, name: call.name });
+      return { ...call, id };
+    });
+    const ids = message.toolCallCancellation?.ids ?? [];
+    const cancelled = [...this.#open].flatMap(([id, call]) =>
+      call.id !== undefined && ids.includes(call.id) ? [id] : [],
+    );
+    for (const id of cancelled) this.#open.delete(id);
+    return { message, calls, cancelled, owed: [...this.#open.keys()] };
+  }
+
+  /** A response as the server wants it: to the id and the name it used. */
+  answer({ id = "", name, response }: FunctionResponse) {
+    const call = this.#open.get(id);
+    this.#open.delete(id);
+    return { id: call?.id, name: call?.name ?? name, response };
+  }
 }
 
 /** These take new text as realtime input, and turns only as history. */
@@ -187,7 +231,7 @@ async function openSession(
   gemini: Gemini,
   { model, connectMs, config, onmessage, onend }: Opening,
 ): Promise<LiveApiSession> {
-  const socket = reachable(gemini.liveApiClient.live);
+  const socket = reachable(gemini.liveApiClient.live, () => unreadable());
   let fail!: (error: Error) => void;
   const failed = new Promise<never>((_, reject) => (fail = reject));
   failed.catch(() => undefined);
@@ -195,8 +239,18 @@ async function openSession(
     fail(error ?? liveError("The model ended the conversation before it began."));
     onend(error);
   };
+  const unreadable = () => {
+    end(liveError("The model sent something that cannot be read."));
+    socket.terminate();
+  };
   const callbacks: LiveCallbacks = {
-    onmessage,
+    onmessage: (message) => {
+      try {
+        onmessage(message);
+      } catch {
+        unreadable();
+      }
+    },
     onerror: ({ message }) => end(liveError(`The model cannot be reached: ${message}`)),
     onclose: ({ code, reason }) => end(code === 1000 ? undefined : liveError(closeSentence(code, reason))),
   };
@@ -228,24 +282,51 @@ interface Socket {
   /** Node's. */
   ws?: { terminate?: () => void };
 }
+interface SocketCallbacks {
+  onmessage: (event: { data: unknown }) => void;
+}
 
 /**
- * The client gives a session out only when it is set up, so one that never is could not be closed. This is the same
- * client with a hand on the socket it makes.
+ * The client gives a session out only when it is set up, so one that never is could not be closed; and a message that is
+ * no JSON would end the process, because nobody waits for the promise it is read in. This is the same client with a hand
+ * on the socket it makes.
  */
-function reachable(live: Live): { live: Live; terminate: () => void } {
+function reachable(live: Live, onUnreadable: () => void): { live: Live; terminate: () => void } {
   let socket: Socket | undefined;
-  const factory = live["webSocketFactory"] as { create: (...args: unknown[]) => Socket } | undefined;
-  if (!factory) return { live, terminate: () => undefined };
-  const create = (...args: unknown[]) => (socket = factory.create(...args));
-  return {
-    live: Object.create(live, { webSocketFactory: { value: { create } } }) as Live,
-    terminate: () => (socket?.ws?.terminate ? socket.ws.terminate() : socket?.close()),
+  let isOver = false;
+  const terminate = () => {
+    isOver = true;
+    if (socket?.ws?.terminate) socket.ws.terminate();
+    else socket?.close();
   };
+  const factory = live["webSocketFactory"] as
+    | { create: (url: string, headers: unknown, callbacks: SocketCallbacks) => Socket }
+    | undefined;
+  if (!factory) return { live, terminate: () => undefined };
+  const create = (url: string, headers: unknown, callbacks: SocketCallbacks) => {
+    if (isOver) throw liveError("The model is not waited for any more.");
+    const onmessage = (event: { data: unknown }) => {
+      if (isReadable(event.data)) callbacks.onmessage(event);
+      else onUnreadable();
+    };
+    socket = factory.create(url, headers, { ...callbacks, onmessage });
+    return socket;
+  };
+  return { live: Object.create(live, { webSocketFactory: { value: { create } } }) as Live, terminate };
+}
+
+function isReadable(data: unknown): boolean {
+  // A browser's; the client reads it itself.
+  if (data instanceof Blob) return true;
+  try {
+    return typeof JSON.parse(String(data)) === "object";
+  } catch {
+    return false;
+  }
 }
 
 /** The server's messages as ADK's responses: text in pieces and then whole, calls at once, usage with what it counts. */
-function responses(modelVersion: string, tag: string) {
+function responses(modelVersion: string) {
   let spoken: { text: string; thought: boolean } | undefined;
   let usage: GenerateContentResponseUsageMetadata | undefined;
 
@@ -258,6 +339,8 @@ function responses(modelVersion: string, tag: string) {
 
   function* speak(parts: readonly Part[]): Generator<LlmResponse> {
     for (const part of parts) {
+      // Calls are taken elsewhere; an answer to one is nothing a model gives.
+      if (part.functionCall || part.functionResponse) continue;
       if (part.text === undefined) {
         yield* flush();
         yield { content: { role: "model", parts: [part] }, modelVersion };
@@ -276,19 +359,19 @@ function responses(modelVersion: string, tag: string) {
     return taken ? { usageMetadata: taken } : {};
   }
 
-  return function* read({ message, owed }: Arrived): Generator<LlmResponse> {
-    const { serverContent, toolCall, toolCallCancellation, usageMetadata, goAway } = message;
+  return function* read({ message, calls, cancelled, owed }: Arrived): Generator<LlmResponse> {
+    const { serverContent, usageMetadata, goAway } = message;
     if (usageMetadata) usage = toUsage(usageMetadata);
     yield* speak(serverContent?.modelTurn?.parts ?? []);
     const { inputTranscription, outputTranscription } = serverContent ?? {};
     if (inputTranscription?.text) yield { inputTranscription, partial: !inputTranscription.finished, modelVersion };
     if (outputTranscription?.text) yield { outputTranscription, partial: !outputTranscription.finished, modelVersion };
-    if (toolCall?.functionCalls?.length) {
+    if (calls.length > 0) {
       yield* flush();
-      const parts = toolCall.functionCalls.map((call): Part => ({ functionCall: { ...call, id: tag + call.id } }));
+      const parts = calls.map((functionCall): Part => ({ functionCall }));
       yield { content: { role: "model", parts }, modelVersion, ...takeUsage() };
     }
-    if (toolCallCancellation?.ids?.length) yield notice({ cancelled: toolCallCancellation.ids.map((id) => tag + id) });
+    if (cancelled.length > 0) yield notice({ cancelled });
     if (serverContent?.interrupted) {
       yield* flush();
       yield { interrupted: true, modelVersion };

@@ -42,6 +42,8 @@ interface Listener {
 }
 
 const closingMs = 2000;
+/** How long a turn that could be over waits for more. */
+const afterthoughtMs = 5000;
 
 /**
  * One live run of ADK, which outlives turns: each turn says something and listens until the model has finished, or until
@@ -66,14 +68,12 @@ export class LiveSession {
   readonly #unsaid: Part[] = [];
   /** Tools run between a call and its response; silence means nothing then. */
   #toolsRun = false;
-  /** A reply was stopped; the rest of it is dropped. */
-  #cut = false;
-  /** The end of an interrupted reply is still to come. */
+  /** The end of a reply that was interrupted is still to come. */
   #owesEnd = false;
   /** The next event is speech that nobody asked for. */
   #hasSpeech = false;
   /** One timer for every wait: a model may say thousands of words. */
-  #silence: NodeJS.Timeout | undefined;
+  #silence: { ms: number; timer: NodeJS.Timeout } | undefined;
   #onSilence = (): void => undefined;
   #leaving = false;
   #closing: Promise<void> | undefined;
@@ -115,7 +115,7 @@ export class LiveSession {
     this.#listener = listener;
     return () => {
       this.#listener = undefined;
-      clearTimeout(this.#silence);
+      clearTimeout(this.#silence?.timer);
       this.#silence = undefined;
       this.#watch();
     };
@@ -123,8 +123,6 @@ export class LiveSession {
 
   /** A person's words. Live mode itself would not keep them. */
   async say(message: UIMessage): Promise<void> {
-    // Whoever speaks interrupts; of what was being said unasked, nobody has seen anything yet.
-    if (this.#hasSpeech) this.#cut = true;
     await this.tell();
     await this.keep(message);
     this.#send({ role: "user", parts: this.#unsaid.splice(0) });
@@ -175,24 +173,23 @@ export class LiveSession {
         const event = await this.#take(turn.signal, mayEnd);
         if (!event) return "done";
         const notice = noticeOf(event);
-        if (notice) this.#heed(notice);
-        else if (!this.#drops(event)) {
-          // What was interrupted before anybody heard of it was not this turn's; its end is still to come.
-          this.#owesEnd ||= isSilent && event.interrupted === true && !event.turnComplete;
-          const goesOn = event.turnComplete && this.#goesOn(event, isSilent);
-          mayEnd ||= goesOn === "perhaps";
-          if (goesOn) log.count(event);
-          else await log.event(event, false);
-          if (event.customMetadata?.["kept"] !== undefined) return "parked";
-          if (event.turnComplete && !goesOn) return "done";
-          isSilent = !event.content?.parts?.some(({ text }) => text) && (isSilent || isOfTools(event));
+        if (notice) {
+          this.#heed(notice);
+          continue;
         }
+        this.#owesEnd ||= event.interrupted === true;
+        const goesOn = event.turnComplete && this.#goesOn(event, isSilent);
+        mayEnd ||= goesOn === "perhaps";
+        if (goesOn) log.count(event);
+        else await log.event(event, false);
+        if (event.customMetadata?.["kept"] !== undefined) return "parked";
+        if (event.turnComplete && !goesOn) return "done";
+        isSilent = !event.content?.parts?.some(({ text }) => text) && (isSilent || isOfTools(event));
       }
     } catch (error) {
-      // What was being said goes on behind a turn that was stopped, and its end will be heard. Where nothing was said yet
-      // nobody could tell the old reply from the next one, so there is an end to the connection.
-      if (isSilent) void this.close();
-      else this.#cut = true;
+      // What a model still says behind a turn that was stopped could not be told from what it says next. So it says no
+      // more: the next turn has a connection of its own, which knows the conversation.
+      void this.close();
       throw error;
     }
   }
@@ -229,7 +226,9 @@ export class LiveSession {
     this.#next ??= this.#events.next();
     let result: IteratorResult<Event> | undefined;
     try {
-      result = await abortable(this.#toolsRun ? this.#next : this.#unlessSilent(this.#next), signal);
+      const { silenceMs } = this.#options;
+      const patienceMs = mayBeSilent ? Math.min(silenceMs, afterthoughtMs) : silenceMs;
+      result = await abortable(this.#toolsRun ? this.#next : this.#unlessSilent(this.#next, patienceMs), signal);
       if (!result && !mayBeSilent)
         throw new BridgeError(
           "unavailable",
@@ -248,11 +247,14 @@ export class LiveSession {
   }
 
   /** The promise, or nothing when the model is silent for too long. */
-  #unlessSilent<T>(promise: Promise<T>): Promise<T | undefined> {
+  #unlessSilent<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
       this.#onSilence = () => resolve(undefined);
-      if (this.#silence) this.#silence.refresh();
-      else this.#silence = setTimeout(() => this.#onSilence(), this.#options.silenceMs);
+      if (this.#silence?.ms === ms) this.#silence.timer.refresh();
+      else {
+        clearTimeout(this.#silence?.timer);
+        this.#silence = { ms, timer: setTimeout(() => this.#onSilence(), ms) };
+      }
       promise.then(resolve, reject);
     });
   }
@@ -265,27 +267,17 @@ export class LiveSession {
     return event;
   }
 
-  /** True for what still comes of a reply that was stopped. */
-  #drops(event: Event): boolean {
-    if (!this.#cut) return false;
-    if (event.interrupted || event.turnComplete) {
-      this.#cut = false;
-      this.#owesEnd = !event.turnComplete;
-    }
-    return true;
-  }
-
   /**
-   * Whether the end of a model's turn is not the end of ours. It may be that of an older one, which was interrupted or had
-   * only called. And a model that did not wait for its calls has its say about those that were answered meanwhile, if it
-   * wants to say something.
+   * Whether the end of a model's turn is not the end of ours. It may be that of an older one, which our words interrupted or
+   * which had only called. And a model that did not wait for its calls has its say about those that were answered
+   * meanwhile, if it wants to say something.
    */
   #goesOn(event: Event, isSilent: boolean): "perhaps" | boolean {
     const owed = owedOf(event);
-    if (owed.some((id) => !this.#waiting.has(id))) return "perhaps";
-    const isLate = isSilent && (this.#owesEnd || owed.length > 0);
+    const wasInterrupted = this.#owesEnd;
     this.#owesEnd = false;
-    return isLate;
+    if (wasInterrupted || owed.some((id) => !this.#waiting.has(id))) return "perhaps";
+    return isSilent && owed.length > 0;
   }
 
   #heed({ connected, cancelled, leaving }: Notice): void {
@@ -320,14 +312,14 @@ export class LiveSession {
           return;
         }
         const notice = noticeOf(value);
-        if (!notice && !this.#cut && value.content) {
+        if (!notice && value.content) {
           this.#hasSpeech = true;
           this.#options.onSpeech();
           return;
         }
         this.#next = undefined;
         if (notice) this.#heed(notice);
-        else this.#drops(this.#note(value));
+        else this.#note(value);
         this.#watch();
       },
       (error: unknown) => {
@@ -345,7 +337,7 @@ export class LiveSession {
   #run(): Run {
     const { chat, tools } = this.#options;
     const current = (): Listener => {
-      if (!this.#listener || this.#cut) throw new Error("No turn listens to this call.");
+      if (!this.#listener) throw new Error("No turn listens to this call.");
       return this.#listener;
     };
     return {
@@ -354,7 +346,7 @@ export class LiveSession {
       paused: false,
       live: true,
       messageId: () => current().turn.reply,
-      isStopped: () => this.#cut || this.#closing !== undefined || this.#listener === undefined,
+      isStopped: () => this.#closing !== undefined || this.#listener === undefined,
       onBegin: ({ session }) => {
         this.#session = session;
       },

@@ -3,6 +3,7 @@ import type { UIMessageChunk } from "ai";
 import { isSettled } from "../protocol/index.ts";
 import type { Approval, LogEntry, NewLogEntry, Store } from "../stores/index.ts";
 import { awaitsModel, openCalls, unknownCalls } from "./history.ts";
+import { isAskedLive } from "./live-connection.ts";
 import { interruption, questionChunks } from "./outcome.ts";
 
 /**
@@ -12,6 +13,7 @@ import { interruption, questionChunks } from "./outcome.ts";
  *   the model had finished        the reply ends as it stands
  *   a continuation was cut off    its unfinished words are taken back; it will be run again
  *   a reply to plain text         says that it was cut off: the person may not want it any more
+ *   one of a live model           says so too: a live model is talked to when somebody is there
  *
  * Returns the chats to go on with, each with the message to continue.
  */
@@ -54,17 +56,15 @@ export async function closeOpenTurns(store: Store): Promise<Map<string, string>>
     } else if (step && isFinished) {
       closeStep();
       write({ type: "finish", finishReason: "stop" });
-    } else if (isContinuation) {
+    } else if (isContinuation && !rows.some(isAskedLive)) {
       // Words without a call are said again; what was called has happened.
       if (step && !step.hasCalls) entries.push({ turn, kind: "withdraw", from: step.sequence });
       else closeStep();
       interrupted.set(chat, reply);
     } else {
       closeStep();
-      write({
-        type: "error",
-        errorText: "The server stopped in the middle of this reply. Please send your message again.",
-      });
+      const again = isContinuation ? "" : " Please send your message again.";
+      write({ type: "error", errorText: `The server stopped in the middle of this reply.${again}` });
     }
     await store.append(chat, [...entries, { turn, kind: "end" }]);
     await markTold(rows, store);

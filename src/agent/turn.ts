@@ -74,6 +74,8 @@ async function converse(turn: Turn, tools: Stage, log: TurnLog): Promise<Progres
     // Whoever waits for the outcome gets it before the model does.
     await new Promise((resolve) => setImmediate(resolve));
   }
+  // Whoever writes interrupts what the model has begun to say unasked, and nobody has seen anything of that yet.
+  if (input.kind === "message" && (await tools.live.get(chat.id))?.hasSpeech) await tools.live.close(chat.id);
   const session = await tools.live.open(turn, tools);
   const leave = session.enter({ turn, log });
   try {

@@ -1,2 +1,6 @@
-export { WebSocketChatTransport, type WebSocketChatTransportOptions } from "./websocket-chat-transport.ts";
+export {
+  type ToolResult,
+  WebSocketChatTransport,
+  type WebSocketChatTransportOptions,
+} from "./websocket-chat-transport.ts";
 export type { ConnectionState, LiveSocketOptions, Timers, WebSocketLike } from "./live-socket.ts";

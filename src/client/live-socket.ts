@@ -131,7 +131,10 @@ export class LiveSocket {
     this.#drop();
     this.#failures = 0;
     this.#failingSince = undefined;
-    if (this.#isWatching) globalThis.removeEventListener("online", this.#onOnline);
+    if (this.#isWatching) {
+      globalThis.removeEventListener("online", this.#onOnline);
+      globalThis.removeEventListener("offline", this.#onOffline);
+    }
     this.#isWatching = false;
     if (this.#state.status !== "idle") this.#become({ status: "closed" });
   }
@@ -295,7 +298,13 @@ export class LiveSocket {
     if (this.#isWatching || typeof globalThis.addEventListener !== "function") return;
     this.#isWatching = true;
     globalThis.addEventListener("online", this.#onOnline);
+    globalThis.addEventListener("offline", this.#onOffline);
   }
+
+  /** The browser knows before any deadline does. */
+  readonly #onOffline = (): void => {
+    if (this.#attempt) this.#lose("The browser is offline.");
+  };
 
   readonly #onOnline = (): void => {
     if (!this.#attempt) this.#connect();

@@ -11,6 +11,13 @@ export interface WebSocketChatTransportOptions extends LiveSocketOptions {
   newId?: () => string;
 }
 
+export interface ToolResult {
+  chatId: string;
+  toolCallId: string;
+  /** What the tool returned, or `{ error: "why" }` where it failed. */
+  result: unknown;
+}
+
 type SendOptions<UI_MESSAGE extends UIMessage> = Parameters<ChatTransport<UI_MESSAGE>["sendMessages"]>[0];
 type ReconnectOptions<UI_MESSAGE extends UIMessage> = Parameters<ChatTransport<UI_MESSAGE>["reconnectToStream"]>[0];
 
@@ -91,6 +98,29 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
       });
       this.#ask(chat, request, { abortSignal, ignore: ignore.signal });
     });
+  }
+
+  /**
+   * A browser tool's result outside a chat request: AI SDK names the last message in a request that it is not asked to
+   * make, so this is the way for a call in an older one. Resolves when the server has it; what the model says of it is a
+   * turn that nobody asked for.
+   */
+  async sendToolResult({ chatId, toolCallId, result }: ToolResult): Promise<void> {
+    const chat = this.#follow(chatId);
+    return new Promise((resolve, reject) => {
+      const request = chat.add({
+        requestId: this.#newId(),
+        message: { type: "tool_result", toolCallId, result },
+        onSettled: (outcome) => (outcome instanceof Error ? reject(outcome) : resolve()),
+      });
+      request.stream.close();
+      this.#ask(chat, request, { abortSignal: undefined, ignore: new AbortController().signal });
+    });
+  }
+
+  /** Tries again now, where the next attempt would be a while off: somebody knows that the server is there. */
+  reconnect(): void {
+    if (this.#chat) this.#socket.open();
   }
 
   /** Leaves the chat and ends open streams with an error. Whatever is asked next opens a new connection. */

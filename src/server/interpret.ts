@@ -72,6 +72,9 @@ export function resultToAnswer(id: unknown, result: unknown): Answer {
   if (isObject(result) && "confirmed" in result) return { id, ...decision(result["confirmed"], result["reason"], id) };
   if (isObject(result) && "approved" in result)
     return { id, ...decision(result["approved"], result["user_message"], id) };
+  // As tools themselves say that they failed.
+  if (isObject(result) && Object.keys(result).length === 1 && typeof result["error"] === "string")
+    return { id, result: { errorText: result["error"].slice(0, 4000) } };
   return { id, result: { output: result } };
 }
 

@@ -168,7 +168,10 @@ export class SeedWire {
     let begins = after === 0 ? 2 : 0;
     let reached = start.kind !== "turn";
     // A turn that could not even begin is not in the log.
-    if (start.kind === "turn") start.turn.done?.catch(() => (reached = true));
+    if (start.kind === "turn") {
+      const reach = () => void (reached = true);
+      start.turn.done?.then(reach, reach);
+    }
     for await (const entries of await bridge.follow(owner, chat, { after, signal })) {
       for (const entry of entries) {
         reached ||= start.kind === "turn" && entry.turn === start.turn.id;

@@ -135,6 +135,20 @@ describe.each<[Major]>([["ai@6"], ["ai@7"]])("the mode on the page of %s", (majo
     expect(await cards(page).count()).toBe(1);
     expect(await demo.balance()).toBe(before - 4);
   });
+
+  it("finds the place for a question that the conversation has left behind", async () => {
+    await visitor.visit(demo.url + pathOf("bidi", major));
+    await visitor.context.grantPermissions(["geolocation"]);
+    await visitor.context.setGeolocation({ latitude: 35.68, longitude: 139.77 });
+    await say(page, "Where am I?");
+    await inState(cards(page).first(), "waiting");
+    await say(page, "hello");
+    await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
+    await approve().click();
+    await inState(cards(page).first(), "done");
+    await assistantSays(/139\.77/);
+    expect(told()).toHaveLength(1);
+  });
 });
 
 describe("on one socket", () => {

@@ -740,3 +740,47 @@ describe("a process that dies at any write of a live story", () => {
       expect(deaths).toBeGreaterThan(15);
     });
 });
+
+describe("a live model that misbehaves", () => {
+  const pay = (id: string, amount: number, recipient: string) => ({
+    toolCall: { functionCalls: [{ id, name: "process_payment", args: { amount, recipient } }] },
+  });
+
+  it("cannot have one call approved and another one run by using an id twice", async () => {
+    const stage = await openLiveStage({});
+    await stage.say("hello");
+    const session = stage.gemini.live.sessions[0]!;
+    session.send(pay("same", 1, "Alice"));
+    await stage.until(async () => (await stage.pending()).length === 1);
+    await stage.rest();
+    session.send(pay("same", 999, "Landlord"));
+    await stage.until(async () => (await stage.pending()).length === 2);
+    await stage.rest();
+    const [first, second] = await stage.pending();
+    expect([first!.input, second!.input]).toEqual([
+      { amount: 1, recipient: "Alice" },
+      { amount: 999, recipient: "Landlord" },
+    ]);
+    expect(first!.toolCallId).not.toBe(second!.toolCallId);
+    await stage.decide(first!.id, true);
+    await stage.until(() => stage.payments.length > 0);
+    expect(stage.payments).toMatchObject([{ amount: 1, recipient: "Alice" }]);
+    expect((await stage.pending()).map(({ id }) => id)).toEqual([second!.id]);
+  });
+
+  it.each([
+    ["no object", 7],
+    ["a call that is nothing", { toolCall: { functionCalls: [null] } }],
+    ["calls that are none", { toolCall: { functionCalls: 7 } }],
+    ["a call without a name", { toolCall: { functionCalls: [{ id: "1" }] } }],
+    ["a cancellation of nothing", { toolCallCancellation: { ids: 5 } }],
+    ["words that are none", { serverContent: { modelTurn: { parts: [null] } } }],
+  ])("ends its own connection and nothing else with %s", async (_what, message) => {
+    const stage = await openLiveStage({});
+    await stage.say("hello");
+    stage.gemini.live.sessions[0]!.send(message as never);
+    await stage.until(() => stage.gemini.live.open === 0);
+    expect(textOf(await stage.say("hello"))).toBe("Hello there, friend.");
+    expect(stage.gemini.live.sessions).toHaveLength(2);
+  });
+});
