@@ -416,5 +416,8 @@ describe("a socket that is cut", () => {
     await inState(cards(page).first(), "done");
     await assistantSays(/Kim/);
     expect(await demo.balance()).toBe(before - 11);
+    // The next live session heard of it, once.
+    const heard = JSON.stringify(gemini.live.sessions.at(-1)?.messages);
+    expect(heard.match(/\[context, not from the user\] The earlier call process_payment/g)).toHaveLength(1);
   });
 });
