@@ -25,8 +25,6 @@ export function wordsModel(Base: typeof BaseLlm): BaseLlm {
           asked.end();
         },
         async *receive() {
-          // What the bridge's own connection to Gemini says when it is ready; another model's has to say it too.
-          yield { partial: true, usageMetadata: {}, customMetadata: { "live-notice": { connected: true } } };
           for await (const _ of asked) {
             yield* speak();
             yield { turnComplete: true };

@@ -61,6 +61,16 @@ function notice(said: Notice): LlmResponse {
   return { partial: true, usageMetadata: {}, customMetadata: { [noticeKey]: said } };
 }
 
+/** A connection of another kind of model, which says that it is there before anything else. */
+export function announceConnection(connection: BaseLlmConnection): BaseLlmConnection {
+  const receive = connection.receive.bind(connection);
+  connection.receive = async function* () {
+    yield notice({ connected: true });
+    yield* receive();
+  };
+  return connection;
+}
+
 const callPrefix = "live-";
 
 /** True for the id of a call made over a live connection. */

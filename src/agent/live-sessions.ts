@@ -1,8 +1,8 @@
-import { type BaseAgent, Gemini, isLlmAgent } from "@google/adk";
+import { type BaseAgent, type BaseLlm, Gemini, isLlmAgent } from "@google/adk";
 import { BridgeError } from "../protocol/index.ts";
 import type { Session } from "../stores/index.ts";
 import { abortable } from "./abortable.ts";
-import { connectLive } from "./live-connection.ts";
+import { announceConnection, connectLive } from "./live-connection.ts";
 import { mendHistory, recordOutcomes } from "./live-outcomes.ts";
 import { LiveSession } from "./live-session.ts";
 import { describeError } from "./logger.ts";
@@ -159,16 +159,24 @@ export class LiveSessions {
   }
 }
 
+/** Models of other kinds, whose connections announce themselves by now. */
+const announced = new WeakSet<BaseLlm>();
+
 /**
  * Gives every Gemini below `agent` the hardened live connection. ADK has no hook for it, so the method of each instance
  * is replaced; an agent that only names its model gets an instance first, because ADK would make a new one each time. Not
- * before it is needed: an instance wants a key.
+ * before it is needed: an instance wants a key. Other models keep their own connection, which says when it is there.
  */
 function hardenLive(agent: BaseAgent, { model, connectMs = 10_000 }: LiveOptions): void {
   if (isLlmAgent(agent) && agent.model) {
     const llm = agent.canonicalModel;
     if (llm instanceof Gemini) {
       llm.connect = (request) => connectLive(llm, request, { model: model ?? llm.model, connectMs });
+      agent.model = llm;
+    } else if (!announced.has(llm)) {
+      const connect = llm.connect.bind(llm);
+      llm.connect = async (request) => announceConnection(await connect(request));
+      announced.add(llm);
       agent.model = llm;
     }
   }

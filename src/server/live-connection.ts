@@ -210,7 +210,11 @@ export class LiveConnection {
         // The seeds' frames name no chat: such a socket has one of its own.
         const { id: chat = seed!.chat ?? crypto.randomUUID(), requestId } = frame;
         const submission = interpret(frame, () => crypto.randomUUID());
-        if (submission.type !== "message") return seed!.reply(await submit(chat, submission), { chat, requestId });
+        if (submission.type === "regenerate") {
+          const again = await sent.once(owner, requestId, () => submit(chat, submission));
+          return seed!.reply(again, { chat, requestId });
+        }
+        if (submission.type === "answers") return seed!.reply(await submit(chat, submission), { chat, requestId });
         const sending = () => submit(chat, submission);
         const said = { owner, chat, id: submission.message.id };
         const reply = await (frame.resend ? sent.sendAgain(said, sending) : sent.send(said, sending));

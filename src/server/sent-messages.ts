@@ -1,6 +1,9 @@
 import type { Bridge, Reply } from "../agent/index.ts";
 import type { TurnPlace } from "./seed-wire.ts";
 
+/** Requests that are remembered. */
+const maxRequests = 1000;
+
 /**
  * What became of messages that a client sends again because it does not know whether they arrived. The log knows, once
  * their turn has begun; until then this does.
@@ -8,6 +11,7 @@ import type { TurnPlace } from "./seed-wire.ts";
 export class SentMessages {
   readonly #bridge: Bridge;
   readonly #beginning = new Map<string, Promise<Reply>>();
+  readonly #requests = new Map<string, Promise<Reply>>();
 
   constructor(bridge: Bridge) {
     this.#bridge = bridge;
@@ -31,6 +35,20 @@ export class SentMessages {
     const found = this.#beginning.get(key) ?? (await this.#find(message));
     // While the log was read, it may have come on another socket.
     return found ?? this.#beginning.get(key) ?? this.send(message, submit);
+  }
+
+  /** Does a request once, however often it is sent: for what no message id tells apart, as long as it is remembered. */
+  async once(owner: string, requestId: string | undefined, submit: () => Promise<Reply>): Promise<Reply> {
+    if (requestId === undefined) return submit();
+    const key = JSON.stringify([owner, requestId]);
+    const known = this.#requests.get(key);
+    if (known) return known;
+    const replying = submit();
+    this.#requests.set(key, replying);
+    replying.catch(() => this.#requests.delete(key));
+    const [oldest] = this.#requests.keys();
+    if (this.#requests.size > maxRequests && oldest !== undefined) this.#requests.delete(oldest);
+    return replying;
   }
 
   async #find({ owner, chat, id }: SentMessage): Promise<{ turn: TurnPlace } | undefined> {

@@ -861,6 +861,19 @@ describe("two questions of one message, after people went on talking", () => {
     expect(textOf(await live.turn())).toBe("Hello there, friend.");
   });
 
+  test("a reply is made again once, however often the wish for it arrives", async () => {
+    const world = await openWorld();
+    const live = await openSocket(world, "?sequence=1");
+    live.send(message("hello"));
+    await live.turn();
+    const wish = { ...message("hello"), trigger: "regenerate-message", requestId: "r-1" };
+    live.send(wish);
+    live.send({ ...wish, resend: true });
+    await live.until(({ controls }) => controls.filter(({ type }) => type === "accepted").length === 2);
+    await idle(world);
+    expect(world.gemini.requests).toHaveLength(2);
+  });
+
   test("a message that was changed is answered as it is now", async () => {
     const world = await openWorld();
     const live = await openSocket(world);

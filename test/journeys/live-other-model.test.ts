@@ -1,0 +1,59 @@
+import { AsyncQueue, BaseLlm, type BaseLlmConnection, LlmAgent, type LlmResponse } from "@google/adk";
+import type { Content } from "@google/genai";
+import { createBridge } from "adk-stream-protocol";
+import { memoryStore } from "adk-stream-protocol/stores/memory";
+import type { UIMessageChunk } from "ai";
+import { expect, it } from "vitest";
+import { demoTools, userMessage, type World } from "../fixtures/world.ts";
+
+/** A live model that is not Gemini: it pays when it is asked to, and repeats whatever else it hears. */
+class Parrot extends BaseLlm {
+  // oxlint-disable-next-line require-yield -- it is only ever talked to
+  override async *generateContentAsync(): AsyncGenerator<LlmResponse> {
+    throw new Error("This model is only talked to.");
+  }
+
+  override async connect(): Promise<BaseLlmConnection> {
+    const heard = new AsyncQueue<Content>();
+    return {
+      sendHistory: async () => undefined,
+      sendContent: async (content) => heard.push(content),
+      sendRealtime: async () => undefined,
+      close: async () => heard.close(),
+      async *receive() {
+        for await (const { parts = [] } of heard) {
+          const pays = parts.some(({ text }) => text === "pay");
+          const args = { amount: 50, recipient: "Hanako" };
+          if (pays) yield { content: { role: "model", parts: [{ functionCall: { name: "process_payment", args } }] } };
+          else {
+            yield { content: { role: "model", parts: [{ text: JSON.stringify(parts) }] } };
+            yield { turnComplete: true };
+          }
+        }
+      },
+    };
+  }
+}
+
+it("a live model of another kind is gated like any other", async () => {
+  const payments: World["payments"] = [];
+  const agent = new LlmAgent({
+    name: "root_agent",
+    model: new Parrot({ model: "parrot" }),
+    tools: demoTools(payments),
+  });
+  const bridge = await createBridge({ agent, store: memoryStore(), sweepMs: 0, live: { silenceMs: 5000 } });
+  const submit = async (submission: Parameters<typeof bridge.submit>[2]) => {
+    const reply = await bridge.submit("local", "chat-1", submission, { live: true });
+    const chunks: UIMessageChunk[] = [];
+    if ("turn" in reply) for await (const batch of bridge.read(reply)) chunks.push(...batch.map(({ chunk }) => chunk));
+    return chunks;
+  };
+  const question = await submit({ type: "message", message: userMessage("pay") });
+  const asked = question.find((chunk) => chunk.type === "tool-approval-request");
+  expect(payments).toEqual([]);
+  const outcome = await submit({ type: "answers", answers: [{ id: asked!.approvalId, approved: true }] });
+  expect(payments).toHaveLength(1);
+  expect(JSON.stringify(outcome)).toContain("functionResponse");
+  await bridge.close();
+});
