@@ -301,9 +301,9 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       await page.getByText("one two three").waitFor({ timeout: waiting });
       await page.getByRole("button", { name: "Stop" }).click();
       await page.getByRole("button", { name: "Send", exact: true }).waitFor({ timeout: waiting });
-      held.open();
-      // A live model cannot be told to stop; what it still says is heard by nobody.
+      // The model is really stopped.
       expect(await gemini.waitForEnd(1)).toBe("disconnected");
+      held.open();
       await page.reload();
       await page.getByText("one two three", { exact: true }).waitFor({ timeout: waiting });
     });
