@@ -804,6 +804,7 @@ for (const behavior of behaviors)
       const stage = await openLiveStage({
         behavior,
         rules: [{ when: /^cut$/, say: [text("I was about to"), interrupted()] }, ...liveRules],
+        bridge: { live: { silenceMs: 300 } },
       });
       const reply = await stage.say("cut");
       expect(sequence(reply)).toBe(spoken);
