@@ -19,7 +19,7 @@ import { Gate } from "./gate.ts";
 import { followLog, lastReply } from "./follow-log.ts";
 import { cancel } from "./heal.ts";
 import { newId } from "./ids.ts";
-import { isAskedLive } from "./live-connection.ts";
+import { isAskedLive } from "./live-notices.ts";
 import { type LiveOptions, LiveSessions } from "./live-sessions.ts";
 import { describeError, type Logger, silentLogger } from "./logger.ts";
 import { logToMessages } from "./log-to-messages.ts";

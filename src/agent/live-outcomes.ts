@@ -4,7 +4,7 @@ import { isSettled } from "../protocol/index.ts";
 import { AlreadyAnswered, type Approval } from "../stores/index.ts";
 import { type HistoryTools, tellable } from "./heal.ts";
 import { callsOf, hasMovedOn, keptResults, type OpenCall, openCalls, responseEvent, unknownCalls } from "./history.ts";
-import { isLiveId } from "./live-connection.ts";
+import { isLiveId } from "./live-notices.ts";
 import { contextNote, interruptedResponse, lateNote } from "./outcome.ts";
 
 /** What a live model has not been told yet. */

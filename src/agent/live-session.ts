@@ -13,7 +13,7 @@ import { abortable } from "./abortable.ts";
 import { atMost } from "./at-most.ts";
 import type { Run } from "./gate.ts";
 import { callsOf, openCalls, responseEvent } from "./history.ts";
-import { type Notice, noticeOf, owedOf } from "./live-connection.ts";
+import { type Notice, noticeOf, owedOf } from "./live-notices.ts";
 import { recordOutcomes } from "./live-outcomes.ts";
 import { describeError } from "./logger.ts";
 import { isOf, messageToContent, messageToEvent } from "./message-to-content.ts";

@@ -3,7 +3,7 @@ import type { UIMessageChunk } from "ai";
 import { isSettled } from "../protocol/index.ts";
 import type { Approval, LogEntry, NewLogEntry, Store } from "../stores/index.ts";
 import { awaitsModel, openCalls, unknownCalls } from "./history.ts";
-import { isAskedLive } from "./live-connection.ts";
+import { isAskedLive } from "./live-notices.ts";
 import { interruption, questionChunks } from "./outcome.ts";
 
 /**

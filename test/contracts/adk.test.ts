@@ -49,7 +49,6 @@ const gate = "src/agent/gate.ts";
 const turn = "src/agent/turn.ts";
 const executor = "src/agent/executor.ts";
 const liveSession = "src/agent/live-session.ts";
-const liveConnection = "src/agent/live-connection.ts";
 
 const open = new Set<ScriptedGemini>();
 afterEach(async () => {
@@ -736,7 +735,7 @@ describe("ADK's live runs as the gate knows them", () => {
   it("K21 the client makes its sockets by a factory that can be stood in for", async () => {
     const scene = await openScene({ model: liveModel });
     const live = (scene.agent.canonicalModel as Gemini).liveApiClient.live as unknown as Record<string, unknown>;
-    const why = `K21 broke: a connection that is never set up cannot be closed; see reachable in ${liveConnection}`;
+    const why = `K21 broke: a connection that is never set up cannot be closed; see reachable in src/agent/open-live.ts`;
     const factory = live["webSocketFactory"] as { create?: unknown } | undefined;
     expect(typeof factory?.create, why).toBe("function");
     let made = 0;
@@ -768,7 +767,7 @@ describe("ADK's live runs as the gate knows them", () => {
     };
     scene.agent.model = llm;
     const [first] = await scene.runLive("hello", isTurnEnd);
-    const why = `K22 broke: notices of the connection are lost; see notice in ${liveConnection}`;
+    const why = `K22 broke: notices of the connection are lost; see notice in src/agent/live-notices.ts`;
     expect(first?.customMetadata, why).toEqual({ notice: "here" });
     expect(JSON.stringify(await scene.events()), `${why}: or stored`).not.toContain("notice");
   });

@@ -15,12 +15,14 @@ import {
 import { isSettled } from "adk-stream-protocol/protocol";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import {
+  chat,
   expectPaid,
   expectWhole,
   liveRules,
   type LiveStage,
   type LiveStageOptions,
   openLiveStage,
+  owner,
 } from "../fixtures/live-stage.ts";
 import type { Moment } from "../fixtures/mortal-store.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
@@ -783,4 +785,29 @@ describe("a live model that misbehaves", () => {
     expect(textOf(await stage.say("hello"))).toBe("Hello there, friend.");
     expect(stage.gemini.live.sessions).toHaveLength(2);
   });
+});
+
+it("a reply about an outcome that a crash cut off keeps its words, and says that it was cut off", async () => {
+  const held = gate();
+  const stage = await openLiveStage({
+    rules: [
+      {
+        when: ({ responses, fresh }) => !fresh && responses.length > 0,
+        say: [text("It is paid, "), pause(held.opened), text("and that is all.")],
+      },
+      ...liveRules,
+    ],
+  });
+  await stage.say("pay");
+  const [question] = await stage.pending();
+  stage.answer([{ id: question!.id, approved: true }]).catch(() => undefined);
+  const { id } = (await stage.store.findChat(owner, chat))!;
+  await stage.until(async () => JSON.stringify(await stage.store.read(id)).includes("paid, "));
+  await stage.crash();
+  held.open();
+  await stage.rest();
+  const shown = JSON.stringify(await stage.messages());
+  expect(shown).toContain("It is paid, ");
+  expect(shown).toContain("The server stopped in the middle of this reply.");
+  expect(stage.payments).toHaveLength(1);
 });

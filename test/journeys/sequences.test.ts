@@ -67,6 +67,8 @@ describe("the end of a reply", () => {
     const half = await answerRaw(world, [{ ...asked(question, 1), approved: true }]);
     expect(sequence(half)).toBe(`start toa ${done}`);
     expect(half.chunks.at(-1)).toMatchObject({ type: "finish", finishReason: "tool-calls" });
+    const again = await answerRaw(world, [{ ...asked(question, 1), approved: true }]);
+    expect(again.chunks.at(-1)).toMatchObject({ type: "finish", finishReason: "tool-calls" });
     expect(world.gemini.requests).toHaveLength(1);
     const whole = await answerRaw(world, [{ ...asked(question, 0), approved: false }]);
     expect(sequence(whole)).toBe(over("SSE", tell("tod")));
