@@ -324,7 +324,10 @@ export class Gate extends BasePlugin {
     );
     // A row that was there stands for a call with this id. If it is not this very call, nobody is asked and nothing runs.
     if (row.id !== id && (row.input !== input || row.toolName !== tool.name || isSettled(row.state)))
-      throw new BridgeError("conflict", "The model has used the id of another call.");
+      throw new BridgeError(
+        "conflict",
+        `The id ${call.toolCallId} belongs to another call of ${row.toolName} already.`,
+      );
     return row;
   }
 
