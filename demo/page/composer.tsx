@@ -1,34 +1,59 @@
-import { useId, useRef, useState, type KeyboardEvent } from "react";
+import { useCallback, useEffect, useId, useRef, useState, type KeyboardEvent } from "react";
 import type { Mode } from "./mode.ts";
 import { useWords } from "./preferences.ts";
 
 export interface ComposerProps {
   busy: boolean;
-  pending: boolean;
+  /** The last reply ended with an error, and something has to be said about that first. */
+  failed: boolean;
+  /** An answer is on its way; whatever is written goes after it. */
+  answering: boolean;
+  /** The approvals that wait for this person. */
+  pending: readonly string[];
   mode: Mode;
   onSend: (text: string) => void;
   onStop: () => void;
 }
 
-/** Enter sends, Shift+Enter breaks the line, and Enter that ends a Japanese conversion does neither. */
-export function Composer({ busy, pending, mode, onSend, onStop }: ComposerProps) {
+/**
+ * Enter sends, Shift+Enter breaks the line, and Enter that ends a Japanese conversion does neither. What is sent while a
+ * reply still comes goes when that has ended. It stays when the reply fails, or asks something that this would withdraw
+ * unseen.
+ */
+export function Composer({ busy, failed, answering, pending, mode, onSend, onStop }: ComposerProps) {
   const { t } = useWords();
   const [draft, setDraft] = useState("");
+  /** What waited for an answer when Enter was pressed too early. */
+  const [held, setHeld] = useState<readonly string[]>();
   const field = useRef<HTMLTextAreaElement>(null);
   const hintId = useId();
   const text = draft.trim();
 
-  const send = () => {
-    if (!text || busy) return;
-    onSend(text);
+  const post = useCallback(() => {
+    setHeld(undefined);
     setDraft("");
+    onSend(text);
+  }, [text, onSend]);
+  const send = () => {
+    if (!text) return;
+    if (busy) setHeld(pending);
+    else post();
     field.current?.focus();
   };
   const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Escape" && held) setHeld(undefined);
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing || event.keyCode === 229) return;
     event.preventDefault();
     send();
   };
+  useEffect(() => {
+    if (!held || busy || answering) return;
+    const unseen = mode === "sse" && pending.some((id) => !held.includes(id));
+    if (failed || unseen) setHeld(undefined);
+    else post();
+  }, [held, busy, answering, failed, mode, pending, post]);
+  const hint = held ? t.heldBack : mode === "bidi" ? t.keepsPending : t.cancelsPending;
+  const hinted = text !== "" && (held !== undefined || pending.length > 0);
 
   return (
     <form
@@ -38,9 +63,9 @@ export function Composer({ busy, pending, mode, onSend, onStop }: ComposerProps)
         send();
       }}
     >
-      {pending && text && (
-        <p className={`composer-hint composer-hint-${mode}`} id={hintId}>
-          {mode === "bidi" ? t.keepsPending : t.cancelsPending}
+      {hinted && (
+        <p className={`composer-hint composer-hint-${held ? "held" : mode}`} id={hintId} role="status">
+          {hint}
         </p>
       )}
       <div className="composer-box">
@@ -49,9 +74,12 @@ export function Composer({ busy, pending, mode, onSend, onStop }: ComposerProps)
           rows={1}
           value={draft}
           aria-label={t.composerLabel}
-          aria-describedby={pending && text ? hintId : undefined}
+          aria-describedby={hinted ? hintId : undefined}
           placeholder={t.composerPlaceholder}
-          onChange={(event) => setDraft(event.target.value)}
+          onChange={(event) => {
+            setHeld(undefined);
+            setDraft(event.target.value);
+          }}
           onKeyDown={onKeyDown}
         />
         {busy ? (

@@ -35,7 +35,9 @@ export function Conversation(props: ConversationProps) {
   const { t, language } = useWords();
   const bridge = useBridgeChat({ chatId, initialMessages, tap, wires, mode, music });
   const [view, setView] = useState<"chat" | "panel">("chat");
-  const waiting = [...bridge.cards.values()].filter((card) => card.state === "waiting").length;
+  const all = [...bridge.cards.values()];
+  const pending = all.filter(({ state }) => state === "waiting").map(({ approvalId }) => approvalId);
+  const waiting = pending.length;
   const { approvals, wallet } = bridge.ledger;
 
   useEffect(() => {
@@ -67,7 +69,15 @@ export function Conversation(props: ConversationProps) {
               <Notices bridge={bridge} />
               <NowPlaying music={music} />
               <Suggestions large={false} hidden={bridge.messages.length === 0} bridge={bridge} />
-              <Composer busy={busy} pending={waiting > 0} mode={mode} onSend={bridge.send} onStop={bridge.stop} />
+              <Composer
+                busy={busy}
+                failed={bridge.status === "error"}
+                answering={all.some(({ state }) => state === "sending")}
+                pending={pending}
+                mode={mode}
+                onSend={bridge.send}
+                onStop={bridge.stop}
+              />
             </div>
           </div>
         </div>

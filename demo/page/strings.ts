@@ -36,6 +36,7 @@ export interface Strings {
   stop: string;
   cancelsPending: string;
   keepsPending: string;
+  heldBack: string;
   conversation: string;
   you: string;
   assistant: string;
@@ -149,6 +150,7 @@ const en: Strings = {
   stop: "Stop",
   cancelsPending: "Sending a message withdraws the request that waits for you.",
   keepsPending: "The request that waits for you stays open.",
+  heldBack: "Goes as soon as the reply has ended. Esc keeps it here.",
   conversation: "Conversation",
   you: "You",
   assistant: "Assistant",
@@ -286,6 +288,7 @@ const ja: Strings = {
   stop: "停止",
   cancelsPending: "送信すると、承認待ちの依頼は取り下げられます。",
   keepsPending: "承認待ちの依頼はそのまま残ります。",
+  heldBack: "返答が終わりしだい送信します。Escで取り消せます。",
   conversation: "会話",
   you: "あなた",
   assistant: "アシスタント",

@@ -143,6 +143,45 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       expect(await page.locator("article[data-approval-id]").count()).toBe(1);
     });
 
+    it("sends what was written too early when the reply has ended", async () => {
+      const held = gate();
+      gemini.reset([{ when: /count/, say: [text("one two "), pause(held.opened), text("three")] }, ...demoRules]);
+      await say(page, "count");
+      await page.getByText("one two").waitFor({ timeout: waiting });
+      await say(page, "hello");
+      await page.getByText("Goes as soon as the reply has ended").waitFor({ timeout: waiting });
+      await page.keyboard.press("Escape");
+      await page.getByText("Goes as soon as the reply has ended").waitFor({ state: "detached", timeout: waiting });
+      await page.keyboard.press("Enter");
+      held.open();
+      await page.getByText("one two three", { exact: true }).waitFor({ timeout: waiting });
+      await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
+      expect(await page.locator("form textarea").last().inputValue()).toBe("");
+      expect(gemini.requests).toHaveLength(2);
+    });
+
+    itAlso?.("withdraws nothing unseen with what was written too early", async () => {
+      const held = gate();
+      gemini.reset([
+        {
+          when: /first/,
+          say: [text("let me see"), pause(held.opened), call("process_payment", { amount: 8, recipient: "Kim" })],
+        },
+        ...demoRules,
+      ]);
+      await say(page, "first");
+      await page.locator(".text").getByText("let me see").waitFor({ timeout: waiting });
+      await say(page, "hello");
+      held.open();
+      const card = cards(page).first();
+      await inState(card, "waiting");
+      if (mode === "sse") {
+        await page.getByText("withdraws the request").waitFor({ timeout: waiting });
+        expect(await page.locator("form textarea").last().inputValue()).toBe("hello");
+      } else await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
+      await inState(card, "waiting");
+    });
+
     it("resumes in the middle of a sentence without a lost or doubled word", async () => {
       const held = gate();
       const told = "one two three four five six seven eight nine ten";
