@@ -173,6 +173,31 @@ describe("an approved call", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it("is claimed only when its tool has been found: until then nothing can have run", async () => {
+    const states: (string | undefined)[] = [];
+    const { executor, approved, store, agent } = await open();
+    const row = await approved();
+    const { canonicalTools } = agent;
+    agent.canonicalTools = async (context) => {
+      states.push((await store.getApproval(row.id))?.state);
+      return canonicalTools.call(agent, context);
+    };
+    expect((await executor.execute(row)).state).toBe("succeeded");
+    expect(states).toEqual(["approved"]);
+  });
+
+  it("does not run when it was cancelled while its tool was looked for", async () => {
+    const { executor, approved, store, agent, ran } = await open();
+    const row = await approved();
+    const { canonicalTools } = agent;
+    agent.canonicalTools = async (context) => {
+      await store.move(row.id, { event: "cancel" });
+      return canonicalTools.call(agent, context);
+    };
+    expect((await executor.execute(row)).state).toBe("cancelled");
+    expect(ran).toEqual([]);
+  });
+
   it("has failed when its tool is gone", async () => {
     const { executor, approved, agent } = await open();
     const row = await approved();

@@ -19,7 +19,7 @@ import { describeError, type Logger } from "./logger.ts";
 import type { ToolPolicies } from "./tool-policy.ts";
 
 /**
- * Runs approved calls: claim, run, record. One place for every way a call can be reached (an answer in the chat, another
+ * Runs approved calls: prepare, claim, run, record. One place for every way a call can be reached (an answer in the chat, another
  * tab, recovery after a crash), so that the claim is the only thing that decides who runs it.
  */
 export class Executor {
@@ -110,8 +110,13 @@ export class Executor {
     return { leaseOwner: this.#leaseOwner, leaseMs: this.#options.leaseMs };
   }
 
+  /**
+   * Everything that can be done without the claim is done before it, above all finding the tool, which may be asked for
+   * over a network: of a process that dies in there everybody knows that nothing has run.
+   */
   async #claim(approval: Approval, event: "claim" | "reclaim"): Promise<Approval> {
     const { store } = this.#options;
+    const call = await this.#prepare(approval).catch((error: unknown) => toFailure(error));
     const claim = await store.move(approval.id, { event, ...this.#lease() });
     if (!claim.moved || !claim.approval) return claim.approval ?? approval;
     const claimed = claim.approval;
@@ -127,7 +132,7 @@ export class Executor {
     );
     let result: Finish | undefined;
     try {
-      result = await this.#run(claimed);
+      result = "tool" in call ? await this.#run(claimed, call) : call;
     } finally {
       clearInterval(renewal);
     }
@@ -142,61 +147,68 @@ export class Executor {
     return approval;
   }
 
+  async #prepare(approval: Approval): Promise<Call> {
+    const { agent, runner } = await this.#options.host(approval);
+    const session = await runner.sessionService.getSession({
+      appName: runner.appName,
+      userId: approval.owner,
+      sessionId: approval.session,
+    });
+    if (!session) throw new Error("The session of this call is gone.");
+    const invocationContext = new InvocationContext({
+      sessionService: runner.sessionService,
+      memoryService: runner.memoryService,
+      credentialService: runner.credentialService,
+      invocationId: `x-${approval.id}`,
+      agent,
+      branch: approval.branch,
+      session,
+      pluginManager: runner.pluginManager,
+      runConfig: {},
+    });
+    const tool = await findTool(agent, approval.toolName, new ReadonlyContext(invocationContext));
+    if (isAgentTool(tool)) throw new Error("An agent's tool is run by its turn.");
+    const context = new Context({
+      invocationContext,
+      functionCallId: approval.toolCallId,
+      toolConfirmation: new ToolConfirmation({ confirmed: true, hint: approval.hint, payload: approval.payload }),
+    });
+    this.#options.gate.pass(context);
+    setIdempotencyKey(context, approval.idempotencyKey);
+    return { agent, tool, context, args: JSON.parse(approval.input) as Record<string, unknown> };
+  }
+
   /** What became of the call; undefined where a long-running tool has only begun. */
-  async #run(approval: Approval): Promise<Finish | undefined> {
-    let context: Context | undefined;
+  async #run(approval: Approval, call: Call): Promise<Finish | undefined> {
+    const { tool, context } = call;
     try {
-      const { agent, runner } = await this.#options.host(approval);
-      const session = await runner.sessionService.getSession({
-        appName: runner.appName,
-        userId: approval.owner,
-        sessionId: approval.session,
-      });
-      if (!session) throw new Error("The session of this call is gone.");
-      const invocationContext = new InvocationContext({
-        sessionService: runner.sessionService,
-        memoryService: runner.memoryService,
-        credentialService: runner.credentialService,
-        invocationId: `x-${approval.id}`,
-        agent,
-        branch: approval.branch,
-        session,
-        pluginManager: runner.pluginManager,
-        runConfig: {},
-      });
-      const tool = await findTool(agent, approval.toolName, new ReadonlyContext(invocationContext));
-      if (isAgentTool(tool)) throw new Error("An agent's tool is run by its turn.");
-      context = new Context({
-        invocationContext,
-        functionCallId: approval.toolCallId,
-        toolConfirmation: new ToolConfirmation({ confirmed: true, hint: approval.hint, payload: approval.payload }),
-      });
-      this.#options.gate.pass(context);
-      setIdempotencyKey(context, approval.idempotencyKey);
-      const args = JSON.parse(approval.input) as Record<string, unknown>;
-      const result = await callTool(agent, tool, args, context);
+      const result = await callTool(call);
       if (approval.toolCallId in context.actions.requestedToolConfirmations)
         throw new Error("The tool asked for a second approval, which is not supported.");
       if (tool.isLongRunning && result == null) return undefined;
       return { event: "succeed", outcome: toObject(result), stateDelta: this.#stateDelta(approval, context) };
     } catch (error) {
-      return {
-        event: "fail",
-        outcome: { error: describeError(error) },
-        stateDelta: this.#stateDelta(approval, context),
-      };
+      return { ...toFailure(error), stateDelta: this.#stateDelta(approval, context) };
     }
   }
 
   /** The tool has run: state that is not JSON must not keep its outcome from being recorded. */
-  #stateDelta(approval: Approval, context: Context | undefined): JsonObject {
-    const delta = context?.actions.stateDelta ?? {};
+  #stateDelta(approval: Approval, context: Context): JsonObject {
+    const delta = context.actions.stateDelta;
     const kept = Object.entries(delta).filter(([, value]) => isJson(value));
     const lost = Object.keys(delta).length - kept.length;
     if (lost > 0)
       this.#options.logger.warn("State a tool left could not be written as JSON.", { approval: approval.id, lost });
     return Object.fromEntries(kept);
   }
+}
+
+/** A call that only waits for its claim. */
+interface Call {
+  agent: LlmAgent;
+  tool: BaseTool;
+  context: Context;
+  args: Record<string, unknown>;
 }
 
 type Finish = { event: "succeed" | "fail"; outcome: JsonObject; stateDelta?: JsonObject };
@@ -226,12 +238,7 @@ export function requireLlmAgent(agent: BaseAgent | undefined, name: string): Llm
 }
 
 /** The tool with the callbacks ADK would have run around it: other plugins' first, then the agent's own. */
-async function callTool(
-  agent: LlmAgent,
-  tool: BaseTool,
-  args: Record<string, unknown>,
-  context: Context,
-): Promise<unknown> {
+async function callTool({ agent, tool, args, context }: Call): Promise<unknown> {
   const { pluginManager } = context.invocationContext;
   const call = { tool, toolArgs: args, toolContext: context };
   let result: unknown = await pluginManager.runBeforeToolCallback(call);
@@ -251,6 +258,10 @@ async function callTool(
     if (altered) break;
   }
   return altered ?? result;
+}
+
+function toFailure(error: unknown): Finish {
+  return { event: "fail", outcome: { error: describeError(error) } };
 }
 
 /** ADK's shapes for results that are not objects. */
