@@ -9,7 +9,6 @@ import {
   type ApprovalFilter,
   type AuditEntry,
   type LogEntry,
-  type NewLogEntry,
   type Session,
   type Store,
 } from "./store.ts";
@@ -43,9 +42,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const sessions = new Map<string, Session>();
   const chats = new Map<string, string>();
   const events = new Map<string, EventRow[]>();
-  const logs = new Map<string, { at: number; text: string }[]>();
+  const logs = new Map<string, LogEntry[]>();
   const turns = new Map<string, { chat: string; turn: string; sequence: number }>();
   const approvals = new Map<string, Approval>();
+  /** The ids of each chat's approvals, oldest first. */
+  const asked = new Map<string, Set<string>>();
   const calls = new Map<string, string>();
   const audits = new Map<string, AuditEntry[]>();
   const listeners = logListeners();
@@ -57,26 +58,34 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   };
 
   const addSession = (session: Session): Session => {
-    sessions.set(session.id, copy(session));
+    sessions.set(session.id, keep(session));
     events.set(session.id, []);
-    return copy(session);
+    return keep(session);
+  };
+
+  /** The rows a filter is about, found by their chat where it names one: a chat has few of them, a server many. */
+  const select = (filter: ApprovalFilter): Approval[] => {
+    const chat = filter.chat ?? (filter.session === undefined ? undefined : sessions.get(filter.session)?.chat);
+    const isNarrow = filter.chat !== undefined || filter.session !== undefined;
+    const ids = isNarrow ? (asked.get(chat ?? "") ?? []) : approvals.keys();
+    return [...ids].map((id) => approvals.get(id) as Approval).filter((row) => matches(row, filter));
   };
 
   const addAudit = (approval: Approval, event: AuditEntry["event"], by: string | undefined, at: number) => {
     const chain = audits.get(approval.chat) ?? [];
     const { id: approvalId, state, digest } = approval;
-    chain.push(copy(nextAuditEntry(chain.at(-1), { at, approvalId, event, state, by, digest })));
+    chain.push(keep(nextAuditEntry(chain.at(-1), { at, approvalId, event, state, by, digest })));
     audits.set(approval.chat, chain);
   };
 
   const removeSession = (id: string) => {
-    sessions.delete(id);
-    events.delete(id);
-    for (const approval of approvals.values()) {
-      if (approval.session !== id) continue;
+    for (const approval of select({ session: id })) {
       approvals.delete(approval.id);
+      asked.get(approval.chat)?.delete(approval.id);
       calls.delete(key(approval.session, approval.toolCallId));
     }
+    sessions.delete(id);
+    events.delete(id);
   };
 
   return {
@@ -123,6 +132,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       chats.delete(key(session.owner, session.name ?? ""));
       logs.delete(id);
       audits.delete(id);
+      asked.delete(id);
     },
 
     async events(sessionId) {
@@ -140,7 +150,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         if (standing.some((row) => row.id !== id && row.responses.has(callId))) throw new AlreadyAnswered(callId);
       }
       const text = JSON.stringify(event);
-      const state = { ...session.state, ...(stateDelta && copy(stateDelta)) };
+      const state = { ...session.state, ...(stateDelta && keep(stateDelta)) };
 
       const there = standing.find((row) => row.id === id);
       const position = there?.position ?? rows.length + 1;
@@ -156,25 +166,24 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     async append(chat, entries) {
       requireChat(chat);
       const at = now();
-      const added = entries.map((entry) => ({ at, text: JSON.stringify(entry) }));
       const log = logs.get(chat) ?? [];
       logs.set(chat, log);
       const first = log.length + 1;
-      for (const row of added) log.push(row);
+      const added = entries.map((entry, index): LogEntry => ({ ...keep(entry), sequence: first + index, at }));
+      for (const entry of added) log.push(entry);
       for (const [index, { kind, turn }] of entries.entries()) {
         const turnKey = key(chat, turn);
         if (kind === "begin" && !turns.has(turnKey)) turns.set(turnKey, { chat, turn, sequence: first + index });
         if (kind === "end") turns.delete(turnKey);
       }
-      const stored = added.map((row, index) => rowToLogEntry(row, first + index));
+      const stored = copy(added);
       if (stored.length > 0) listeners.notify(chat, stored);
       return stored;
     },
 
     async read(chat, { after = 0, limit = Infinity } = {}) {
       const start = Math.max(0, after);
-      const rows = (logs.get(chat) ?? []).slice(start, start + limit);
-      return rows.map((row, index) => rowToLogEntry(row, start + index + 1));
+      return (logs.get(chat) ?? []).slice(start, start + limit).map(copy);
     },
 
     async lastSequence(chat) {
@@ -200,12 +209,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       }
       const { maxPending } = limits;
       if (maxPending !== undefined && approval.state === "pending") {
-        const pending = [...approvals.values()].filter((row) => row.chat === chat && row.state === "pending");
-        refusePast(maxPending, pending.length);
+        refusePast(maxPending, select({ chat, state: "pending" }).length);
       }
       const at = now();
-      const row = copy(newApprovalRow(approval, at));
+      const row = keep(newApprovalRow(approval, at));
       approvals.set(row.id, row);
+      asked.set(row.chat, (asked.get(row.chat) ?? new Set()).add(row.id));
       calls.set(callKey, row.id);
       addAudit(row, "create", undefined, at);
       return copy(row);
@@ -217,7 +226,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
 
     async listApprovals(filter) {
-      return copy([...approvals.values()].filter((row) => matches(row, filter)));
+      return copy(select(filter));
     },
 
     async move(id, change) {
@@ -226,7 +235,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const at = now();
       const applied = applyChange(row, change, at);
       if (!applied) return { moved: false, approval: copy(row) };
-      const approval = copy(applied.approval);
+      const approval = keep(applied.approval);
       approvals.set(id, approval);
       addAudit(approval, applied.event, applied.by, at);
       return { moved: applied.moved, approval: copy(approval) };
@@ -267,17 +276,30 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   };
 }
 
-function copy<T>(value: T): T {
+/** What goes in, as JSON would keep it. */
+function keep<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
+
+/** What comes out: the same again, of something that is JSON already. */
+function copy<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(copy) as T;
+  const made: Record<string, unknown> = {};
+  for (const name in value) {
+    const field = copy(value[name]);
+    // As in JSON, a field of this name is one like any other.
+    if (name === "__proto__") Object.defineProperty(made, name, { ...plain, value: field });
+    else made[name] = field;
+  }
+  return made as T;
+}
+
+const plain = { configurable: true, enumerable: true, writable: true };
 
 /** Several texts as one map key, without any of them being able to look like two. */
 function key(...texts: string[]): string {
   return JSON.stringify(texts);
-}
-
-function rowToLogEntry({ at, text }: { at: number; text: string }, sequence: number): LogEntry {
-  return { ...(JSON.parse(text) as NewLogEntry), sequence, at };
 }
 
 function matches(row: Approval, filter: ApprovalFilter): boolean {
