@@ -1,25 +1,17 @@
 import { type BaseAgent, type BasePlugin, isLlmAgent } from "@google/adk";
 import type { UIMessage, UIMessageChunk } from "ai";
-import {
-  type ApprovalData,
-  type ApprovalState,
-  type ApprovalView,
-  BridgeError,
-  type Decision,
-  isSettled,
-} from "../protocol/index.ts";
-import type { Approval, JsonObject, LogEntry, Session, Store } from "../stores/index.ts";
+import { type ApprovalState, type ApprovalView, type Decision, isSettled } from "../protocol/index.ts";
+import type { Approval, JsonObject, LogEntry, Store } from "../stores/index.ts";
 import { agentTools } from "./agents.ts";
 import { agrees, type Answer, resolveAnswers, toOutcome, unknownApproval, unknownChat } from "./answers.ts";
 import { atMost } from "./at-most.ts";
-import { ChatQueue, type QueuedTurn } from "./chat-queue.ts";
+import type { QueuedTurn } from "./chat-queue.ts";
+import { ChatTurns } from "./chat-turns.ts";
 import { isClientTool } from "./client-tool.ts";
 import { Executor, findTool } from "./executor.ts";
 import { Gate } from "./gate.ts";
-import { followLog, lastReply } from "./follow-log.ts";
-import { cancel } from "./heal.ts";
+import { followLog } from "./follow-log.ts";
 import { newId } from "./ids.ts";
-import { isAskedLive } from "./live-notices.ts";
 import { type LiveOptions, LiveSessions } from "./live-sessions.ts";
 import { describeError, type Logger, silentLogger } from "./logger.ts";
 import { logToMessages } from "./log-to-messages.ts";
@@ -30,8 +22,8 @@ import { findReply, type Regeneration } from "./regenerate.ts";
 import { Runners } from "./runners.ts";
 import { StoreSessionService } from "./session-service.ts";
 import type { ToolPolicy } from "./tool-policy.ts";
-import { runTurn, type Stage } from "./turn.ts";
-import { serverCloses, type Turn, type TurnInput } from "./turn-input.ts";
+import { Settlement } from "./settlement.ts";
+import type { Stage } from "./turn.ts";
 
 export interface BridgeOptions {
   agent: BaseAgent;
@@ -109,12 +101,11 @@ export class Bridge {
   readonly #runners: Runners;
   readonly #executor: Executor;
   readonly #live: LiveSessions;
-  readonly #stage: Stage;
   readonly #sweepMs: number;
-  readonly #queues = new Map<string, ChatQueue>();
+  readonly #turns: ChatTurns;
+  readonly #settlement: Settlement;
   #timer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | undefined;
-  #closed = false;
 
   constructor(options: BridgeOptions) {
     const { agent, store, logger = silentLogger, approvalTtlMs = 15 * 60_000, startMs = 5 * 60_000 } = options;
@@ -139,10 +130,10 @@ export class Bridge {
     });
     this.#sweepMs = options.sweepMs ?? 1000;
     this.#live = new LiveSessions(agent, options.live ?? {}, {
-      onSpeech: (chat) => this.#afterwards(this.#hear(chat)),
-      onCancelled: (chat, callIds) => this.#afterwards(this.#takeBack(chat, callIds)),
+      onSpeech: (chat) => this.#turns.hear(chat),
+      onCancelled: (chat, callIds) => this.#turns.takeBack(chat, callIds),
     });
-    this.#stage = {
+    const stage: Stage = {
       store,
       sessions,
       gate,
@@ -155,10 +146,12 @@ export class Bridge {
       runners,
       live: this.#live,
     };
+    this.#turns = new ChatTurns(stage);
+    this.#settlement = new Settlement(stage, this.#turns);
   }
 
   async start(): Promise<void> {
-    await this.#settleDue(await closeOpenTurns(this.#store));
+    await this.#settlement.settleDue(await closeOpenTurns(this.#store));
     if (this.#sweepMs > 0) {
       this.#timer = setInterval(() => void this.sweep(), this.#sweepMs);
       this.#timer.unref();
@@ -172,7 +165,7 @@ export class Bridge {
     submission: Submission,
     { live = false }: { /** Talk to the model over a live connection. */ live?: boolean } = {},
   ): Promise<Reply> {
-    this.#refuseWhenClosed();
+    this.#turns.refuseWhenClosed();
     switch (submission.type) {
       case "message":
         return this.#say(owner, chatName, submission.message, live);
@@ -185,14 +178,16 @@ export class Bridge {
 
   /** One decision made outside a chat request. The server itself goes on with the turn. */
   async decide(owner: string, decision: Decision & { key?: string }): Promise<DecisionResult> {
-    this.#refuseWhenClosed();
+    this.#turns.refuseWhenClosed();
     const found = await this.#store.getApproval(decision.approvalId);
     if (!found || found.owner !== owner || !found.gated) throw unknownApproval(decision.approvalId);
-    return this.#inChat(found.chat, async (queue) => {
+    return this.#turns.inChat(found.chat, async (queue) => {
       const before = (await this.#store.getApproval(found.id)) ?? found;
-      const { moved, expired, approval } = await this.#decide(before, decision);
+      const { moved, expired, approval } = await this.#settlement.decide(before, decision);
       if (moved || expired)
-        await this.#continue(queue, [approval], { reply: await this.#placeFor(approval.chat, approval.messageId) });
+        await this.#turns.continue(queue, [approval], {
+          reply: await this.#turns.placeFor(approval.chat, approval.messageId),
+        });
       const view = approvalToView(approval);
       if (moved) return { outcome: "accepted", approval: view };
       return { outcome: agrees(approval, decision.approved) ? "repeated" : "refused", approval: view };
@@ -207,11 +202,13 @@ export class Bridge {
     const found = (await this.#store.getApproval(key)) ?? (await this.#findByCall(key));
     const waits = found && !found.innerSession && (found.external || found.decidedAt !== undefined);
     if (!waits || found.owner !== owner) throw unknownApproval(key);
-    return this.#inChat(found.chat, async (queue) => {
+    return this.#turns.inChat(found.chat, async (queue) => {
       const before = (await this.#store.getApproval(found.id)) ?? found;
       const settled = await this.#executor.settle(before, { event: "succeed", outcome });
       if (settled.state !== before.state)
-        await this.#continue(queue, [settled], { reply: await this.#placeFor(settled.chat, settled.messageId) });
+        await this.#turns.continue(queue, [settled], {
+          reply: await this.#turns.placeFor(settled.chat, settled.messageId),
+        });
       return approvalToView(settled);
     });
   }
@@ -230,7 +227,7 @@ export class Bridge {
   /** The turn that is being generated, if any; a turn parked at an approval is not. */
   async resume(owner: string, chatName: string): Promise<Reading | undefined> {
     const chat = await this.#store.findChat(owner, chatName);
-    const turn = chat && this.#queues.get(chat.id)?.running;
+    const turn = chat && this.#turns.running(chat.id);
     return turn && { turn, chat: chat.id };
   }
 
@@ -238,14 +235,14 @@ export class Bridge {
   async stop(owner: string, chatName: string): Promise<boolean> {
     const chat = await this.#store.findChat(owner, chatName);
     if (!chat) throw unknownChat(chatName);
-    return (await this.#queues.get(chat.id)?.stopAll(new Error("The user stopped the turn."))) ?? false;
+    return this.#turns.stop(chat.id, new Error("The user stopped the turn."));
   }
 
   /** The chat as a page loads it first. What is being generated right now comes from `resume`. */
   async messages(owner: string, chatName: string): Promise<UIMessage[]> {
     const chat = await this.#store.findChat(owner, chatName);
     if (!chat) throw unknownChat(chatName);
-    const running = this.#queues.get(chat.id)?.running?.id;
+    const running = this.#turns.running(chat.id)?.id;
     const entries = (await this.#store.read(chat.id)).filter(({ turn, kind }) => turn !== running || kind === "begin");
     const onError = (error: unknown) =>
       this.#logger.error("A turn in the log cannot be read.", { chat: chat.id, error: describeError(error) });
@@ -262,7 +259,7 @@ export class Bridge {
     return {
       approvals: rows.filter(({ gated }) => gated).map(approvalToView),
       sequence: chat ? await this.#store.lastSequence(chat.id) : 0,
-      running: chat ? this.#queues.get(chat.id)?.running !== undefined : false,
+      running: chat ? this.#turns.running(chat.id) !== undefined : false,
     };
   }
 
@@ -303,7 +300,8 @@ export class Bridge {
 
   /** Expires what is due and takes over what a dead process left behind. */
   sweep(): Promise<void> {
-    this.#sweeping ??= this.#settleDue()
+    this.#sweeping ??= this.#settlement
+      .settleDue()
       .catch((error: unknown) =>
         this.#logger.error("Looking for due approvals failed.", { error: describeError(error) }),
       )
@@ -313,12 +311,8 @@ export class Bridge {
 
   /** Stops turns and timers, and gives tools that are running a moment to end. The store stays its owner's to close. */
   async close(): Promise<void> {
-    this.#closed = true;
     clearInterval(this.#timer);
-    // Behind the sections under way, which may still begin a turn; later ones are refused.
-    await Promise.allSettled(
-      [...this.#queues.values()].map((queue) => queue.exclusive(() => queue.stopAll(serverCloses))),
-    );
+    await this.#turns.close();
     await this.#live.closeAll();
     await this.#sweeping;
     await atMost(closingMs, this.#executor.idle());
@@ -328,24 +322,24 @@ export class Bridge {
 
   async #say(owner: string, chatName: string, message: UIMessage, live: boolean): Promise<Reply> {
     const chat = await this.#store.openChat({ owner, name: chatName, appName: this.#appName });
-    return this.#exclusive(chat, async (queue) => {
+    return this.#turns.exclusive(chat, async (queue) => {
       await queue.stopAll(new Error("A new message came."));
       const input = { kind: "message", message, record: true } as const;
-      return { chat: chat.id, turn: await this.#enqueue(queue, newId("msg"), input, live) };
+      return { chat: chat.id, turn: await this.#turns.enqueue(queue, newId("msg"), input, live) };
     });
   }
 
   async #regenerate(owner: string, chatName: string, messageId: string | undefined, live: boolean): Promise<Reply> {
     const chat = await this.#store.findChat(owner, chatName);
     if (!chat) throw unknownChat(chatName);
-    return this.#exclusive(chat, async (queue) => {
+    return this.#turns.exclusive(chat, async (queue) => {
       await queue.stopAll(new Error("The reply is made again."));
       const found: Regeneration = await findReply(chat, messageId, this.#store);
       // A live model remembers what it said.
       await this.#live.close(chat.id);
       await found.withdraw();
       const input = { kind: "message", message: found.message, record: false } as const;
-      return { chat: chat.id, turn: await this.#enqueue(queue, newId("msg"), input, live) };
+      return { chat: chat.id, turn: await this.#turns.enqueue(queue, newId("msg"), input, live) };
     });
   }
 
@@ -357,7 +351,7 @@ export class Bridge {
   ): Promise<Reply> {
     const chat = await this.#store.findChat(owner, chatName);
     if (!chat) throw answers.length > 0 ? unknownApproval(answers[0]!.id) : unknownChat(chatName);
-    return this.#exclusive(chat, async (queue) => {
+    return this.#turns.exclusive(chat, async (queue) => {
       const asked = await this.#store.listApprovals({ chat: chat.id });
       const given = await resolveAnswers(answers, asked, (approval) => this.#isClientCall(approval));
       const changed: Approval[] = [];
@@ -367,7 +361,7 @@ export class Bridge {
         let changes = false;
         if (answer.approved !== undefined && approval.gated) {
           said.set(approval.id, answer.approved);
-          const decided = await this.#decide(approval, { approved: answer.approved, reason: answer.reason });
+          const decided = await this.#settlement.decide(approval, { approved: answer.approved, reason: answer.reason });
           ({ approval } = decided);
           changes = decided.moved || decided.expired;
         }
@@ -379,9 +373,10 @@ export class Bridge {
         if (changes) changed.push(approval);
       }
       const about = given.at(-1)?.approval.messageId ?? messageId ?? newId("msg");
-      const reply = aside ? await this.#placeFor(chat.id, about) : about;
+      const reply = aside ? await this.#turns.placeFor(chat.id, about) : about;
       const elsewhere = changed.filter((approval) => approval.messageId !== about);
-      for (const approval of elsewhere) await this.#continue(queue, [approval], { reply: approval.messageId, live });
+      for (const approval of elsewhere)
+        await this.#turns.continue(queue, [approval], { reply: approval.messageId, live });
       if (changed.length > elsewhere.length) {
         // Every answered call is settled in the reply that carries the answer, or stock chats send it again for ever.
         const repeated = given.filter(
@@ -391,7 +386,7 @@ export class Bridge {
         const settled = [...repeated.map(({ approval }) => approval), ...changed].filter(
           (approval) => approval.messageId === about,
         );
-        return { chat: chat.id, turn: await this.#continue(queue, settled, { reply, answered: said, live }) };
+        return { chat: chat.id, turn: await this.#turns.continue(queue, settled, { reply, answered: said, live }) };
       }
       const ids = given.map(({ approval }) => approval.id);
       const rows = await Promise.all(ids.map((id) => this.#store.getApproval(id)));
@@ -438,224 +433,6 @@ export class Bridge {
       this.#logger.warn("The tool of a waiting call is gone.", { approval: approval.id, error: describeError(error) });
       return false;
     }
-  }
-
-  // ── decisions and what follows from them ───────────────────────────────────────────────────────────────────────
-
-  async #decide(found: Approval, { approved, reason, key }: { approved: boolean; reason?: string; key?: string }) {
-    const { moved, approval = found } = await this.#store.move(found.id, {
-      event: approved ? "approve" : "deny",
-      by: found.owner,
-      reason,
-      key,
-    });
-    // The tool starts here and not when a turn comes round to it: nothing stands between the click and the call.
-    if (moved && approval.state === "approved" && !approval.external) this.#execute(approval);
-    // An answer that came too late may be the first to notice.
-    const expired = found.state === "pending" && approval.state === "expired";
-    return { moved, expired, approval };
-  }
-
-  #execute(approval: Approval): void {
-    this.#executor
-      .execute(approval)
-      // A call that outlived the turn it was answered in (new text, a stop) still shows its outcome.
-      .then(async (settled) => {
-        if (isSettled(settled.state))
-          await this.#show(settled.chat, [settled], {
-            reply: settled.messageId,
-            model: this.#live.has(settled.chat),
-          });
-      })
-      .catch((error: unknown) =>
-        this.#logger.error("An approved call could not be run or shown.", {
-          approval: approval.id,
-          error: describeError(error),
-        }),
-      );
-  }
-
-  /** Shows outcomes of one message in a turn of their own, unless the turn that was to show them did. */
-  async #show(
-    chat: string,
-    rows: readonly Approval[],
-    { reply, model }: { reply: string; model: boolean | "nudge" },
-  ): Promise<void> {
-    const shows = ({ covers }: QueuedTurn) => rows.some(({ id }) => covers.has(id));
-    if (this.#closed) return;
-    const covering = await this.#inChat(chat, async (queue) => {
-      const turn = queue.find(shows);
-      if (turn) return turn;
-      const shown = rows.length > 0 ? await this.#shownIn(chat) : new Set();
-      const unseen = rows.filter(({ id, gated, toolCallId }) => !shown.has(gated ? id : toolCallId));
-      // A live model is not asked again by itself; it finds the outcome in its history.
-      const nudges = model === "nudge" && !(await this.#isAskedLive(chat, reply));
-      if (unseen.length > 0 || nudges)
-        await this.#continue(queue, unseen, { reply: await this.#placeFor(chat, reply), model });
-      return undefined;
-    });
-    if (!covering) return;
-    await covering.done.catch(() => undefined);
-    await this.#show(chat, rows, { reply, model });
-  }
-
-  /** The ids of the approvals whose outcome the log shows, and of the calls. */
-  async #shownIn(chat: string): Promise<ReadonlySet<string>> {
-    const log = await this.#store.read(chat);
-    return new Set(
-      log.flatMap((entry) => {
-        if (entry.kind !== "chunk") return [];
-        const { chunk } = entry;
-        if (chunk.type === "tool-output-available" || chunk.type === "tool-output-error") return [chunk.toolCallId];
-        if (chunk.type !== "data-approval") return [];
-        const { approvalId, state } = chunk.data as ApprovalData;
-        return isSettled(state) ? [approvalId] : [];
-      }),
-    );
-  }
-
-  /**
-   * Goes on with a chat in the mode it is in. Where that was live and nobody is connected any more, the outcomes are only
-   * shown: the model hears of them when it is talked to again.
-   */
-  async #continue(
-    queue: ChatQueue,
-    approvals: readonly Approval[],
-    options: {
-      reply: string;
-      answered?: ReadonlyMap<string, boolean>;
-      model?: boolean | "nudge";
-      /** The mode of the request that caused this, if one did. */
-      live?: boolean;
-    },
-  ): Promise<QueuedTurn> {
-    const { reply, answered, live = this.#live.has(queue.chat.id) } = options;
-    const waitsForConnection = options.live === undefined && !live && (await this.#isAskedLive(queue.chat.id, reply));
-    const model = waitsForConnection ? false : (options.model ?? true);
-    const input = { kind: "settled", approvals: approvals.map(({ id }) => id), answered, model } as const;
-    return this.#enqueue(queue, reply, input, live);
-  }
-
-  async #enqueue(queue: ChatQueue, reply: string, input: TurnInput, live: boolean): Promise<QueuedTurn> {
-    const after = await this.#store.lastSequence(queue.chat.id);
-    return queue.enqueue({ id: newId("turn"), reply, after, input, live });
-  }
-
-  // ── live ───────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  /** The model speaks unasked: behind a call that waits it goes on with that message, and otherwise begins one. */
-  async #hear(chat: Session): Promise<void> {
-    await this.#exclusive(chat, async (queue) => {
-      const last = await lastReply(this.#store, chat.id);
-      const rows = await this.#store.listApprovals({ chat: chat.id });
-      const waits = rows.some(({ messageId, state }) => messageId === last && !isSettled(state));
-      await this.#enqueue(queue, waits && last !== undefined ? last : newId("msg"), { kind: "speech" }, true);
-    });
-  }
-
-  /** The model takes calls back. What has not started is cancelled; of what has, it will hear. */
-  async #takeBack(chat: Session, callIds: readonly string[]): Promise<void> {
-    await this.#exclusive(chat, async (queue) => {
-      const rows = await this.#store.listApprovals({ session: chat.id });
-      const cancelled: Approval[] = [];
-      for (const row of rows) if (callIds.includes(row.toolCallId)) cancelled.push(...(await cancel(row, this.#store)));
-      await (await this.#live.get(chat.id))?.record(cancelled);
-      for (const row of cancelled)
-        await this.#continue(queue, [row], { reply: await this.#placeFor(chat.id, row.messageId), model: false });
-    });
-  }
-
-  /** Where an outcome is shown that no request asked for: in the call's own message while that is the last one. */
-  async #placeFor(chat: string, messageId: string): Promise<string> {
-    const last = await lastReply(this.#store, chat);
-    return last === messageId || !(this.#live.has(chat) || (await this.#isAskedLive(chat, messageId)))
-      ? messageId
-      : newId("msg");
-  }
-
-  async #isAskedLive(chat: string, messageId: string): Promise<boolean> {
-    const rows = await this.#store.listApprovals({ chat });
-    return rows.some((row) => row.messageId === messageId && isAskedLive(row));
-  }
-
-  #afterwards(work: Promise<void>): void {
-    work.catch((error: unknown) => {
-      if (!this.#closed) this.#logger.error("A live chat could not go on.", { error: describeError(error) });
-    });
-  }
-
-  /**
-   * What nobody else will do: expire, start what was approved before a crash, take over or give up lost claims, and go on
-   * with the replies that a crash `interrupted`. Tools that take their time go on behind it.
-   */
-  async #settleDue(interrupted?: ReadonlyMap<string, string>): Promise<void> {
-    const due = await this.#store.dueApprovals();
-    const replies = new Map([
-      ...due.map(({ messageId, chat }) => [messageId, chat] as const),
-      ...[...(interrupted ?? [])].map(([chat, reply]) => [reply, chat] as const),
-    ]);
-    const work = [...replies].map(async ([reply, chat]) => {
-      const mine = due.filter(({ messageId }) => messageId === reply);
-      const rows = await Promise.all(mine.map((row) => this.#settleOne(row, interrupted !== undefined)));
-      const settled = rows.flatMap((row) => row ?? []);
-      const again = interrupted?.get(chat) === reply;
-      if (settled.length > 0 || again) await this.#show(chat, settled, { reply, model: again ? "nudge" : true });
-    });
-    const failed = (error: unknown) =>
-      this.#logger.error("A due approval could not be settled.", { error: describeError(error) });
-    await atMost(this.#stage.graceMs, Promise.all(work.map((settling) => settling.catch(failed))));
-  }
-
-  /** The row when it is settled and there may be something to show: it has just been, or the last process had no time to. */
-  async #settleOne(due: Approval, isStart: boolean): Promise<Approval | undefined> {
-    const approval = await this.#move(due);
-    return isSettled(approval.state) && (isStart || approval.state !== due.state) ? approval : undefined;
-  }
-
-  async #move(due: Approval): Promise<Approval> {
-    const now = this.#store.now();
-    switch (due.state) {
-      case "pending":
-        return (await this.#store.move(due.id, { event: "expire" })).approval ?? due;
-      case "approved":
-        if (due.startBy !== undefined && due.startBy <= now)
-          return (await this.#store.move(due.id, { event: "expire" })).approval ?? due;
-        return due.external ? due : this.#executor.execute(due);
-      case "executing":
-        return this.#executor.recover(due);
-      default:
-        return due;
-    }
-  }
-
-  // ── queues ─────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  async #inChat<T>(chatId: string, section: (queue: ChatQueue) => Promise<T>): Promise<T> {
-    const chat = await this.#store.getSession(chatId);
-    if (!chat) throw new Error(`Chat ${chatId} is gone.`);
-    return this.#exclusive(chat, section);
-  }
-
-  /** One section of a chat at a time. Nobody holds a queue outside one, so an idle queue can be let go. */
-  async #exclusive<T>(chat: Session, section: (queue: ChatQueue) => Promise<T>): Promise<T> {
-    let queue = this.#queues.get(chat.id);
-    if (!queue) {
-      queue = new ChatQueue(
-        chat,
-        (turn: Turn) => runTurn(turn, this.#stage),
-        () => this.#queues.delete(chat.id),
-      );
-      this.#queues.set(chat.id, queue);
-    }
-    const held = queue;
-    return held.exclusive(() => {
-      this.#refuseWhenClosed();
-      return section(held);
-    });
-  }
-
-  #refuseWhenClosed(): void {
-    if (this.#closed) throw new BridgeError("unavailable", "The server is stopping. Try again in a moment.");
   }
 }
 

@@ -40,13 +40,21 @@ export async function* followLog(
   }
 }
 
-/** The assistant message that was written to last, read from the end of the log backwards. */
+/** The log from its end on, in pieces that grow: what is looked for is mostly near the end, and a log may be long. */
+export async function* readBackwards(store: Store, chat: string): AsyncGenerator<LogEntry[]> {
+  let end = await store.lastSequence(chat);
+  for (let size = 256; end > 0; size *= 4) {
+    const after = Math.max(0, end - size);
+    yield await store.read(chat, { after, limit: end - after });
+    end = after;
+  }
+}
+
+/** The assistant message that was written to last. */
 export async function lastReply(store: Store, chat: string): Promise<string | undefined> {
-  const end = await store.lastSequence(chat);
-  for (let size = 256; ; size *= 4) {
-    const entries = await store.read(chat, { after: Math.max(0, end - size) });
+  for await (const entries of readBackwards(store, chat)) {
     const begin = entries.findLast(({ kind }) => kind === "begin");
     if (begin?.kind === "begin") return begin.reply;
-    if (size >= end) return undefined;
   }
+  return undefined;
 }

@@ -312,7 +312,7 @@ describe("ADK as the gate knows it", () => {
     const { id } = callOf(await scene.events(), "helper_pay");
     const events = await scene.run(answerTo(id, "helper_pay", { paid: 7 }));
     const authors = new Set(events.map(({ author }) => author));
-    expect([...authors], "K6 broke: see resumabilityConfig in src/agent/bridge.ts").toEqual(["helper"]);
+    expect([...authors], "K6 broke: see resumabilityConfig in src/agent/runners.ts").toEqual(["helper"]);
   });
 
   it("K7 a user's message with an empty text starts a run and reaches no request", async () => {
@@ -454,7 +454,7 @@ describe("ADK as the gate knows it", () => {
 
   it("K13 agents are found by name and tools by agent, and the runner shows its plugins", async () => {
     const scene = await openScene({ below: withHelper });
-    const why = `K13 broke: see #host in src/agent/bridge.ts and findTool in ${executor}`;
+    const why = `K13 broke: see hostOf in src/agent/runners.ts and findTool in ${executor}`;
     const { agent } = scene.runner;
     expect("findAgent" in agent && agent.findAgent("root_agent"), why).toBe(scene.agent);
     const helper = "findAgent" in agent ? agent.findAgent("helper") : undefined;
