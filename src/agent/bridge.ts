@@ -39,7 +39,7 @@ export interface BridgeOptions {
   startMs?: number;
   /** Questions one chat may have open. Default 32. */
   maxPending?: number;
-  /** Model calls one turn may make. Default 50. */
+  /** How often one turn may ask the model; in live mode, how often the model may call. Default 50. */
   maxLlmCalls?: number;
   /** How long new text waits for a running tool. Default 1 second. */
   graceMs?: number;

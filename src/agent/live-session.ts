@@ -168,6 +168,8 @@ export class LiveSession {
   async listen({ turn, log }: Listener): Promise<Progress> {
     let isSilent = true;
     let mayEnd = false;
+    let steps = 0;
+    const { maxLlmCalls } = this.#options.tools;
     try {
       for (;;) {
         const event = await this.#take(turn.signal, mayEnd);
@@ -177,6 +179,13 @@ export class LiveSession {
           this.#heed(notice);
           continue;
         }
+        // Each answer of the model that calls something is what a request is in the other mode.
+        if (getFunctionCalls(event).length > 0) steps += 1;
+        if (steps > maxLlmCalls)
+          throw new BridgeError(
+            "too_many",
+            `The model called ${maxLlmCalls} times and came to no end; it was stopped.`,
+          );
         this.#owesEnd ||= event.interrupted === true;
         const goesOn = event.turnComplete && this.#goesOn(event, isSilent);
         mayEnd ||= goesOn === "perhaps";

@@ -1123,3 +1123,18 @@ function withoutLedger(store: Store): Store {
     },
   };
 }
+
+describe("a model that comes to no end", () => {
+  it("is stopped after as many requests as it may have, and the user reads why", async () => {
+    const world = await openWorld({
+      rules: [{ say: [call("get_weather", { location: "Tokyo" })] }],
+      bridge: { maxLlmCalls: 3 },
+    });
+    const reply = await say(world, "loop");
+    expect(reply.chunks.at(-1)).toMatchObject({
+      type: "error",
+      errorText: expect.stringContaining("limit of 3 exceeded"),
+    });
+    expect(world.gemini.requests).toHaveLength(3);
+  });
+});

@@ -80,6 +80,22 @@ const openWith = (says: Record<string, readonly Piece[]>, options: LiveStageOpti
     ...options,
   });
 
+describe("a live model that comes to no end", () => {
+  it("is stopped after as many answers as it may have requests, and the user reads why", async () => {
+    const weather = call("get_weather", { location: "Tokyo" });
+    const stage = await openLiveStage({
+      rules: [{ when: /^hello$/, say: [text("Hello.")] }, { say: [weather] }],
+      bridge: { maxLlmCalls: 3 },
+    });
+    const reply = await inTime(stage.say("loop"));
+    expect(errorOf(reply)).toBe("The model called 3 times and came to no end; it was stopped.");
+    expect(reply.chunks.filter(({ type }) => type === "tool-input-available")).toHaveLength(3);
+    await stage.until(() => stage.gemini.live.open === 0);
+    expect(sequence(await inTime(stage.say("hello")))).toBe(spoken);
+    await expectWhole(stage);
+  });
+});
+
 describe("a live connection that ends", () => {
   for (const [name, { piece, says }] of Object.entries(endings)) {
     it(`before the first word, when it ${name}: the user reads why, and the next message works`, async () => {
