@@ -15,15 +15,14 @@ import {
 import { isSettled } from "adk-stream-protocol/protocol";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import {
-  chat,
   expectPaid,
   expectWhole,
   liveRules,
   type LiveStage,
   type LiveStageOptions,
   openLiveStage,
-  owner,
 } from "../fixtures/live-stage.ts";
+import { chat, owner } from "../fixtures/mortal-process.ts";
 import type { Moment } from "../fixtures/mortal-store.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
 import { messageIdOf, type Received, sequence, textOf, userMessage } from "../fixtures/world.ts";

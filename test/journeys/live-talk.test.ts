@@ -27,14 +27,13 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
   behindClerk,
-  chat,
   expectWhole,
   liveRules,
   type LiveStage,
   type LiveStageOptions,
   openLiveStage,
-  owner,
 } from "../fixtures/live-stage.ts";
+import { chat, owner } from "../fixtures/mortal-process.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
 import { messageIdOf, sequence, states, textOf, userMessage } from "../fixtures/world.ts";
 
