@@ -46,11 +46,12 @@ async function openUntilAccepted(world: World, query = ""): Promise<RawSocket> {
   }
 }
 
-/** Bytes of buffers in use: where frames are that have not left the process. */
-function bytesOutsideHeap(): number {
+/** Bytes in use after a collection; frames that have not left the process are in the buffers. */
+function bytesInUse(): { buffers: number; all: number } {
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();
-  return process.memoryUsage().arrayBuffers;
+  const { arrayBuffers: buffers, heapUsed } = process.memoryUsage();
+  return { buffers, all: buffers + heapUsed };
 }
 
 const openLimited = (limits: LiveOptions["limits"], server: Partial<LiveOptions> = {}) =>
@@ -230,6 +231,35 @@ describe("number", () => {
     live.send(...Array.from({ length: 200 }, (_, timestamp) => ({ type: "ping", timestamp })));
     const { controls } = await live.until(({ controls: got }) => got.length === 200);
     expect(controls.map(({ timestamp }) => timestamp)).toEqual([...Array(200).keys()]);
+  });
+});
+
+describe("memory", () => {
+  test("nothing is left of sockets that were closed for what they sent", async () => {
+    const world = await openWorld();
+    const floods: ((live: RawSocket) => void)[] = [
+      ({ socket }) => {
+        for (let index = 0; index < 10_000; index++) socket.send("x", { fin: false });
+      },
+      (live) => live.send(...Array.from({ length: 1000 }, () => ping)),
+      (live) => live.send(message("x".repeat(5 * 1024 * 1024))),
+      (live) => live.send('{"type":'),
+      ({ socket }) => socket.send(Buffer.alloc(1024 * 1024)),
+    ];
+    const sendAll = async () => {
+      for (const flood of floods) {
+        const live = await openSocket(world);
+        flood(live);
+        await live.closed;
+      }
+      endSockets();
+    };
+    for (let round = 0; round < 2; round++) await sendAll();
+    const before = bytesInUse().all;
+    for (let round = 0; round < 6; round++) await sendAll();
+    // One large message that stays would be more than this.
+    expect(bytesInUse().all).toBeLessThan(before + 4 * 1024 * 1024);
+    await expectUnaffected(await openSocket(world));
   });
 });
 
@@ -418,14 +448,14 @@ describe("silence", () => {
     });
     const other = await openSocket(world);
     const stuck = await openSocket(world, "?sequence=1");
-    const before = bytesOutsideHeap();
+    const before = bytesInUse().buffers;
     stuck.send(message("flood"));
     await once(stuck.socket, "message");
     stuck.socket.pause();
     await idle(world);
     await expectUnaffected(other);
     // What waits for it is in the log and in the kernel's buffers, but not here.
-    expect(bytesOutsideHeap()).toBeLessThan(before + 4 * 1024 * 1024);
+    expect(bytesInUse().buffers).toBeLessThan(before + 4 * 1024 * 1024);
     // There is room for two sockets: a third one gets in when this one has been let go.
     await openUntilAccepted(world);
     stuck.socket.resume();
