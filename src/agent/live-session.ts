@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import {
   type Event,
   getFunctionCalls,
@@ -18,6 +19,7 @@ import { recordOutcomes } from "./live-outcomes.ts";
 import { describeError } from "./logger.ts";
 import { isOf, messageToContent, messageToEvent } from "./message-to-content.ts";
 import { approvalToResponse } from "./outcome.ts";
+import { taskCompleted } from "./missing-tool.ts";
 import { runInner } from "./request-run.ts";
 import type { Turn, TurnTools } from "./turn-input.ts";
 import type { Progress, TurnLog } from "./turn-log.ts";
@@ -39,6 +41,17 @@ export interface LiveSessionOptions {
 interface Listener {
   turn: Turn;
   log: TurnLog;
+}
+
+/**
+ * The live run that the code under way belongs to. ADK does not say for whom it connects, and it goes on connecting when
+ * a run is over: where several agents take turns, closing one of them only begins the next, in a `LoopAgent` for ever.
+ */
+const liveRun = new AsyncLocalStorage<{ isOver: boolean }>();
+
+/** Throws where a connection is about to be opened for a run that is over. */
+export function refuseWhenOver(): void {
+  if (liveRun.getStore()?.isOver) throw new BridgeError("unavailable", "The conversation with the model is over.");
 }
 
 const closingMs = 2000;
@@ -70,6 +83,8 @@ export class LiveSession {
   #toolsRun = false;
   /** The end of a reply that was interrupted is still to come. */
   #owesEnd = false;
+  /** The last of several agents has said that its task is done, and the run ends with that. */
+  #isComplete = false;
   /** The next event is speech that nobody asked for. */
   #hasSpeech = false;
   /** One timer for every wait: a model may say thousands of words. */
@@ -77,6 +92,7 @@ export class LiveSession {
   #onSilence = (): void => undefined;
   #leaving = false;
   #closing: Promise<void> | undefined;
+  readonly #scope = { isOver: false };
 
   constructor(options: LiveSessionOptions) {
     this.#options = options;
@@ -95,7 +111,7 @@ export class LiveSession {
     });
     try {
       for (;;) {
-        const { done, value } = await this.#events.next();
+        const { done, value } = await this.#pull();
         if (done) throw new BridgeError("unavailable", "The model ended the conversation before it began.");
         if (noticeOf(value)?.connected) return;
       }
@@ -175,17 +191,14 @@ export class LiveSession {
         const event = await this.#take(turn.signal, mayEnd);
         if (!event) return "done";
         const notice = noticeOf(event);
+        // What is a request in the other mode: a connection that is begun, and an answer of the model that calls something.
+        if (notice?.connected || getFunctionCalls(event).length > 0) steps += 1;
+        if (steps > maxLlmCalls)
+          throw new BridgeError("too_many", `The model was asked ${maxLlmCalls} times and came to no end.`);
         if (notice) {
           this.#heed(notice);
           continue;
         }
-        // Each answer of the model that calls something is what a request is in the other mode.
-        if (getFunctionCalls(event).length > 0) steps += 1;
-        if (steps > maxLlmCalls)
-          throw new BridgeError(
-            "too_many",
-            `The model called ${maxLlmCalls} times and came to no end; it was stopped.`,
-          );
         this.#owesEnd ||= event.interrupted === true;
         const goesOn = event.turnComplete && this.#goesOn(event, isSilent);
         mayEnd ||= goesOn === "perhaps";
@@ -211,6 +224,7 @@ export class LiveSession {
 
   async #end(): Promise<void> {
     this.#options.onEnd();
+    this.#scope.isOver = true;
     // Closing comes first: ADK leaves the socket open when its run is broken off.
     this.#queue.close();
     await atMost(closingMs, this.#drain());
@@ -219,10 +233,14 @@ export class LiveSession {
 
   async #drain(): Promise<void> {
     try {
-      while (!(await (this.#next ?? this.#events.next())).done) this.#next = undefined;
+      while (!(await (this.#next ?? this.#pull())).done) this.#next = undefined;
     } catch {
       // It was ending anyway, and has said what it had to say to whoever listened.
     }
+  }
+
+  #pull(): Promise<IteratorResult<Event>> {
+    return liveRun.run(this.#scope, () => this.#events.next());
   }
 
   #send(content: Content): void {
@@ -232,7 +250,7 @@ export class LiveSession {
 
   /** The next event; throws when the model is silent for too long, unless it may be. */
   async #take(signal: AbortSignal, mayBeSilent: boolean): Promise<Event | undefined> {
-    this.#next ??= this.#events.next();
+    this.#next ??= this.#pull();
     let result: IteratorResult<Event> | undefined;
     try {
       const { silenceMs } = this.#options;
@@ -252,6 +270,7 @@ export class LiveSession {
     this.#hasSpeech = false;
     if (!result.done) return this.#note(result.value);
     void this.close();
+    if (this.#isComplete) return undefined;
     throw new BridgeError("unavailable", "The model ended the conversation.");
   }
 
@@ -271,7 +290,9 @@ export class LiveSession {
   #note(event: Event): Event {
     const calls = callsOf(event);
     for (const { id } of calls) this.#waiting.add(id);
-    for (const { id } of getFunctionResponses(event)) if (id) this.#waiting.delete(id);
+    const responses = getFunctionResponses(event);
+    for (const { id } of responses) if (id) this.#waiting.delete(id);
+    this.#isComplete = responses.some(({ name }) => name === taskCompleted);
     this.#toolsRun = calls.length > 0;
     return event;
   }
@@ -309,18 +330,19 @@ export class LiveSession {
       void this.close();
       return;
     }
-    const next = (this.#next ??= this.#events.next());
+    const next = (this.#next ??= this.#pull());
     if (this.#watched === next) return;
     this.#watched = next;
     const { logger } = this.#options.tools;
     next.then(
       ({ done, value }) => {
-        if (this.#listener || this.#next !== next) return;
-        if (done) {
+        if (this.#closing || this.#listener || this.#next !== next) return;
+        const notice = done ? undefined : noticeOf(value);
+        // Between turns nobody has asked for the next of several agents.
+        if (done || notice?.connected) {
           void this.close();
           return;
         }
-        const notice = noticeOf(value);
         if (!notice && value.content) {
           this.#hasSpeech = true;
           this.#options.onSpeech();

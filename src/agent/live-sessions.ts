@@ -5,7 +5,7 @@ import { abortable } from "./abortable.ts";
 import { connectLive } from "./live-connection.ts";
 import { announceConnection } from "./live-notices.ts";
 import { mendHistory, recordOutcomes } from "./live-outcomes.ts";
-import { LiveSession } from "./live-session.ts";
+import { LiveSession, refuseWhenOver } from "./live-session.ts";
 import { describeError } from "./logger.ts";
 import type { Turn, TurnTools } from "./turn-input.ts";
 
@@ -154,7 +154,9 @@ export class LiveSessions {
       await session.open();
     } catch (error) {
       tools.logger.warn("A live connection could not be opened.", { chat: chat.id, error: describeError(error) });
-      throw error;
+      // ADK has sentences for what it cannot do live, and no class of errors.
+      const isUnsupported = error instanceof Error && error.message.includes("not supported yet");
+      throw isUnsupported ? new BridgeError("unavailable", `This agent cannot talk live. ${error.message}`) : error;
     }
     return session;
   }
@@ -172,11 +174,17 @@ function hardenLive(agent: BaseAgent, { model, connectMs = 10_000 }: LiveOptions
   if (isLlmAgent(agent) && agent.model) {
     const llm = agent.canonicalModel;
     if (llm instanceof Gemini) {
-      llm.connect = (request) => connectLive(llm, request, { model: model ?? llm.model, connectMs });
+      llm.connect = async (request) => {
+        refuseWhenOver();
+        return connectLive(llm, request, { model: model ?? llm.model, connectMs });
+      };
       agent.model = llm;
     } else if (!announced.has(llm)) {
       const connect = llm.connect.bind(llm);
-      llm.connect = async (request) => announceConnection(await connect(request));
+      llm.connect = async (request) => {
+        refuseWhenOver();
+        return announceConnection(await connect(request));
+      };
       announced.add(llm);
       agent.model = llm;
     }

@@ -2,6 +2,9 @@ import { BaseTool } from "@google/adk";
 import type { FunctionCall } from "@google/genai";
 import { isReserved } from "./history.ts";
 
+/** What ADK ends an agent's part of a live run with, where several come one after the other. */
+export const taskCompleted = "task_completed";
+
 /**
  * Stands in for a tool the model made up. ADK would end the run and leave the call without a response, which no later
  * request could contain; this way the model reads its mistake and may correct it.
@@ -22,7 +25,7 @@ export function offerMissing(calls: readonly FunctionCall[], tools: Record<strin
     if (call.name === undefined || Object.hasOwn(tools, call.name)) continue;
     // ADK's own names mean something to it even where nobody offered them: no model answers for a person, and none ends a
     // live run.
-    if (isReserved(call.name) || call.name === "task_completed") call.name = `unknown_${call.name}`;
+    if (isReserved(call.name) || call.name === taskCompleted) call.name = `unknown_${call.name}`;
     Object.defineProperty(tools, call.name, {
       value: new MissingTool(call.name),
       enumerable: true,

@@ -87,7 +87,7 @@ describe("a live model that comes to no end", () => {
       bridge: { maxLlmCalls: 3 },
     });
     const reply = await inTime(stage.say("loop"));
-    expect(errorOf(reply)).toBe("The model called 3 times and came to no end; it was stopped.");
+    expect(errorOf(reply)).toBe("The model was asked 3 times and came to no end.");
     expect(reply.chunks.filter(({ type }) => type === "tool-input-available")).toHaveLength(3);
     await stage.until(() => stage.gemini.live.open === 0);
     expect(sequence(await inTime(stage.say("hello")))).toBe(spoken);
