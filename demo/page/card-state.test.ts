@@ -100,6 +100,7 @@ describe("an unacknowledged answer", () => {
   });
   test("is lost when the request that carried it failed", () => {
     expect(isDelivering({ ...times, status: "error", ledgerAt: 0 })).toBe(false);
+    expect(isDelivering({ status: "error", lastBusyAt: 3, answeredAt: 3, ledgerAt: 0 })).toBe(false);
   });
   test("is not lost because an earlier request failed", () => {
     expect(isDelivering({ status: "error", lastBusyAt: 2, answeredAt: 3, ledgerAt: 1 })).toBe(true);

@@ -78,7 +78,7 @@ export function isDelivering(facts: {
 }): boolean {
   const { status, answeredAt, lastBusyAt, ledgerAt } = facts;
   if (status === "submitted" || status === "streaming") return true;
-  if (status === "error" && lastBusyAt > answeredAt) return false;
+  if (status === "error" && lastBusyAt >= answeredAt) return false;
   return ledgerAt <= Math.max(lastBusyAt, answeredAt);
 }
 

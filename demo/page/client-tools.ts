@@ -55,6 +55,14 @@ export function callsToRun(
   return calls;
 }
 
+/** Whether a call that has just run here still has nobody's outcome: a person may have written on meanwhile. */
+export function isOpenCall({ messages, rows }: Omit<ChatFacts, "data">, toolCallId: string): boolean {
+  if (isOver(rows.find((row) => row.toolCallId === toolCallId)?.state)) return false;
+  return messages.some(({ parts }) =>
+    parts.some((part) => isToolUIPart(part) && part.toolCallId === toolCallId && !part.state.startsWith("output-")),
+  );
+}
+
 /**
  * What this page has to send by itself, as keys. Stock chats send answers only when every call of the last step has one;
  * a person who approves one of two payments means it now. Each key is sent once: a failed one waits for the person.

@@ -1,12 +1,13 @@
-import { useCallback, useEffect, useId, useRef, useState, type KeyboardEvent } from "react";
+import { useCallback, useId, useLayoutEffect, useRef, useState, type KeyboardEvent } from "react";
 import type { Mode } from "./mode.ts";
 import { useWords } from "./preferences.ts";
+import { isSecondClick } from "./second-click.ts";
 
 export interface ComposerProps {
   busy: boolean;
   /** The last reply ended with an error, and something has to be said about that first. */
   failed: boolean;
-  /** An answer is on its way; whatever is written goes after it. */
+  /** An answer or a browser tool's result is on its way; what waits goes after it. */
   answering: boolean;
   /** The approvals that wait for this person. */
   pending: readonly string[];
@@ -46,7 +47,8 @@ export function Composer({ busy, failed, answering, pending, mode, onSend, onSto
     event.preventDefault();
     send();
   };
-  useEffect(() => {
+  // Before anybody can press Send: between the end of the reply and an effect there would be time to send it twice.
+  useLayoutEffect(() => {
     if (!held || busy || answering) return;
     const unseen = mode === "sse" && pending.some((id) => !held.includes(id));
     if (failed || unseen) setHeld(undefined);
@@ -82,13 +84,20 @@ export function Composer({ busy, failed, answering, pending, mode, onSend, onSto
           }}
           onKeyDown={onKeyDown}
         />
+        {/* Two buttons in one place: a click that began on one is none on the other. */}
         {busy ? (
-          <button type="button" className="button" onClick={onStop}>
+          <button key="stop" type="button" className="button" onClick={(event) => !isSecondClick(event) && onStop()}>
             <span className="stop-square" aria-hidden="true" />
             {t.stop}
           </button>
         ) : (
-          <button type="submit" className="button button-primary" disabled={!text}>
+          <button
+            key="send"
+            type="submit"
+            className="button button-primary"
+            disabled={!text}
+            onClick={(event) => isSecondClick(event) && event.preventDefault()}
+          >
             {t.send}
           </button>
         )}

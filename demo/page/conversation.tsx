@@ -11,6 +11,7 @@ import { MessageView } from "./message-view.tsx";
 import type { Mode } from "./mode.ts";
 import type { Music } from "./music.ts";
 import { useWords } from "./preferences.ts";
+import { isSecondClick } from "./second-click.ts";
 import { StreamPanel } from "./stream-panel.tsx";
 import type { StreamTap } from "./stream-tap.ts";
 import { useBridgeChat, type BridgeChat } from "./use-bridge-chat.ts";
@@ -72,7 +73,7 @@ export function Conversation(props: ConversationProps) {
               <Composer
                 busy={busy}
                 failed={bridge.status === "error"}
-                answering={all.some(({ state }) => state === "sending")}
+                answering={bridge.isAtWork || all.some(({ state }) => state === "sending")}
                 pending={pending}
                 mode={mode}
                 onSend={bridge.send}
@@ -172,7 +173,11 @@ function Suggestions({ bridge, hidden, large }: { bridge: BridgeChat; hidden: bo
     <ul className={large ? "chips chips-large" : "chips"} aria-label={t.suggestionsLabel}>
       {t.suggestions.map((text) => (
         <li key={text}>
-          <button type="button" aria-disabled={isBusy(bridge)} onClick={() => !isBusy(bridge) && bridge.send(text)}>
+          <button
+            type="button"
+            aria-disabled={isBusy(bridge)}
+            onClick={(event) => !isSecondClick(event) && !isBusy(bridge) && bridge.send(text)}
+          >
             {text}
           </button>
         </li>

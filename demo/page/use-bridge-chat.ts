@@ -6,7 +6,7 @@ import { fetchLedger, fetchMessages, postDecision, stopTurn } from "./api.ts";
 import { approvalDataOf, isDelivering } from "./card-state.ts";
 import { cardsOf, type Card } from "./cards.ts";
 import { claimCall, rememberYes, saidYesHere } from "./claim-call.ts";
-import { callsToRun, keysToSend, lateResults, type ClientCall } from "./client-tools.ts";
+import { callsToRun, isOpenCall, keysToSend, lateResults, type ClientCall } from "./client-tools.ts";
 import { isDisconnect } from "./error-sentence.ts";
 import { holdBack } from "./hold-back.ts";
 import { hasUnsent, mergeMessages } from "./merge-messages.ts";
@@ -26,6 +26,8 @@ export interface BridgeChat {
   data: ReadonlyMap<string, ApprovalData>;
   /** Browser calls that run in this page right now. */
   running: ReadonlySet<string>;
+  /** A browser call is to run, runs, or has a result that is still to be sent. */
+  isAtWork: boolean;
   cards: ReadonlyMap<string, Card>;
   send: (text: string) => void;
   answer: (approvalId: string, approved: boolean, reason?: string) => void;
@@ -79,11 +81,19 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
     [chat, approvals],
   );
 
+  const latest = useRef(approvals);
+  useEffect(() => {
+    latest.current = approvals;
+  }, [approvals]);
+
   const answered = useRef(new Map<string, number>());
   const started = useRef(new Set<string>());
   const ranHere = useRef(new Set<string>());
   const sent = useRef(new Set<string>());
   const [running, setRunning] = useState<ReadonlySet<string>>(new Set());
+  const facts = { messages: live, data, rows: approvals };
+  const isAtWork =
+    callsToRun(facts, new Set(), saidYesHere).length > 0 || keysToSend(facts, ranHere.current, sent.current).length > 0;
 
   // ── showing: what was there stays there while a resumed stream catches up ────────────────────────────────────────
   const held = useRef<UIMessage[]>([]);
@@ -192,13 +202,15 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
       }
       setRunning((before) => new Set(before).add(call.toolCallId));
       const result = await runClientTool(call, music);
-      ranHere.current.add(call.toolCallId);
-      const target = { tool: call.toolName as never, toolCallId: call.toolCallId };
-      await chat.addToolOutput(
-        "output" in result
-          ? { ...target, output: result.output as never }
-          : { ...target, state: "output-error", errorText: result.errorText },
-      );
+      if (isOpenCall({ messages: chat.messages, rows: latest.current }, call.toolCallId)) {
+        ranHere.current.add(call.toolCallId);
+        const target = { tool: call.toolName as never, toolCallId: call.toolCallId };
+        await chat.addToolOutput(
+          "output" in result
+            ? { ...target, output: result.output as never }
+            : { ...target, state: "output-error", errorText: result.errorText },
+        );
+      }
       setRunning((before) => new Set([...before].filter((id) => id !== call.toolCallId)));
     };
     for (const call of callsToRun(readFacts(), started.current, saidYesHere)) void run(call);
@@ -274,6 +286,7 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
     rows,
     data,
     running,
+    isAtWork,
     cards,
     send,
     answer,

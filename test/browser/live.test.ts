@@ -78,6 +78,8 @@ const decideElsewhere = async () => {
   expect(response.status).toBe(200);
 };
 const told = () => gemini.requests.flatMap(({ responses }) => responses);
+/** A card can be seen before the reply that brings it has ended. */
+const replyEnds = () => page.getByRole("button", { name: "Stop" }).waitFor({ state: "detached", timeout: waiting });
 
 describe.each<[Major]>([["ai@6"], ["ai@7"]])("the mode on the page of %s", (major) => {
   it("can be changed while a question waits, and the question be answered there, both ways", async () => {
@@ -238,7 +240,7 @@ describe("on one socket", () => {
     gemini.reset(demoRules, { live: { behavior } });
     await say(page, "Send 5 dollars to Eve");
     await inState(cards(page).first(), "waiting");
-    await page.getByRole("button", { name: "Stop" }).waitFor({ state: "detached", timeout: waiting });
+    await replyEnds();
     const took = await page.evaluate(
       () =>
         new Promise<number>((resolve) => {
@@ -272,6 +274,8 @@ describe("on one socket", () => {
     await page.getByText("one two three", { exact: true }).waitFor({ timeout: waiting });
     await page.reload();
     await inState(cards(page).first(), "done");
+    // The messages leave out a turn that has not quite ended; it is resumed a moment later.
+    await page.getByText("one two three", { exact: true }).waitFor({ timeout: waiting });
     expect(await page.getByText("one two three", { exact: true }).count()).toBe(1);
   });
 
@@ -280,7 +284,7 @@ describe("on one socket", () => {
     await inState(cards(page).first(), "waiting");
     await say(page, "hello");
     await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
-    await page.getByRole("button", { name: "Stop" }).waitFor({ state: "detached", timeout: waiting });
+    await replyEnds();
     await decideElsewhere();
     await inState(cards(page).first(), "done");
     await walletShows(page, before - 7);
@@ -293,6 +297,7 @@ describe("on one socket", () => {
     await inState(cards(page).first(), "waiting");
     await say(page, "hello");
     await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
+    await replyEnds();
     // Behind the restart there is no connection to the model, until somebody writes.
     await demo.stop("SIGKILL");
     await demo.start();
@@ -370,6 +375,7 @@ describe("a socket that is cut", () => {
   it("between the click and its acknowledgement pays once", async () => {
     await say(page, "Send 9 dollars to Ida");
     await inState(cards(page).first(), "waiting");
+    await replyEnds();
     line.stall();
     await approve().click();
     await expect.poll(() => demo.balance(), { timeout: waiting }).toBe(before - 9);

@@ -57,10 +57,12 @@ export async function openVisitor(): Promise<Visitor> {
       await context.clearPermissions();
       await page.setViewportSize(viewport);
       await page.emulateMedia({ colorScheme: null, reducedMotion: null });
-      await page.evaluate(() => {
-        localStorage.clear();
-        sessionStorage.clear();
-      });
+      // A story that failed before its visit has nothing to forget, and a blank page no storage.
+      if (page.url() !== "about:blank")
+        await page.evaluate(() => {
+          localStorage.clear();
+          sessionStorage.clear();
+        });
       // Here nothing of the page runs on into the next story.
       await page.goto("about:blank");
       const found = problems.splice(0);
@@ -92,6 +94,12 @@ export async function say(page: Page, words: string): Promise<void> {
   const composer = page.locator("form textarea").last();
   await composer.fill(words);
   await composer.press("Enter");
+}
+
+/** Clicks where the last click was, as the second half of a double click. */
+export async function clickAgain(page: Page): Promise<void> {
+  await page.mouse.down({ clickCount: 2 });
+  await page.mouse.up({ clickCount: 2 });
 }
 
 /** Every approval card of the page, oldest first. */
