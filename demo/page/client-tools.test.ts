@@ -2,7 +2,7 @@ import type { ApprovalState, ApprovalView } from "adk-stream-protocol/protocol";
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import { approvalDataOf } from "./card-state.ts";
-import { callsToRun, keysToSend } from "./client-tools.ts";
+import { callsToRun, isOpenCall, keysToSend } from "./client-tools.ts";
 
 type Part = UIMessage["parts"][number];
 
@@ -111,5 +111,17 @@ describe("what the page sends by itself", () => {
     expect(keysToSend(done, new Set(["c"]), none)).toEqual(["output:c"]);
     expect(keysToSend(done, new Set(["c"]), new Set(["output:c"]))).toEqual([]);
     expect(keysToSend(done, none, none)).toEqual([]);
+  });
+});
+
+describe("a call that has run in this page", () => {
+  test("still waits for its outcome", () => {
+    expect(isOpenCall(chat([yes, approved], [row("approved")]), "c")).toBe(true);
+    expect(isOpenCall(chat([call({}, "change_bgm")]), "c")).toBe(true);
+  });
+  test("needs none any more when somebody wrote on meanwhile, or it has one", () => {
+    expect(isOpenCall(chat([yes, approved], [row("cancelled")]), "c")).toBe(false);
+    expect(isOpenCall(chat([call({ state: "output-available", output: {} })]), "c")).toBe(false);
+    expect(isOpenCall(chat([]), "c")).toBe(false);
   });
 });
