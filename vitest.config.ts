@@ -30,6 +30,8 @@ export default defineConfig({
     // Generous: on a busy machine a time limit should end what hangs, not judge what is slow.
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    // On two cores there would be one worker, which waits half of the time.
+    maxWorkers: 2,
     projects: [
       project("unit", ["src/**/*.test.ts", "demo/**/*.test.{ts,tsx}"]),
       project("contracts", ["test/contracts/**/*.test.ts"]),
