@@ -115,7 +115,7 @@ export class ChatTurns {
       const cancelled: Approval[] = [];
       for (const row of rows)
         if (callIds.includes(row.toolCallId)) cancelled.push(...(await cancel(row, this.#stage.store)));
-      await (await this.#stage.live.get(chat.id))?.record(cancelled);
+      await this.#stage.live.get(chat.id)?.record(cancelled);
       for (const row of cancelled)
         await this.continue(queue, [row], { reply: await this.placeFor(chat.id, row.messageId), model: false });
     });

@@ -36,8 +36,13 @@ import type { ToolPolicies } from "./tool-policy.ts";
  */
 export class Gate extends BasePlugin {
   readonly #options: GateOptions;
-  /** The run each session is in. A call outside a run of ours fails closed. */
-  readonly #runs = new Map<string, Scope>();
+  /** The runs that are about to begin, by their session. */
+  readonly #entered = new Map<string, Scope>();
+  /**
+   * The run that an ADK session object belongs to (K18). Not by the session's id: a run that was broken off may go on
+   * calling when the next one of the same session has begun. A call outside a run of ours fails closed.
+   */
+  readonly #scopes = new WeakMap<object, Scope>();
   /** Contexts of the executor's own calls, which pass. */
   readonly #passing = new WeakSet<Context>();
   /** What the tool of a call threw. */
@@ -51,10 +56,11 @@ export class Gate extends BasePlugin {
   }
 
   enter(sessionId: string, run: Run): () => void {
-    const scope: Scope = { run, answers: [] };
-    this.#runs.set(sessionId, scope);
+    const scope: Scope = { run, answers: [], isOver: false };
+    this.#entered.set(sessionId, scope);
     return () => {
-      if (this.#runs.get(sessionId) === scope) this.#runs.delete(sessionId);
+      scope.isOver = true;
+      if (this.#entered.get(sessionId) === scope) this.#entered.delete(sessionId);
       if (scope.answers.some(({ calls }) => calls.length > 0))
         this.#options.logger.warn("A model's answer broke off; its calls were dropped.", { session: sessionId });
     };
@@ -65,11 +71,20 @@ export class Gate extends BasePlugin {
   }: {
     invocationContext: InvocationContext;
   }): Promise<undefined> {
-    this.#runs.get(invocationContext.session.id)?.run.onBegin?.(invocationContext);
+    const { session } = invocationContext;
+    const scope = this.#entered.get(session.id);
+    if (!scope) return;
+    this.#scopes.set(session, scope);
+    scope.run.onBegin?.(invocationContext);
   }
 
-  #isStopped({ invocationContext, sessionId }: Context): boolean {
-    return invocationContext.abortSignal?.aborted || (this.#runs.get(sessionId)?.run.isStopped?.() ?? false);
+  #scopeOf({ session }: InvocationContext): Scope | undefined {
+    return this.#scopes.get(session);
+  }
+
+  #isStopped({ invocationContext }: Context): boolean {
+    const scope = this.#scopeOf(invocationContext);
+    return invocationContext.abortSignal?.aborted || !scope || scope.isOver || (scope.run.isStopped?.() ?? false);
   }
 
   pass(context: Context): void {
@@ -134,7 +149,7 @@ export class Gate extends BasePlugin {
     invocationContext: InvocationContext;
     event: Event;
   }): Promise<undefined> {
-    const scope = this.#runs.get(invocationContext.session.id);
+    const scope = this.#scopeOf(invocationContext);
     if (!event.partial) await scope?.run.onEvent();
     const parts = event.content?.parts;
     // By what it is and not by who is there: a placeholder must not get through when its run has been left meanwhile.
@@ -157,7 +172,7 @@ export class Gate extends BasePlugin {
   }) {
     const { invocationContext } = callbackContext;
     const { session } = invocationContext;
-    const scope = this.#runs.get(session.id);
+    const scope = this.#scopeOf(invocationContext);
     if (scope?.run.paused) {
       if (!isInLoop(invocationContext)) return {};
       // Nothing at all would send a loop round for ever; this event tells it to end.
@@ -214,10 +229,13 @@ export class Gate extends BasePlugin {
   }
 
   /** Reports usage that will be in no event: alone, it would make one. */
-  #takeUsage({ invocationId, agent, branch, session }: InvocationContext, llmResponse: LlmResponse): void {
+  #takeUsage(invocationContext: InvocationContext, llmResponse: LlmResponse): void {
+    const { invocationId, agent, branch } = invocationContext;
     const { usageMetadata } = llmResponse;
     if (!usageMetadata) return;
-    this.#runs.get(session.id)?.run.onUsage(createEvent({ invocationId, author: agent?.name, branch, usageMetadata }));
+    this.#scopeOf(invocationContext)?.run.onUsage(
+      createEvent({ invocationId, author: agent?.name, branch, usageMetadata }),
+    );
     llmResponse.usageMetadata = undefined;
   }
 
@@ -225,15 +243,16 @@ export class Gate extends BasePlugin {
   async #adopt(
     calls: readonly Part[],
     { tools, calls: gathered }: ModelAnswer,
-    { session }: InvocationContext,
+    invocationContext: InvocationContext,
   ): Promise<void> {
+    const { session } = invocationContext;
     const used = new Set(session.events.flatMap(callsOf).map(({ id }) => id));
     for (const { functionCall } of gathered) if (functionCall?.id) used.add(functionCall.id);
     // A reply that is made again has left the history, its approvals have not left the ledger.
     if (calls.some(({ functionCall }) => functionCall?.id))
       for (const { toolCallId } of await this.#options.store.listApprovals({ session: session.id }))
         used.add(toolCallId);
-    const isInner = this.#runs.get(session.id)?.run.chat !== session.id;
+    const isInner = this.#scopeOf(invocationContext)?.run.chat !== session.id;
     for (const { functionCall: call } of calls as readonly { functionCall: FunctionCall }[]) {
       // A model may count its calls from one in every turn, and in every agent that is run as a tool.
       if (call.id && (isInner || used.has(call.id))) call.id = generateClientFunctionCallId();
@@ -272,7 +291,7 @@ export class Gate extends BasePlugin {
     const { store, logger } = this.#options;
     let approval: Approval | undefined;
     try {
-      const scope = this.#runs.get(context.sessionId);
+      const scope = this.#scopeOf(context.invocationContext);
       // ADK goes through all calls of a step whatever happens, and another turn may have entered meanwhile.
       if (!scope || this.#isStopped(context)) throw new Error("The call belongs to no turn.");
       const { run } = scope;
@@ -378,6 +397,8 @@ export interface Run {
 
 interface Scope {
   run: Run;
+  /** It has been left; whatever still comes from it comes too late. */
+  isOver: boolean;
   answers: ModelAnswer[];
 }
 

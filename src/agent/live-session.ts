@@ -1,11 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import {
-  type Event,
-  getFunctionCalls,
-  getFunctionResponses,
-  LiveRequestQueue,
-  type Session as AdkSession,
-} from "@google/adk";
+import { type Event, getFunctionCalls, getFunctionResponses, type Session as AdkSession } from "@google/adk";
 import { type Content, Modality, type Part } from "@google/genai";
 import type { UIMessage } from "ai";
 import { BridgeError } from "../protocol/index.ts";
@@ -20,6 +14,7 @@ import { describeError } from "./logger.ts";
 import { isOf, messageToContent, messageToEvent } from "./message-to-content.ts";
 import { approvalToResponse } from "./outcome.ts";
 import { taskCompleted } from "./missing-tool.ts";
+import { OneReaderQueue } from "./one-reader-queue.ts";
 import { runInner } from "./request-run.ts";
 import type { Turn, TurnTools } from "./turn-input.ts";
 import type { Progress, TurnLog } from "./turn-log.ts";
@@ -66,11 +61,15 @@ const afterthoughtMs = 5000;
  */
 export class LiveSession {
   readonly #options: LiveSessionOptions;
-  readonly #queue = new LiveRequestQueue();
-  readonly #leaveGate: () => void;
+  readonly #queue = new OneReaderQueue();
+  #leaveGate = (): void => undefined;
   #events!: AsyncGenerator<Event>;
   /** ADK's own copy of the session, which it goes by. */
   #session!: AdkSession;
+  /** What was said before there was a connection, for the turn that opened it. */
+  readonly #early: Event[] = [];
+  /** The run has ended without a connection. */
+  #hasEnded = false;
   /** The next event, asked for and not yet taken. */
   #next: Promise<IteratorResult<Event>> | undefined;
   #watched: Promise<IteratorResult<Event>> | undefined;
@@ -83,7 +82,7 @@ export class LiveSession {
   #toolsRun = false;
   /** The end of a reply that was interrupted is still to come. */
   #owesEnd = false;
-  /** The last of several agents has said that its task is done, and the run ends with that. */
+  /** The agent has said that its part is done; where no other takes over, the run ends with that. */
   #isComplete = false;
   /** The next event is speech that nobody asked for. */
   #hasSpeech = false;
@@ -96,13 +95,14 @@ export class LiveSession {
 
   constructor(options: LiveSessionOptions) {
     this.#options = options;
-    this.#leaveGate = options.tools.gate.enter(options.chat.id, this.#run());
   }
 
   /** Connects; throws when the model cannot be reached, refuses, or does not answer. */
   async open(): Promise<void> {
     const { chat, tools } = this.#options;
     const runner = await tools.runners.runnerOf(chat);
+    if (this.#closing) throw new BridgeError("unavailable", "The chat was left before it was connected.");
+    this.#leaveGate = tools.gate.enter(chat.id, this.#run());
     this.#events = runner.runLive({
       userId: chat.owner,
       sessionId: chat.id,
@@ -112,8 +112,12 @@ export class LiveSession {
     try {
       for (;;) {
         const { done, value } = await this.#pull();
-        if (done) throw new BridgeError("unavailable", "The model ended the conversation before it began.");
-        if (noticeOf(value)?.connected) return;
+        if (this.#closing || (done && this.#early.length === 0))
+          throw new BridgeError("unavailable", "The model ended the conversation before it began.");
+        this.#hasEnded = done === true;
+        if (done || noticeOf(value)?.connected) return;
+        // An agent of plain code, or a callback that answers in the model's place.
+        this.#early.push(value);
       }
     } catch (error) {
       await this.close();
@@ -245,11 +249,18 @@ export class LiveSession {
 
   #send(content: Content): void {
     if (this.#closing) throw new BridgeError("unavailable", "The model ended the conversation.");
+    this.#isComplete = false;
     this.#queue.sendContent(content);
   }
 
   /** The next event; throws when the model is silent for too long, unless it may be. */
   async #take(signal: AbortSignal, mayBeSilent: boolean): Promise<Event | undefined> {
+    const early = this.#early.shift();
+    if (early) return early;
+    if (this.#hasEnded) {
+      void this.close();
+      return undefined;
+    }
     this.#next ??= this.#pull();
     let result: IteratorResult<Event> | undefined;
     try {
@@ -292,7 +303,8 @@ export class LiveSession {
     for (const { id } of calls) this.#waiting.add(id);
     const responses = getFunctionResponses(event);
     for (const { id } of responses) if (id) this.#waiting.delete(id);
-    this.#isComplete = responses.some(({ name }) => name === taskCompleted);
+    if (noticeOf(event)?.connected) this.#isComplete = false;
+    else this.#isComplete ||= event.actions?.escalate === true || responses.some(({ name }) => name === taskCompleted);
     this.#toolsRun = calls.length > 0;
     return event;
   }

@@ -27,6 +27,8 @@ export interface LiveCallbacks {
 
 interface Entry {
   opening: Promise<LiveSession>;
+  /** As soon as there is one that could be closed. */
+  session?: LiveSession;
   isOpen: boolean;
   /** Until when nobody has to need it. */
   idle?: NodeJS.Timeout;
@@ -68,7 +70,11 @@ export class LiveSessions {
       };
       const opening = this.#connect(chat, tools, {
         catchUp: input.kind === "message",
-        isWanted: () => this.#sessions.get(chat.id) === opened,
+        onSession: (session) => {
+          if (this.#sessions.get(chat.id) !== opened)
+            throw new BridgeError("unavailable", "The chat was left before it was connected.");
+          opened.session = session;
+        },
         onEnd: leave,
       });
       const opened: Entry = { opening, isOpen: false };
@@ -77,24 +83,28 @@ export class LiveSessions {
       entry = opened;
     }
     clearTimeout(entry.idle);
-    return abortable(entry.opening, signal);
+    try {
+      return await abortable(entry.opening, signal);
+    } catch (error) {
+      // Opening may take for ever, where a tool set or an instruction is asked for first.
+      if (signal.aborted) await this.close(chat.id);
+      throw error;
+    }
   }
 
-  /** The chat's connection if there is one. */
-  async get(chatId: string): Promise<LiveSession | undefined> {
-    return this.#sessions.get(chatId)?.opening.catch(() => undefined);
+  /** The chat's connection if it is open. */
+  get(chatId: string): LiveSession | undefined {
+    const entry = this.#sessions.get(chatId);
+    return entry?.isOpen ? entry.session : undefined;
   }
 
-  /** Ends a chat's connection. One that is still being opened is left to itself, and closed when it is there. */
+  /** Ends a chat's connection. One that is still being opened is not waited for. */
   async close(chatId: string): Promise<void> {
     const entry = this.#sessions.get(chatId);
     if (!entry) return;
     this.#sessions.delete(chatId);
     clearTimeout(entry.idle);
-    const closing = entry.opening.then(
-      (session) => session.close(),
-      () => undefined,
-    );
+    const closing = entry.session?.close();
     if (entry.isOpen) await closing;
   }
 
@@ -131,7 +141,15 @@ export class LiveSessions {
   async #connect(
     chat: Session,
     tools: TurnTools,
-    { catchUp, isWanted, onEnd }: { catchUp: boolean; isWanted: () => boolean; onEnd: () => void },
+    {
+      catchUp,
+      onSession,
+      onEnd,
+    }: {
+      catchUp: boolean;
+      /** Throws where it is not wanted any more. */ onSession: (session: LiveSession) => void;
+      onEnd: () => void;
+    },
   ): Promise<LiveSession> {
     // Behind a wait in any case, so that the entry is there to be looked for.
     const history = await tools.sessions.load(chat);
@@ -140,7 +158,6 @@ export class LiveSessions {
       const { told } = await recordOutcomes(history, tools, () => false);
       for (const { id } of told) await tools.store.markTold(id);
     }
-    if (!isWanted()) throw new BridgeError("unavailable", "The chat was left before it was connected.");
     this.#harden();
     const session = new LiveSession({
       chat,
@@ -150,6 +167,7 @@ export class LiveSessions {
       onCancelled: (callIds) => this.#callbacks.onCancelled(chat, callIds),
       onEnd,
     });
+    onSession(session);
     try {
       await session.open();
     } catch (error) {

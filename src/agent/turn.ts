@@ -23,7 +23,7 @@ export interface Stage extends TurnTools {
 export async function runTurn(turn: Turn, tools: Stage): Promise<void> {
   const { chat, input, id, reply } = turn;
   // The model may have fallen silent, or its connection ended, before this turn's time came.
-  if (input.kind === "speech" && !(await tools.live.get(chat.id))?.hasSpeech) return;
+  if (input.kind === "speech" && !tools.live.get(chat.id)?.hasSpeech) return;
   const isMessage = input.kind === "message";
   const message = isMessage && input.record ? input.message : undefined;
   const modelName = (turn.live ? tools.live.model : undefined) ?? tools.modelName;
@@ -75,7 +75,7 @@ async function converse(turn: Turn, tools: Stage, log: TurnLog): Promise<Progres
     await new Promise((resolve) => setImmediate(resolve));
   }
   // Whoever writes interrupts what the model has begun to say unasked, and nobody has seen anything of that yet.
-  if (input.kind === "message" && (await tools.live.get(chat.id))?.hasSpeech) await tools.live.close(chat.id);
+  if (input.kind === "message" && tools.live.get(chat.id)?.hasSpeech) await tools.live.close(chat.id);
   const session = await tools.live.open(turn, tools);
   const leave = session.enter({ turn, log });
   try {
@@ -89,7 +89,7 @@ async function converse(turn: Turn, tools: Stage, log: TurnLog): Promise<Progres
 
 /** What a person said is part of the conversation, also where the model was not reached or something newer came first. */
 async function keep(message: UIMessage, { chat }: Turn, { sessions, live }: Stage): Promise<void> {
-  const connection = await live.get(chat.id);
+  const connection = live.get(chat.id);
   if (connection) return connection.keep(message);
   const session = await sessions.load(chat);
   if (!session.events.some((event) => isOf(event, message)))

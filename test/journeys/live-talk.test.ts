@@ -5,9 +5,6 @@ import {
   FunctionTool,
   LlmAgent,
   LongRunningFunctionTool,
-  LoopAgent,
-  ParallelAgent,
-  SequentialAgent,
   type RunAsyncToolRequest,
 } from "@google/adk";
 import { type FunctionDeclaration, Type } from "@google/genai";
@@ -15,7 +12,6 @@ import { idempotencyKey } from "adk-stream-protocol";
 import {
   call,
   cancelCalls,
-  closeWith,
   gate,
   interrupted,
   pause,
@@ -1020,94 +1016,6 @@ describe("a model that does not wait", () => {
     expect(said.split("process_payment gave").length - 1).toBe(1);
     expect(timesTold(stage, 50)).toBe(1);
     await expectWhole(stage);
-  });
-});
-
-describe("several agents in a live chat", () => {
-  const team =
-    (Team: typeof SequentialAgent | typeof LoopAgent | typeof ParallelAgent): LiveStageOptions["agent"] =>
-    ({ model, tools }) =>
-      new Team({
-        name: "team",
-        subAgents: ["First.", "Second."].map(
-          (instruction, index) => new LlmAgent({ name: `agent_${index + 1}`, model: model(), instruction, tools }),
-        ),
-      });
-  const isSecond: Rule["when"] = ({ system, text: said }) => system.includes("Second.") && /go/.test(said);
-
-  it("one after the other: each has its say when the one before is done, and the reply ends with the last", async () => {
-    const stage = await openLiveStage({
-      agent: team(SequentialAgent),
-      rules: [
-        { when: isSecond, say: [text("I am the second."), call("task_completed", {})] },
-        { when: /^go$/, say: [text("I am the first."), call("task_completed", {})] },
-        ...liveRules,
-      ],
-    });
-    const reply = await stage.say("go");
-    expect(textOf(reply)).toBe("I am the first.I am the second.");
-    expect(reply.chunks.at(-1)).toMatchObject({ type: "finish", finishReason: "stop" });
-    expect(stage.gemini.live.sessions).toHaveLength(2);
-    // The run is over; the next message begins another.
-    expect(sequence(await stage.say("hello"))).toBe(spoken);
-    await stage.say("pay");
-    expect(sequence(await yes(stage))).toBe(goesOn);
-    await expectWhole(stage);
-  });
-
-  it("one after the other: the second may ask, and goes on after the yes", async () => {
-    const stage = await openLiveStage({
-      agent: team(SequentialAgent),
-      rules: [
-        { when: ({ responses }) => responses.some(({ name }) => name === "process_payment"), say: [text("Paid.")] },
-        { when: isSecond, say: [call("process_payment", { amount: 50, recipient: "Hanako" })] },
-        { when: /^go$/, say: [call("task_completed", {})] },
-        ...liveRules,
-      ],
-    });
-    await stage.say("go");
-    const reply = await yes(stage);
-    expect(textOf(reply)).toBe("Paid.");
-    expect(timesTold(stage, 50)).toBe(1);
-    await expectWhole(stage);
-  });
-
-  it.each([SequentialAgent, LoopAgent])("%o is left in the middle without a trace", async (Team) => {
-    const stage = await openLiveStage({ agent: team(Team) });
-    expect(sequence(await stage.say("hello"))).toBe(spoken);
-    await stage.say("pay");
-    expect(sequence(await yes(stage))).toBe(goesOn);
-    await expectWhole(stage);
-    await stage.bridge.close();
-    // ADK would begin the next agent when the connection of the first is closed.
-    await stage.until(() => stage.gemini.live.open === 0);
-    expect(stage.gemini.live.sessions).toHaveLength(1);
-  });
-
-  it("in a loop whose model always hangs up is stopped, in a turn and between turns", async () => {
-    const stage = await openLiveStage({
-      agent: team(LoopAgent),
-      bridge: { maxLlmCalls: 3 },
-      rules: [{ when: /go/, say: [text("Bye."), closeWith(1000)] }, ...liveRules],
-    });
-    const reply = await stage.say("go");
-    expect(reply.chunks.at(-1)).toMatchObject({ type: "error", errorText: expect.stringMatching(/came to no end/) });
-    const { sessions } = stage.gemini.live;
-    expect(sessions.length).toBeLessThanOrEqual(5);
-    await stage.say("hello");
-    const before = sessions.length;
-    sessions.at(-1)!.close(1000);
-    await stage.until(() => stage.gemini.live.open === 0);
-    expect(sequence(await stage.say("hello"))).toBe(spoken);
-    expect(sessions.length).toBeLessThanOrEqual(before + 2);
-    expect(stage.payments).toEqual([]);
-  });
-
-  it("side by side is what ADK cannot do live, and the user reads that", async () => {
-    const stage = await openLiveStage({ agent: team(ParallelAgent) });
-    const reply = await stage.say("hello");
-    expect(reply.chunks.at(-1)).toMatchObject({ type: "error", errorText: expect.stringMatching(/cannot talk live/) });
-    expect(sequence(await stage.say("hello", { live: false }))).toContain("text");
   });
 });
 

@@ -1,0 +1,296 @@
+/** Agents of every make in a live chat: teams, agents of plain code, callbacks that answer, tools that take their time. */
+import {
+  BaseAgent,
+  BasePlugin,
+  type BaseTool,
+  BaseToolset,
+  createEvent,
+  type Event,
+  FunctionTool,
+  type InvocationContext,
+  LlmAgent,
+  LoopAgent,
+  ParallelAgent,
+  SequentialAgent,
+} from "@google/adk";
+import type { Content } from "@google/genai";
+import { call, closeWith, gate, pause, type Rule, text } from "adk-stream-protocol/gemini";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  expectWhole,
+  liveRules,
+  type LiveStage,
+  type LiveStageOptions,
+  openLiveStage,
+} from "../fixtures/live-stage.ts";
+import { sequence, textOf, userMessage } from "../fixtures/world.ts";
+
+const goesOn = "start toa ss text fs finish [DONE]";
+const spoken = "start ss text fs finish [DONE]";
+const modes = [{ live: true }, { live: false }];
+
+const yes = async (stage: LiveStage) => stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: true })));
+const timesTold = (stage: LiveStage, amount: number) =>
+  [...stage.responses().map(({ response }) => JSON.stringify(response)), ...stage.heard()].filter((said) =>
+    said.includes(`{"paid":${amount}}`),
+  ).length;
+
+describe("several agents in a live chat", () => {
+  const team =
+    (Team: typeof SequentialAgent | typeof LoopAgent | typeof ParallelAgent): LiveStageOptions["agent"] =>
+    ({ model, tools }) =>
+      new Team({
+        name: "team",
+        subAgents: ["First.", "Second."].map(
+          (instruction, index) => new LlmAgent({ name: `agent_${index + 1}`, model: model(), instruction, tools }),
+        ),
+      });
+  const isSecond: Rule["when"] = ({ system, text: said }) => system.includes("Second.") && /go/.test(said);
+
+  it("one after the other: each has its say when the one before is done, and the reply ends with the last", async () => {
+    const stage = await openLiveStage({
+      agent: team(SequentialAgent),
+      rules: [
+        { when: isSecond, say: [text("I am the second."), call("task_completed", {})] },
+        { when: /^go$/, say: [text("I am the first."), call("task_completed", {})] },
+        ...liveRules,
+      ],
+    });
+    const reply = await stage.say("go");
+    expect(textOf(reply)).toBe("I am the first.I am the second.");
+    expect(reply.chunks.at(-1)).toMatchObject({ type: "finish", finishReason: "stop" });
+    expect(stage.gemini.live.sessions).toHaveLength(2);
+    // The run is over; the next message begins another.
+    expect(sequence(await stage.say("hello"))).toBe(spoken);
+    await stage.say("pay");
+    expect(sequence(await yes(stage))).toBe(goesOn);
+    await expectWhole(stage);
+  });
+
+  it("one after the other: the second may ask, and goes on after the yes", async () => {
+    const stage = await openLiveStage({
+      agent: team(SequentialAgent),
+      rules: [
+        { when: ({ responses }) => responses.some(({ name }) => name === "process_payment"), say: [text("Paid.")] },
+        { when: isSecond, say: [call("process_payment", { amount: 50, recipient: "Hanako" })] },
+        { when: /^go$/, say: [call("task_completed", {})] },
+        ...liveRules,
+      ],
+    });
+    await stage.say("go");
+    const reply = await yes(stage);
+    expect(textOf(reply)).toBe("Paid.");
+    expect(timesTold(stage, 50)).toBe(1);
+    await expectWhole(stage);
+  });
+
+  it.each([SequentialAgent, LoopAgent])("%o is left in the middle without a trace", async (Team) => {
+    const stage = await openLiveStage({ agent: team(Team) });
+    expect(sequence(await stage.say("hello"))).toBe(spoken);
+    await stage.say("pay");
+    expect(sequence(await yes(stage))).toBe(goesOn);
+    await expectWhole(stage);
+    await stage.bridge.close();
+    // ADK would begin the next agent when the connection of the first is closed.
+    await stage.until(() => stage.gemini.live.open === 0);
+    expect(stage.gemini.live.sessions).toHaveLength(1);
+  });
+
+  it("in a loop whose model always hangs up is stopped, in a turn and between turns", async () => {
+    const stage = await openLiveStage({
+      agent: team(LoopAgent),
+      bridge: { maxLlmCalls: 3 },
+      rules: [{ when: /go/, say: [text("Bye."), closeWith(1000)] }, ...liveRules],
+    });
+    const reply = await stage.say("go");
+    expect(reply.chunks.at(-1)).toMatchObject({ type: "error", errorText: expect.stringMatching(/came to no end/) });
+    const { sessions } = stage.gemini.live;
+    expect(sessions.length).toBeLessThanOrEqual(5);
+    await stage.say("hello");
+    const before = sessions.length;
+    sessions.at(-1)!.close(1000);
+    await stage.until(() => stage.gemini.live.open === 0);
+    expect(sequence(await stage.say("hello"))).toBe(spoken);
+    expect(sessions.length).toBeLessThanOrEqual(before + 2);
+    expect(stage.payments).toEqual([]);
+  });
+
+  it("side by side is what ADK cannot do live, and the user reads that", async () => {
+    const stage = await openLiveStage({ agent: team(ParallelAgent) });
+    const reply = await stage.say("hello");
+    expect(reply.chunks.at(-1)).toMatchObject({ type: "error", errorText: expect.stringMatching(/cannot talk live/) });
+    expect(sequence(await stage.say("hello", { live: false }))).toContain("text");
+  });
+});
+
+describe("a loop in a live chat", () => {
+  const exitLoop = () =>
+    new FunctionTool({
+      name: "exit_loop",
+      description: "Ends the loop.",
+      parameters: z.object({}),
+      execute: (_, context) => {
+        context!.actions.escalate = true;
+        return { over: true };
+      },
+    });
+  const writers = (model: () => LlmAgent["model"]) =>
+    new LoopAgent({
+      name: "loop",
+      maxIterations: 3,
+      subAgents: [new LlmAgent({ name: "writer", model: model(), instruction: "Write.", tools: [exitLoop()] })],
+    });
+  const write: Rule = { when: /^go$/, say: [text("Written."), call("exit_loop", {})] };
+
+  it("ends its reply where the agent ends it", async () => {
+    const stage = await openLiveStage({ agent: ({ model }) => writers(model), rules: [write, ...liveRules] });
+    expect(sequence(await stage.say("go"))).toBe("start ss text tis tia toa fs finish [DONE]");
+    await stage.until(() => stage.gemini.live.open === 0);
+    expect(sequence(await stage.say("hello"))).toBe(spoken);
+    await expectWhole(stage);
+  });
+
+  it("makes room for the next agent, whose words do not go to the connection that was left", async () => {
+    const stage = await openLiveStage({
+      agent: ({ model, tools }) =>
+        new SequentialAgent({
+          name: "team",
+          subAgents: [writers(model), new LlmAgent({ name: "editor", model: model(), instruction: "Edit.", tools })],
+        }),
+      rules: [
+        { when: ({ system }) => system.includes("Edit."), say: [text("Edited."), call("task_completed", {})] },
+        write,
+        ...liveRules,
+      ],
+    });
+    const reply = await stage.say("go");
+    expect(textOf(reply)).toBe("Written.Edited.");
+    expect(reply.chunks.at(-1)).toMatchObject({ type: "finish" });
+    await stage.until(() => stage.gemini.live.open === 0);
+    expect(stage.gemini.live.sessions).toHaveLength(2);
+    await expectWhole(stage);
+  });
+});
+
+describe.each(modes)("what is said without a model, live: $live", (how) => {
+  const closed: Content = { role: "model", parts: [{ text: "Closed today." }] };
+
+  it("by a callback in front of the agent is the reply", async () => {
+    const stage = await openLiveStage({
+      agent: ({ model, tools }) =>
+        new LlmAgent({ name: "root_agent", model: model(), tools, beforeAgentCallback: () => closed }),
+    });
+    for (const words of ["hello", "hello again"]) {
+      const reply = await stage.say(words, how);
+      expect(sequence(reply)).toBe(spoken);
+      expect(textOf(reply)).toBe("Closed today.");
+    }
+    await expectWhole(stage);
+  });
+
+  it("by a plugin in front of the run is the reply", async () => {
+    class Doorman extends BasePlugin {
+      override async beforeRunCallback(): Promise<Content> {
+        return closed;
+      }
+    }
+    const stage = await openLiveStage({ bridge: { plugins: [new Doorman("doorman")] } });
+    expect(textOf(await stage.say("hello", how))).toBe("Closed today.");
+    await expectWhole(stage);
+  });
+
+  it("by an agent of plain code comes in front of what the next one says", async () => {
+    class Greeter extends BaseAgent {
+      protected override async *runAsyncImpl({ invocationId }: InvocationContext): AsyncGenerator<Event, void, void> {
+        yield createEvent({
+          invocationId,
+          author: this.name,
+          content: { role: "model", parts: [{ text: "Welcome." }] },
+        });
+      }
+      protected override runLiveImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+        return this.runAsyncImpl(context);
+      }
+    }
+    const stage = await openLiveStage({
+      agent: ({ model, tools }) =>
+        new SequentialAgent({
+          name: "team",
+          subAgents: [
+            new Greeter({ name: "greeter" }),
+            new LlmAgent({ name: "clerk", model: model(), instruction: "Help.", tools }),
+          ],
+        }),
+    });
+    expect(textOf(await stage.say("hello", how))).toBe("Welcome.Hello there, friend.");
+    await expectWhole(stage);
+  });
+});
+
+describe.each(modes)("what takes for ever, live: $live", (how) => {
+  it("before the model is reached can be stopped, and the next message is answered", async () => {
+    const asked = gate();
+    let isStuck = true;
+    class Remote extends BaseToolset {
+      override async getTools(): Promise<BaseTool[]> {
+        asked.open();
+        return isStuck ? new Promise<never>(() => undefined) : [];
+      }
+      override async close(): Promise<void> {}
+    }
+    const stage = await openLiveStage({
+      agent: ({ model }) => new LlmAgent({ name: "root_agent", model: model(), tools: [new Remote([])] }),
+    });
+    const reading = stage.read(await stage.send({ type: "message", message: userMessage("first") }, how));
+    await asked.opened;
+    expect(await stage.stop()).toBe(true);
+    expect((await reading).chunks.at(-1)).toEqual({ type: "abort" });
+    isStuck = false;
+    expect(sequence(await stage.say("hello", how))).toBe(spoken);
+    const said = (await stage.messages()).filter(({ role }) => role === "user");
+    expect(said).toHaveLength(2);
+    await expectWhole(stage);
+  });
+
+  it.each(["quick", "process_payment"])(
+    "in a tool is left behind by new text, and the call of %s behind it is neither run nor asked about",
+    async (second) => {
+      const [slow, story] = [gate(), gate()];
+      const ran: string[] = [];
+      const tool = (name: string, until?: Promise<void>) =>
+        new FunctionTool({
+          name,
+          description: "Works.",
+          parameters: z.object({}),
+          execute: async () => {
+            ran.push(name);
+            await until;
+            return { done: true };
+          },
+        });
+      const args = second === "quick" ? {} : { amount: 50, recipient: "Hanako" };
+      const stage = await openLiveStage({
+        tools: [tool("slow", slow.opened), tool("quick")],
+        rules: [
+          { when: /^go$/, say: [call("slow", {}), call(second, args)] },
+          { when: /^story$/, say: [text("Once. "), pause(story.opened), text("The end.")] },
+          ...liveRules,
+        ],
+      });
+      const first = stage.read(await stage.send({ type: "message", message: userMessage("go") }, how));
+      await stage.until(() => ran.length === 1);
+      const next = stage.say("story", how);
+      await first;
+      await stage.gemini.waitForRequest(2);
+      slow.open();
+      // Long enough for the old run to go on, if it were to.
+      for (let round = 0; round < 50; round++) await new Promise((resolve) => setImmediate(resolve));
+      story.open();
+      expect(sequence(await next)).toBe(spoken);
+      expect(ran).toEqual(["slow"]);
+      expect(await stage.rows()).toEqual([]);
+      await expectWhole(stage);
+    },
+  );
+});
