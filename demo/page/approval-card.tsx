@@ -1,11 +1,12 @@
 import type { ApprovalData, ApprovalView } from "adk-stream-protocol/protocol";
 import { getToolName, type DynamicToolUIPart, type ToolUIPart } from "ai";
-import { useId, useRef, useState, type FormEvent, type KeyboardEvent } from "react";
+import { useEffect, useId, useRef, useState, type FormEvent, type KeyboardEvent, type MouseEvent } from "react";
 import type { CardState } from "./card-state.ts";
 import { Countdown } from "./countdown.tsx";
 import { clockTime, money } from "./format.ts";
 import { JsonBlock } from "./json-block.tsx";
 import { useWords } from "./preferences.ts";
+import { isSecondClick } from "./second-click.ts";
 import { VisibleText } from "./visible-text.tsx";
 
 type ToolPart = ToolUIPart | DynamicToolUIPart;
@@ -209,8 +210,19 @@ function Decide(props: {
   const { t } = useWords();
   const [denying, setDenying] = useState(false);
   const [reason, setReason] = useState("");
+  const [isTooSoon, setTooSoon] = useState(true);
   const denyButton = useRef<HTMLButtonElement>(null);
   const reasonId = useId();
+
+  useEffect(() => {
+    const timer = setTimeout(() => setTooSoon(false), tooSoonMs);
+    return () => clearTimeout(timer);
+  }, []);
+  /** Does it unless the click was meant for what was here before. */
+  const meant = (act: () => void) => (event: MouseEvent) => {
+    if (isTooSoon || isSecondClick(event)) event.preventDefault();
+    else act();
+  };
 
   const close = () => {
     setDenying(false);
@@ -247,10 +259,10 @@ function Decide(props: {
               onChange={(event) => setReason(event.target.value)}
               onKeyDown={onKeyDown}
             />
-            <button type="submit" className="button button-danger">
+            <button type="submit" className="button button-danger" onClick={meant(() => undefined)}>
               {t.denyNow}
             </button>
-            <button type="button" className="button button-quiet" onClick={close}>
+            <button type="button" className="button button-quiet" onClick={meant(close)}>
               {t.back}
             </button>
           </div>
@@ -259,10 +271,21 @@ function Decide(props: {
       <div className="card-actions">
         {!denying && (
           <>
-            <button type="button" className="button" ref={denyButton} onClick={() => setDenying(true)}>
+            <button
+              type="button"
+              className="button"
+              ref={denyButton}
+              aria-disabled={isTooSoon}
+              onClick={meant(() => setDenying(true))}
+            >
               {t.deny}
             </button>
-            <button type="button" className="button button-primary" onClick={() => props.onAnswer(true)}>
+            <button
+              type="button"
+              className="button button-primary"
+              aria-disabled={isTooSoon}
+              onClick={meant(() => props.onAnswer(true))}
+            >
               {t.approve}
             </button>
           </>
@@ -274,5 +297,11 @@ function Decide(props: {
     </>
   );
 }
+
+/**
+ * A card can appear under a pointer, or a key, that is on its way to something else. Until somebody can have seen it, it
+ * takes no answer.
+ */
+const tooSoonMs = 500;
 
 const focusOnce = (input: HTMLInputElement | null) => input?.focus();

@@ -23,6 +23,7 @@ import {
   openVisitor,
   pathOf,
   say,
+  takesAnswer,
   type Visitor,
   waiting,
   walletShows,
@@ -241,6 +242,7 @@ describe("on one socket", () => {
     await say(page, "Send 5 dollars to Eve");
     await inState(cards(page).first(), "waiting");
     await replyEnds();
+    await takesAnswer(cards(page).first());
     const took = await page.evaluate(
       () =>
         new Promise<number>((resolve) => {

@@ -111,6 +111,11 @@ export async function inState(card: Card, state: string): Promise<void> {
   await card.and(card.page().locator(`[data-state="${state}"]`)).waitFor({ timeout: waiting });
 }
 
+/** Waits until a card takes an answer, which it does not in the moment in which it appears. */
+export async function takesAnswer(card: Card): Promise<void> {
+  await card.getByRole("button", { name: "Approve" }).click({ trial: true, timeout: waiting });
+}
+
 /** Waits until a card shows these words. */
 export async function expectText(card: Card, words: string): Promise<void> {
   await card.getByText(words).first().waitFor({ timeout: waiting });

@@ -25,6 +25,7 @@ import {
   openVisitor,
   pathOf,
   say,
+  takesAnswer,
   type Visitor,
   waiting,
   walletShows,
@@ -125,6 +126,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       expect(
         await card.getByRole("button", { name: "Approve" }).evaluate((button) => button === document.activeElement),
       ).toBe(false);
+      await takesAnswer(card);
       await card.getByRole("button", { name: "Approve" }).focus();
       await page.keyboard.press("Space");
       await inState(card, "done");
@@ -208,13 +210,27 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       await say(page, "hello");
       await page.getByText(/What shall I do/).waitFor({ timeout: waiting });
       await page.getByRole("button", { name: "Send", exact: true }).waitFor({ timeout: waiting });
+      const before = await demo.balance();
       const chip = page.getByRole("button", { name: "Send 50 dollars to Hanako" });
+      // The second click may also land on a card that appears under the pointer.
+      await page.evaluate(() => {
+        new MutationObserver((_, observer) => {
+          const buttons = document.querySelectorAll<HTMLButtonElement>(
+            "article[data-approval-id] .card-actions button",
+          );
+          if (buttons.length === 0) return;
+          observer.disconnect();
+          for (const button of buttons) button.click();
+        }).observe(document.body, { subtree: true, childList: true });
+      });
       await chip.click();
       await inState(cards(page).first(), "waiting");
       await page.getByRole("button", { name: "Send", exact: true }).waitFor({ timeout: waiting });
       await clickAgain(page);
       expect(await page.locator('[data-role="user"]').count()).toBe(2);
+      await takesAnswer(cards(page).first());
       await inState(cards(page).first(), "waiting");
+      expect(await demo.balance()).toBe(before);
     });
 
     itAlso?.("withdraws nothing unseen with what was written too early", async () => {
@@ -266,7 +282,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
           cards(tab)
             .first()
             .getByRole("button", { name: "Approve" })
-            .click({ timeout: 2000 })
+            .click({ timeout: 3000 })
             .catch((error: unknown) => {
               // One tab may hear of the other's answer before its own click lands: then there is no button any more.
               if (!/detached|Timeout|not visible/.test(String(error))) throw error;
