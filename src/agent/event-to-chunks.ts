@@ -284,7 +284,8 @@ function readEnding(
 ): ChunkState {
   // A reply cut short by a filter carries its finish reason as an error code too: that is an ending, not a failure.
   const isEnding = errorCode !== undefined && Object.hasOwn(finishReasons, errorCode);
-  if (errorCode && !isEnding) return { ...state, error: modelErrorText(errorCode, errorMessage), shown: true };
+  if (errorCode && !isEnding)
+    return { ...state, error: state.error ?? modelErrorText(errorCode, errorMessage), shown: true };
   const reason = finishReason ?? errorCode;
   const next = reason === undefined ? state : { ...state, finishReason: toFinishReason(reason) };
   // A refused prompt comes as a count of its tokens and nothing else, streamed; otherwise as a reason without content. A

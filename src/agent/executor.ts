@@ -17,6 +17,7 @@ import type { Gate } from "./gate.ts";
 import { setIdempotencyKey } from "./idempotency-key.ts";
 import { describeError, type Logger } from "./logger.ts";
 import type { ToolPolicies } from "./tool-policy.ts";
+import { dropUnwritable, toObject } from "./tool-result.ts";
 
 /**
  * Runs approved calls: prepare, claim, run, record. One place for every way a call can be reached (an answer in the chat, another
@@ -182,7 +183,7 @@ export class Executor {
   async #run(approval: Approval, call: Call): Promise<Finish | undefined> {
     const { tool, context } = call;
     try {
-      const result = await callTool(call);
+      const result = await callTool(call, this.#options.logger);
       if (approval.toolCallId in context.actions.requestedToolConfirmations)
         throw new Error("The tool asked for a second approval, which is not supported.");
       if (tool.isLongRunning && result == null) return undefined;
@@ -194,12 +195,10 @@ export class Executor {
 
   /** The tool has run: state that is not JSON must not keep its outcome from being recorded. */
   #stateDelta(approval: Approval, context: Context): JsonObject {
-    const delta = context.actions.stateDelta;
-    const kept = Object.entries(delta).filter(([, value]) => isJson(value));
-    const lost = Object.keys(delta).length - kept.length;
+    const lost = dropUnwritable(context);
     if (lost > 0)
       this.#options.logger.warn("State a tool left could not be written as JSON.", { approval: approval.id, lost });
-    return Object.fromEntries(kept);
+    return { ...context.actions.stateDelta };
   }
 }
 
@@ -238,7 +237,7 @@ export function requireLlmAgent(agent: BaseAgent | undefined, name: string): Llm
 }
 
 /** The tool with the callbacks ADK would have run around it: other plugins' first, then the agent's own. */
-async function callTool({ agent, tool, args, context }: Call): Promise<unknown> {
+async function callTool({ agent, tool, args, context }: Call, logger: Logger): Promise<unknown> {
   const { pluginManager } = context.invocationContext;
   const call = { tool, toolArgs: args, toolContext: context };
   let result: unknown = await pluginManager.runBeforeToolCallback(call);
@@ -252,38 +251,23 @@ async function callTool({ agent, tool, args, context }: Call): Promise<unknown> 
     return handled;
   });
   const response = result as Record<string, unknown>;
-  let altered: unknown = await pluginManager.runAfterToolCallback({ ...call, result: response });
-  for (const callback of altered == null ? agent.canonicalAfterToolCallbacks : []) {
-    altered = await callback({ tool, args, context, response });
-    if (altered) break;
+  try {
+    let altered: unknown = await pluginManager.runAfterToolCallback({ ...call, result: response });
+    for (const callback of altered == null ? agent.canonicalAfterToolCallbacks : []) {
+      altered = await callback({ tool, args, context, response });
+      if (altered) break;
+    }
+    return altered ?? result;
+  } catch (error) {
+    // The tool has run: whoever looks at its result must not turn that into a failure.
+    logger.error("A callback behind a tool threw; the tool's own result stands.", {
+      tool: tool.name,
+      error: describeError(error),
+    });
+    return result;
   }
-  return altered ?? result;
 }
 
 function toFailure(error: unknown): Finish {
   return { event: "fail", outcome: { error: describeError(error) } };
-}
-
-/** ADK's shapes for results that are not objects. */
-function toObject(value: unknown): JsonObject {
-  if (value === undefined || value === null) return { result: null };
-  if (Array.isArray(value)) return toJson({ results: value });
-  return toJson(typeof value === "object" ? value : { result: value });
-}
-
-/** The tool has run: a result that is not JSON must not turn its success into a failure. */
-function toJson(value: object): JsonObject {
-  if (!isJson(value)) return { result: "The tool ran; its result could not be written as JSON." };
-  const written = JSON.parse(JSON.stringify(value)) as unknown;
-  return typeof written === "object" && written !== null && !Array.isArray(written)
-    ? (written as JsonObject)
-    : { result: written };
-}
-
-function isJson(value: unknown): boolean {
-  try {
-    return JSON.stringify(value) !== undefined;
-  } catch {
-    return false;
-  }
 }

@@ -19,12 +19,13 @@ import type { FunctionCall, Part } from "@google/genai";
 import { actionDigest, BridgeError, canonicalJson, isSettled } from "../protocol/index.ts";
 import type { Approval, NewApproval, Store } from "../stores/index.ts";
 import { isClientTool } from "./client-tool.ts";
-import { callsOf, orderResponses } from "./history.ts";
+import { callsOf, openCalls, orderResponses } from "./history.ts";
 import { newId } from "./ids.ts";
 import { describeError, type Logger } from "./logger.ts";
 import { MissingTool, offerMissing } from "./missing-tool.ts";
 import { approvalToResponse } from "./outcome.ts";
 import type { ToolPolicies } from "./tool-policy.ts";
+import { dropUnwritable, needsWriting, toObject } from "./tool-result.ts";
 
 /**
  * The gate: one ADK plugin in front of every tool. It never runs a gated tool and never asks ADK for a confirmation; it
@@ -138,7 +139,9 @@ export class Gate extends BasePlugin {
     }
     if (tool.isLongRunning && result == null)
       return this.#hold(tool, toolArgs, toolContext, { gated: false, external: true });
-    return undefined;
+    if (dropUnwritable(toolContext) > 0)
+      this.#options.logger.warn("State a tool left could not be written as JSON.", { tool: tool.name });
+    return needsWriting(result) ? toObject(result) : undefined;
   }
 
   /** In place: what is left in the event is what is stored, yielded and sent (K3). */
@@ -173,7 +176,7 @@ export class Gate extends BasePlugin {
     const { invocationContext } = callbackContext;
     const { session } = invocationContext;
     const scope = this.#scopeOf(invocationContext);
-    if (scope?.run.paused) {
+    if (scope?.run.paused || hasBrokenOff(session.events)) {
       if (!isInLoop(invocationContext)) return {};
       // Nothing at all would send a loop round for ever; this event tells it to end.
       callbackContext.actions.escalate = true;
@@ -440,6 +443,14 @@ function hasEnding({ agent, runConfig }: InvocationContext, { usageMetadata }: L
   if (runConfig?.streamingMode !== StreamingMode.SSE || !usageMetadata || !isLlmAgent(agent)) return false;
   const { canonicalModel } = agent;
   return canonicalModel instanceof Gemini && !canonicalModel.useInteractionsApi;
+}
+
+/**
+ * True where the last step ended in an error and left calls without a response, because a callback around a tool threw.
+ * ADK would ask the model again, which no model takes: the error that counts is the one before.
+ */
+function hasBrokenOff(events: readonly Event[]): boolean {
+  return events.at(-1)?.errorCode !== undefined && openCalls(events).length > 0;
 }
 
 function isInLoop({ agent }: InvocationContext): boolean {

@@ -154,8 +154,12 @@ export class TurnLog {
     // After an outcome a model may have nothing to add; to a message it owes an answer.
     const isSilent = progress === "done" && this.#options.owesAnswer && !this.#state.shown;
     const { error = isSilent ? refusalText() : undefined, finishReason } = this.#state;
+    if (error !== undefined) {
+      const { logger, chat, turn } = this.#options;
+      logger.warn("A reply ended with an error.", { chat, turn, error });
+      return this.#giveUp(error);
+    }
     await this.#close();
-    if (error !== undefined) return this.write([{ type: "error", errorText: error }]);
     const { modelName } = this.#options;
     await this.write([
       {
@@ -184,14 +188,13 @@ export class TurnLog {
         turn: this.#options.turn,
         error: describeError(error),
       });
+    await this.#giveUp(safe ? error.message : "Something went wrong on the server. The details are in its log.");
+  }
+
+  async #giveUp(errorText: string): Promise<void> {
     await this.#interrupt();
     await this.#close();
-    await this.write([
-      {
-        type: "error",
-        errorText: safe ? error.message : "Something went wrong on the server. The details are in its log.",
-      },
-    ]);
+    await this.write([{ type: "error", errorText }]);
   }
 
   async end(): Promise<void> {

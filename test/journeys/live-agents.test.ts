@@ -294,3 +294,68 @@ describe.each(modes)("what takes for ever, live: $live", (how) => {
     },
   );
 });
+
+describe.each(modes)("what goes wrong around a tool, live: $live", (how) => {
+  const withCallbacks = (callbacks: object): LiveStageOptions => ({
+    agent: ({ model, tools }) => new LlmAgent({ name: "root_agent", model: model(), tools, ...callbacks }),
+  });
+  const fails = () => {
+    throw new Error("The callback is broken.");
+  };
+
+  it("behind a payment leaves the payment paid, once and for everybody", async () => {
+    const stage = await openLiveStage(withCallbacks({ afterToolCallback: fails }));
+    await stage.say("pay", how);
+    const open = await stage.pending();
+    const reply = await stage.answer(
+      open.map(({ id }) => ({ id, approved: true })),
+      how,
+    );
+    expect(sequence(reply)).toBe(goesOn);
+    expect(textOf(reply)).toContain('{"paid":50}');
+    expect((await stage.rows()).map(({ state }) => state)).toEqual(["succeeded"]);
+    expect(stage.complaints.join()).toContain("The callback is broken.");
+    await expectWhole(stage);
+  });
+
+  it.each(["beforeToolCallback", "afterToolCallback"])(
+    "in a %s settles the call, and the chat goes on",
+    async (name) => {
+      const stage = await openLiveStage(withCallbacks({ [name]: fails }));
+      const reply = await stage.say("weather", how);
+      expect(sequence(reply)).toBe("start ss tis tia toe fs error [DONE]");
+      expect([...stage.complaints, ...stage.warnings].join()).toContain("The callback is broken.");
+      expect(sequence(await stage.say("hello", how))).toBe(spoken);
+      await expectWhole(stage);
+    },
+  );
+
+  const cyclic: Record<string, unknown> = {};
+  cyclic["self"] = cyclic;
+  it.each([
+    ["a number too large for JSON", { count: 10n }],
+    ["a circle", cyclic],
+    ["a date", new Date(0)],
+  ])("as a result that is %s is told as far as it can be", async (_, result) => {
+    const ran: string[] = [];
+    const odd = new FunctionTool({
+      name: "odd",
+      description: "Counts.",
+      parameters: z.object({}),
+      execute: (__, context) => {
+        ran.push("odd");
+        context!.state.set("count", 10n);
+        return result;
+      },
+    });
+    const stage = await openLiveStage({
+      tools: [odd],
+      rules: [{ when: /^go$/, say: [call("odd", {})] }, ...liveRules],
+    });
+    const reply = await stage.say("go", how);
+    expect(sequence(reply)).toBe("start ss tis tia toa fs ss text fs finish [DONE]");
+    expect(ran).toHaveLength(1);
+    expect(sequence(await stage.say("hello", how))).toBe(spoken);
+    await expectWhole(stage);
+  });
+});
