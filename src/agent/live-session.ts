@@ -1,5 +1,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { type Event, getFunctionCalls, getFunctionResponses, type Session as AdkSession } from "@google/adk";
+import {
+  createEvent,
+  type Event,
+  getFunctionCalls,
+  getFunctionResponses,
+  type Session as AdkSession,
+} from "@google/adk";
 import { type Content, Modality, type Part } from "@google/genai";
 import type { UIMessage } from "ai";
 import { BridgeError } from "../protocol/index.ts";
@@ -22,6 +28,8 @@ import type { Progress, TurnLog } from "./turn-log.ts";
 export interface LiveSessionOptions {
   chat: Session;
   tools: TurnTools;
+  /** How long it may take until the model listens. */
+  openMs: number;
   /** How long the model may be silent when it is its turn to speak. */
   silenceMs: number;
   /** The model speaks, and no turn listens. */
@@ -99,7 +107,7 @@ export class LiveSession {
 
   /** Connects; throws when the model cannot be reached, refuses, or does not answer. */
   async open(): Promise<void> {
-    const { chat, tools } = this.#options;
+    const { chat, tools, openMs } = this.#options;
     const runner = await tools.runners.runnerOf(chat);
     if (this.#closing) throw new BridgeError("unavailable", "The chat was left before it was connected.");
     this.#leaveGate = tools.gate.enter(chat.id, this.#run());
@@ -111,7 +119,10 @@ export class LiveSession {
     });
     try {
       for (;;) {
-        const { done, value } = await this.#pull();
+        // A model that is not below the agent, and so not known, does not say that it is there.
+        const next = await this.#unlessSilent(this.#pull(), openMs);
+        if (!next) throw new BridgeError("unavailable", `The model was not reached within ${openMs / 1000} seconds.`);
+        const { done, value } = next;
         if (this.#closing || (done && this.#early.length === 0))
           throw new BridgeError("unavailable", "The model ended the conversation before it began.");
         this.#hasEnded = done === true;
@@ -122,6 +133,8 @@ export class LiveSession {
     } catch (error) {
       await this.close();
       throw error;
+    } finally {
+      this.#hush();
     }
   }
 
@@ -135,8 +148,7 @@ export class LiveSession {
     this.#listener = listener;
     return () => {
       this.#listener = undefined;
-      clearTimeout(this.#silence?.timer);
-      this.#silence = undefined;
+      this.#hush();
       this.#watch();
     };
   }
@@ -243,8 +255,14 @@ export class LiveSession {
     }
   }
 
-  #pull(): Promise<IteratorResult<Event>> {
-    return liveRun.run(this.#scope, () => this.#events.next());
+  async #pull(): Promise<IteratorResult<Event>> {
+    try {
+      return await liveRun.run(this.#scope, () => this.#events.next());
+    } catch (error) {
+      // ADK has sentences for what it cannot do live, and no class of errors.
+      const isUnsupported = error instanceof Error && error.message.includes("not supported yet");
+      throw isUnsupported ? new BridgeError("unavailable", `This agent cannot talk live. ${error.message}`) : error;
+    }
   }
 
   #send(content: Content): void {
@@ -281,8 +299,16 @@ export class LiveSession {
     this.#hasSpeech = false;
     if (!result.done) return this.#note(result.value);
     void this.close();
-    if (this.#isComplete) return undefined;
+    if (this.#isComplete) {
+      await this.#rest();
+      return undefined;
+    }
     throw new BridgeError("unavailable", "The model ended the conversation.");
+  }
+
+  /** Behind a response ADK would go on with whoever called; an event that says nothing lets the next run begin at the root. */
+  async #rest(): Promise<void> {
+    await this.#options.tools.sessions.appendEvent({ session: this.#session, event: createEvent({ author: "user" }) });
   }
 
   /** The promise, or nothing when the model is silent for too long. */
@@ -296,6 +322,11 @@ export class LiveSession {
       }
       promise.then(resolve, reject);
     });
+  }
+
+  #hush(): void {
+    clearTimeout(this.#silence?.timer);
+    this.#silence = undefined;
   }
 
   #note(event: Event): Event {

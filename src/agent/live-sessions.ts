@@ -162,6 +162,7 @@ export class LiveSessions {
     const session = new LiveSession({
       chat,
       tools,
+      openMs: this.#options.connectMs + this.#options.silenceMs,
       silenceMs: this.#options.silenceMs,
       onSpeech: () => this.#callbacks.onSpeech(chat),
       onCancelled: (callIds) => this.#callbacks.onCancelled(chat, callIds),
@@ -172,9 +173,7 @@ export class LiveSessions {
       await session.open();
     } catch (error) {
       tools.logger.warn("A live connection could not be opened.", { chat: chat.id, error: describeError(error) });
-      // ADK has sentences for what it cannot do live, and no class of errors.
-      const isUnsupported = error instanceof Error && error.message.includes("not supported yet");
-      throw isUnsupported ? new BridgeError("unavailable", `This agent cannot talk live. ${error.message}`) : error;
+      throw error;
     }
     return session;
   }

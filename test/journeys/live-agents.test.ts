@@ -61,7 +61,8 @@ describe("several agents in a live chat", () => {
     expect(textOf(reply)).toBe("I am the first.I am the second.");
     expect(reply.chunks.at(-1)).toMatchObject({ type: "finish", finishReason: "stop" });
     expect(stage.gemini.live.sessions).toHaveLength(2);
-    // The run is over; the next message begins another.
+    // The run is over; the next message begins another, with the first of them.
+    expect(textOf(await stage.say("go"))).toBe("I am the first.I am the second.");
     expect(sequence(await stage.say("hello"))).toBe(spoken);
     await stage.say("pay");
     expect(sequence(await yes(stage))).toBe(goesOn);
@@ -121,6 +122,29 @@ describe("several agents in a live chat", () => {
     const reply = await stage.say("hello");
     expect(reply.chunks.at(-1)).toMatchObject({ type: "error", errorText: expect.stringMatching(/cannot talk live/) });
     expect(sequence(await stage.say("hello", { live: false }))).toContain("text");
+  });
+
+  it("that ADK does not know of are given up when nobody answers", async () => {
+    class Secretive extends BaseAgent {
+      readonly #hidden: LlmAgent;
+      constructor(hidden: LlmAgent) {
+        super({ name: "secretive" });
+        this.#hidden = hidden;
+      }
+      protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+        return this.#hidden.runAsync(context);
+      }
+      protected override runLiveImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+        return this.#hidden.runLive(context);
+      }
+    }
+    const stage = await openLiveStage({
+      agent: ({ model, tools }) => new Secretive(new LlmAgent({ name: "hidden", model: model(), tools })),
+      bridge: { live: { connectMs: 200, silenceMs: 200 } },
+    });
+    const reply = await stage.say("hello");
+    expect(reply.chunks.at(-1)).toEqual({ type: "error", errorText: "The model was not reached within 0.4 seconds." });
+    await stage.until(() => stage.gemini.live.open === 0);
   });
 });
 
