@@ -21,6 +21,7 @@ import type { Approval, NewApproval, Store } from "../stores/index.ts";
 import { isClientTool } from "./client-tool.ts";
 import { callsOf, openCalls, orderResponses } from "./history.ts";
 import { newId } from "./ids.ts";
+import { noteHandover } from "./live-notices.ts";
 import { describeError, type Logger } from "./logger.ts";
 import { MissingTool, offerMissing } from "./missing-tool.ts";
 import { approvalToResponse } from "./outcome.ts";
@@ -154,6 +155,7 @@ export class Gate extends BasePlugin {
   }): Promise<undefined> {
     const scope = this.#scopeOf(invocationContext);
     if (!event.partial) await scope?.run.onEvent();
+    noteHandover(event);
     const parts = event.content?.parts;
     // By what it is and not by who is there: a placeholder must not get through when its run has been left meanwhile.
     const isHeld = ({ functionResponse }: Part) => isPlaceholder(functionResponse?.response);

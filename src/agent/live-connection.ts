@@ -1,7 +1,7 @@
 import { AsyncQueue, type BaseLlmConnection, type Gemini, type LlmRequest } from "@google/adk";
 import type { Content, LiveConnectConfig, Part } from "@google/genai";
 import { type Arrived, LiveCalls, liveMessage, liveResponses } from "./live-messages.ts";
-import { notice } from "./live-notices.ts";
+import { isHandover, notice } from "./live-notices.ts";
 import { offerMissing } from "./missing-tool.ts";
 import { openLive } from "./open-live.ts";
 
@@ -51,9 +51,7 @@ export async function connectLive(
         functionResponse ? [calls.answer(functionResponse)] : [],
       );
       // ADK is about to leave this connection for the other agent's; an answer would only make this one speak.
-      const isTransfer = ({ name, response }: (typeof functionResponses)[number]) =>
-        name === "transfer_to_agent" && !response?.["error"];
-      if (functionResponses.length > 0 && functionResponses.every(isTransfer)) return;
+      if (isHandover(content)) return;
       const text = parts.every((part) => part.text) ? parts.map((part) => part.text).join("\n") : "";
       if (functionResponses.length > 0) session.sendToolResponse({ functionResponses });
       // Nothing but the wish for an answer: a sub-agent takes over a conversation that is there already.

@@ -1,4 +1,4 @@
-import type { BaseLlmConnection, LlmResponse } from "@google/adk";
+import type { BaseLlmConnection, Event, LlmResponse } from "@google/adk";
 
 /**
  * What a live connection says besides the model's own words, and how its calls are known. It has no place in an ADK
@@ -58,4 +58,16 @@ export const isLiveId = (callId: string): boolean => callId.startsWith(callPrefi
 /** True for calls made over a live connection, and for those of agents run as tools that were called over one. */
 export function isAskedLive({ toolCallId, session }: { toolCallId: string; session: string }): boolean {
   return isLiveId(toolCallId) || session.includes(`~${callPrefix}`);
+}
+
+/** Responses behind which another agent takes over. */
+const handovers = new WeakSet<object>();
+
+export function isHandover(content: object): boolean {
+  return handovers.has(content);
+}
+
+/** Remembers of an event's content what the connection it is sent on cannot see. */
+export function noteHandover({ content, actions }: Event): void {
+  if (content && actions?.transferToAgent) handovers.add(content);
 }

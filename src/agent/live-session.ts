@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import {
   createEvent,
   type Event,
@@ -13,6 +12,7 @@ import type { Approval, Session } from "../stores/index.ts";
 import { abortable } from "./abortable.ts";
 import { atMost } from "./at-most.ts";
 import type { Run } from "./gate.ts";
+import { inLiveRun, type LiveRun } from "./harden-live.ts";
 import { callsOf, openCalls, responseEvent } from "./history.ts";
 import { type Notice, noticeOf, owedOf } from "./live-notices.ts";
 import { recordOutcomes } from "./live-outcomes.ts";
@@ -28,8 +28,10 @@ import type { Progress, TurnLog } from "./turn-log.ts";
 export interface LiveSessionOptions {
   chat: Session;
   tools: TurnTools;
-  /** How long it may take until the model listens. */
-  openMs: number;
+  /** The model's name, where it is another than the agent's own. */
+  model: string | undefined;
+  /** How long connecting to it may take. */
+  connectMs: number;
   /** How long the model may be silent when it is its turn to speak. */
   silenceMs: number;
   /** The model speaks, and no turn listens. */
@@ -44,17 +46,6 @@ export interface LiveSessionOptions {
 interface Listener {
   turn: Turn;
   log: TurnLog;
-}
-
-/**
- * The live run that the code under way belongs to. ADK does not say for whom it connects, and it goes on connecting when
- * a run is over: where several agents take turns, closing one of them only begins the next, in a `LoopAgent` for ever.
- */
-const liveRun = new AsyncLocalStorage<{ isOver: boolean }>();
-
-/** Throws where a connection is about to be opened for a run that is over. */
-export function refuseWhenOver(): void {
-  if (liveRun.getStore()?.isOver) throw new BridgeError("unavailable", "The conversation with the model is over.");
 }
 
 const closingMs = 2000;
@@ -99,15 +90,18 @@ export class LiveSession {
   #onSilence = (): void => undefined;
   #leaving = false;
   #closing: Promise<void> | undefined;
-  readonly #scope = { isOver: false };
+  readonly #live: LiveRun;
 
   constructor(options: LiveSessionOptions) {
+    const { model, connectMs } = options;
     this.#options = options;
+    this.#live = { model, connectMs, isOver: false };
   }
 
   /** Connects; throws when the model cannot be reached, refuses, or does not answer. */
   async open(): Promise<void> {
-    const { chat, tools, openMs } = this.#options;
+    const { chat, tools, connectMs, silenceMs } = this.#options;
+    const openMs = connectMs + silenceMs;
     const runner = await tools.runners.runnerOf(chat);
     if (this.#closing) throw new BridgeError("unavailable", "The chat was left before it was connected.");
     this.#leaveGate = tools.gate.enter(chat.id, this.#run());
@@ -240,7 +234,7 @@ export class LiveSession {
 
   async #end(): Promise<void> {
     this.#options.onEnd();
-    this.#scope.isOver = true;
+    this.#live.isOver = true;
     // Closing comes first: ADK leaves the socket open when its run is broken off.
     this.#queue.close();
     await atMost(closingMs, this.#drain());
@@ -257,7 +251,7 @@ export class LiveSession {
 
   async #pull(): Promise<IteratorResult<Event>> {
     try {
-      return await liveRun.run(this.#scope, () => this.#events.next());
+      return await inLiveRun(this.#live, () => this.#events.next());
     } catch (error) {
       // ADK has sentences for what it cannot do live, and no class of errors.
       const isUnsupported = error instanceof Error && error.message.includes("not supported yet");

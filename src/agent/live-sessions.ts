@@ -1,11 +1,10 @@
-import { type BaseAgent, type BaseLlm, Gemini, isLlmAgent } from "@google/adk";
+import type { BaseAgent } from "@google/adk";
 import { BridgeError } from "../protocol/index.ts";
 import type { Session } from "../stores/index.ts";
 import { abortable } from "./abortable.ts";
-import { connectLive } from "./live-connection.ts";
-import { announceConnection } from "./live-notices.ts";
+import { hardenLive } from "./harden-live.ts";
 import { mendHistory, recordOutcomes } from "./live-outcomes.ts";
-import { LiveSession, refuseWhenOver } from "./live-session.ts";
+import { LiveSession } from "./live-session.ts";
 import { describeError } from "./logger.ts";
 import type { Turn, TurnTools } from "./turn-input.ts";
 
@@ -40,14 +39,15 @@ export class LiveSessions {
   readonly model: string | undefined;
   readonly #options: Required<Omit<LiveOptions, "model">>;
   readonly #callbacks: LiveCallbacks;
-  readonly #harden: () => void;
+  readonly #agent: BaseAgent;
   readonly #sessions = new Map<string, Entry>();
+  readonly #closing = new Set<Promise<void>>();
   /** How many are connected to a chat, by owner and name. */
   readonly #attached = new Map<string, number>();
 
   constructor(agent: BaseAgent, options: LiveOptions, callbacks: LiveCallbacks) {
     this.model = options.model;
-    this.#harden = () => hardenLive(agent, options);
+    this.#agent = agent;
     this.#options = {
       connectMs: options.connectMs ?? 10_000,
       silenceMs: options.silenceMs ?? 30_000,
@@ -98,18 +98,21 @@ export class LiveSessions {
     return entry?.isOpen ? entry.session : undefined;
   }
 
-  /** Ends a chat's connection. One that is still being opened is not waited for. */
+  /** Ends a chat's connection. One that is still being opened is waited for only when all are closed. */
   async close(chatId: string): Promise<void> {
     const entry = this.#sessions.get(chatId);
     if (!entry) return;
     this.#sessions.delete(chatId);
     clearTimeout(entry.idle);
-    const closing = entry.session?.close();
+    const closing = entry.session?.close() ?? Promise.resolve();
+    this.#closing.add(closing);
+    void closing.finally(() => this.#closing.delete(closing));
     if (entry.isOpen) await closing;
   }
 
   async closeAll(): Promise<void> {
-    await Promise.all([...this.#sessions.keys()].map((chat) => this.close(chat)));
+    for (const chat of this.#sessions.keys()) void this.close(chat);
+    await Promise.all(this.#closing);
   }
 
   /** Somebody is connected; returns what to call when they leave. */
@@ -158,11 +161,12 @@ export class LiveSessions {
       const { told } = await recordOutcomes(history, tools, () => false);
       for (const { id } of told) await tools.store.markTold(id);
     }
-    this.#harden();
+    hardenLive(this.#agent);
     const session = new LiveSession({
       chat,
       tools,
-      openMs: this.#options.connectMs + this.#options.silenceMs,
+      model: this.model,
+      connectMs: this.#options.connectMs,
       silenceMs: this.#options.silenceMs,
       onSpeech: () => this.#callbacks.onSpeech(chat),
       onCancelled: (callIds) => this.#callbacks.onCancelled(chat, callIds),
@@ -177,34 +181,4 @@ export class LiveSessions {
     }
     return session;
   }
-}
-
-/** Models of other kinds, whose connections announce themselves by now. */
-const announced = new WeakSet<BaseLlm>();
-
-/**
- * Gives every Gemini below `agent` the hardened live connection. ADK has no hook for it, so the method of each instance
- * is replaced; an agent that only names its model gets an instance first, because ADK would make a new one each time. Not
- * before it is needed: an instance wants a key. Other models keep their own connection, which says when it is there.
- */
-function hardenLive(agent: BaseAgent, { model, connectMs = 10_000 }: LiveOptions): void {
-  if (isLlmAgent(agent) && agent.model) {
-    const llm = agent.canonicalModel;
-    if (llm instanceof Gemini) {
-      llm.connect = async (request) => {
-        refuseWhenOver();
-        return connectLive(llm, request, { model: model ?? llm.model, connectMs });
-      };
-      agent.model = llm;
-    } else if (!announced.has(llm)) {
-      const connect = llm.connect.bind(llm);
-      llm.connect = async (request) => {
-        refuseWhenOver();
-        return announceConnection(await connect(request));
-      };
-      announced.add(llm);
-      agent.model = llm;
-    }
-  }
-  for (const child of agent.subAgents) hardenLive(child, { model, connectMs });
 }

@@ -14,7 +14,9 @@ import {
   SequentialAgent,
 } from "@google/adk";
 import type { Content } from "@google/genai";
+import { type Bridge, createBridge } from "adk-stream-protocol";
 import { call, closeWith, gate, pause, type Rule, text } from "adk-stream-protocol/gemini";
+import { memoryStore } from "adk-stream-protocol/stores/memory";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
@@ -24,6 +26,7 @@ import {
   type LiveStageOptions,
   openLiveStage,
 } from "../fixtures/live-stage.ts";
+import { owner } from "../fixtures/mortal-process.ts";
 import { sequence, textOf, userMessage } from "../fixtures/world.ts";
 
 const goesOn = "start toa ss text fs finish [DONE]";
@@ -122,6 +125,41 @@ describe("several agents in a live chat", () => {
     const reply = await stage.say("hello");
     expect(reply.chunks.at(-1)).toMatchObject({ type: "error", errorText: expect.stringMatching(/cannot talk live/) });
     expect(sequence(await stage.say("hello", { live: false }))).toContain("text");
+  });
+
+  it("one of which is refused the other hears of it and goes on", async () => {
+    const stage = await openLiveStage({
+      agent: ({ model, tools }) =>
+        new LlmAgent({
+          name: "receptionist",
+          model: model(),
+          tools,
+          subAgents: [new LlmAgent({ name: "clerk", description: "Pays.", model: model(), tools })],
+          beforeToolCallback: ({ tool }) => (tool.name === "transfer_to_agent" ? { result: "not today" } : undefined),
+        }),
+      rules: [{ when: /^go$/, say: [call("transfer_to_agent", { agentName: "clerk" })] }, ...liveRules],
+    });
+    expect(textOf(await stage.say("go"))).toContain("not today");
+    expect(stage.gemini.live.sessions).toHaveLength(1);
+    await expectWhole(stage);
+  });
+
+  it("one object of which serves two bridges, each with its own model", async () => {
+    let agent: LlmAgent | undefined;
+    const stage = await openLiveStage({
+      agent: ({ model, tools }) => (agent = new LlmAgent({ name: "root_agent", model: model(), tools })),
+    });
+    const other = await createBridge({ agent: agent!, store: memoryStore(), live: { model: "other" } });
+    const sayTo = async (bridge: Bridge, name: string) => {
+      const message = userMessage("hello");
+      const reply = await bridge.submit(owner, name, { type: "message", message }, { live: true });
+      if ("turn" in reply) for await (const _ of bridge.read(reply)) continue;
+    };
+    await Promise.all([sayTo(stage.bridge, "1"), sayTo(other, "2"), sayTo(stage.bridge, "3"), sayTo(other, "4")]);
+    const models = stage.gemini.live.sessions.map(({ model }) => model);
+    expect(models.filter((model) => model === "other")).toHaveLength(2);
+    expect(models).toHaveLength(4);
+    await other.close();
   });
 
   it("that ADK does not know of are given up when nobody answers", async () => {
