@@ -1,7 +1,7 @@
 export { demoRules } from "./demo-script.ts";
 export { geminiAt } from "./gemini-at.ts";
 export type { LiveClientMessage } from "./live-messages.ts";
-export type { LiveSession, LiveSettings } from "./live-session.ts";
+export type { LiveSession, LiveSettings } from "./live-host.ts";
 export type { ScriptedLive } from "./live-wire.ts";
 export { pairingErrors } from "./pairing-errors.ts";
 export {

@@ -3,7 +3,8 @@ import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import type { LiveConversation } from "./live-conversation.ts";
 import type { LiveClientMessage } from "./live-messages.ts";
-import { openLiveSession, type LiveHost, type LiveSession, type LiveSettings } from "./live-session.ts";
+import type { LiveHost, LiveSession, LiveSettings } from "./live-host.ts";
+import { openLiveSession } from "./live-session.ts";
 import { numbered } from "./numbered.ts";
 
 /** The live sessions of a scripted Gemini, for tests that look and wait. */

@@ -9,7 +9,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { LiveSettings } from "./live-session.ts";
+import type { LiveSettings } from "./live-host.ts";
 import { createLiveWire, type ScriptedLive } from "./live-wire.ts";
 import { numbered } from "./numbered.ts";
 import { pairingErrors } from "./pairing-errors.ts";

@@ -15,6 +15,7 @@ import type { ChatArrivals } from "./chat-arrivals.ts";
 import type { Confirmation } from "./dialect.ts";
 import { internalSentence } from "./handler.ts";
 import { interpret, resultToAnswer } from "./interpret.ts";
+import type { ConnectionLimits } from "./live-limits.ts";
 import { SeedWire } from "./seed-wire.ts";
 import type { SentMessages } from "./sent-messages.ts";
 import { SocketWriter } from "./socket-writer.ts";
@@ -29,17 +30,6 @@ export interface LiveShared {
   sent: SentMessages;
   limits: ConnectionLimits;
   now: () => number;
-}
-
-export interface ConnectionLimits {
-  /** Frames a client may send at once, and each second from then on. */
-  frames: { size: number; perSecond: number };
-  /** How long a socket may take nothing of what waits for it. */
-  stallMs: number;
-  /** How often a socket is pinged; one that has not answered by the next time is gone. */
-  heartbeatMs: number;
-  /** How long a socket may say nothing after the handshake. */
-  silenceMs: number;
 }
 
 /** What the handshake said. */

@@ -8,17 +8,11 @@ import { ChatArrivals } from "./chat-arrivals.ts";
 import { dialectOf } from "./dialect.ts";
 import { guard } from "./guard.ts";
 import { defaultMaxBodyBytes, type HandlerOptions, internalSentence } from "./handler.ts";
-import { type ConnectionLimits, type Handshake, LiveConnection, type LiveShared } from "./live-connection.ts";
+import { type Handshake, LiveConnection, type LiveShared } from "./live-connection.ts";
+import type { ConnectionLimits, LiveLimits } from "./live-limits.ts";
 import { refuseSocket } from "./refuse-socket.ts";
 import { SentMessages } from "./sent-messages.ts";
 import { toRequest } from "./to-request.ts";
-
-export interface LiveLimits extends ConnectionLimits {
-  /** Sockets in all. */
-  sockets: number;
-  /** Sockets of one owner, where owners are told apart. */
-  socketsPerOwner: number;
-}
 
 export interface LiveOptions extends HandlerOptions {
   /** What sockets may do. The defaults suit people and pages. */
@@ -43,8 +37,13 @@ const defaultLimits: LiveLimits = {
 /** How long a goodbye may take. */
 const closingMs = 1000;
 
-/** Takes the WebSocket handshakes of a `node:http` server at `/live`. `listen` does this by itself. */
+/** The servers that have a `/live`: two of them would answer each handshake twice. */
+const taken = new WeakSet<Server>();
+
+/** Takes the WebSocket handshakes of a `node:http` or `node:https` server at `/live`. `listen` does this by itself. */
 export function attachLive(server: Server, options: LiveOptions): Live {
+  if (taken.has(server)) throw new Error("This server has a /live already. Close that one first.");
+  taken.add(server);
   const { bridge, logger = silentLogger, maxBodyBytes = defaultMaxBodyBytes } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const connections = new Map<WebSocket, LiveConnection>();
@@ -161,6 +160,7 @@ export function attachLive(server: Server, options: LiveOptions): Live {
 
   async function closeAll(): Promise<void> {
     server.off("upgrade", onUpgrade);
+    taken.delete(server);
     for (const stream of arriving) stream.destroy();
     const gone = [...connections.keys()].map((socket) => new Promise((resolve) => socket.once("close", resolve)));
     for (const connection of connections.values()) connection.close(1001, "The server is stopping.");

@@ -475,6 +475,17 @@ describe("silence", () => {
   });
 });
 
+describe("a server", () => {
+  test("has one /live at a time, and another when that one is closed", async () => {
+    const { bridge } = await openWorld();
+    const server = createServer();
+    const live = attachLive(server, { bridge });
+    expect(() => attachLive(server, { bridge })).toThrow("This server has a /live already.");
+    await live.close();
+    await attachLive(server, { bridge }).close();
+  });
+});
+
 describe("the end", () => {
   test("closing the server says goodbye to every socket and leaves nothing behind", async () => {
     const world = await openWorld();
