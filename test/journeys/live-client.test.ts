@@ -139,6 +139,23 @@ describe.each(majors)("over one WebSocket, a stock chat of %s", (_, ai) => {
     expect(story.errors).toEqual([]);
   });
 
+  it("answers a card that the conversation has left behind", async () => {
+    const story = await open(ai);
+    const { chat, world, settled } = story;
+    await chat.sendMessage({ text: "pay Hanako" });
+    const [question] = questions(ai, await settled());
+    await chat.sendMessage({ text: "hello" });
+    await settled();
+    await chat.addToolApprovalResponse({ id: question!, approved: true });
+    // Stock chats send by themselves only what is in the last message.
+    await chat.sendMessage();
+    const messages = await settled();
+    expect(toolParts(ai, messages[1]!).map(({ state }) => state)).toEqual(["output-available"]);
+    expect(messages).toHaveLength(4);
+    expect(world.payments).toHaveLength(1);
+    await expectWhole(ai, world, story);
+  });
+
   it("stops", async () => {
     const story = await open(ai);
     const { chat, world, proxy, settled } = story;
