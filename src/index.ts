@@ -5,5 +5,6 @@ export {
   createBridge,
   idempotencyKey,
   type Logger,
+  silentLogger,
   type ToolPolicy,
 } from "./agent/index.ts";

@@ -1,4 +1,15 @@
-import { type AgentTool, type BaseAgent, type Event, isAgentTool, isBaseTool, isLlmAgent } from "@google/adk";
+import {
+  type AgentTool,
+  type BaseAgent,
+  type Event,
+  isAgentTool,
+  isBaseTool,
+  isLlmAgent,
+  isLoopAgent,
+  isParallelAgent,
+  isSequentialAgent,
+  type LlmAgent,
+} from "@google/adk";
 import type { JsonObject } from "../stores/index.ts";
 import { lastText } from "./history.ts";
 
@@ -46,18 +57,41 @@ function parsed(text: string): unknown {
 
 /** Every agent that is run as a tool somewhere below `root`. */
 export function agentTools(root: BaseAgent): AgentTool[] {
+  return agentsBelow(root)
+    .flatMap(toolsOf)
+    .filter((tool): tool is AgentTool => isBaseTool(tool) && isAgentTool(tool));
+}
+
+/**
+ * A policy for a tool that is not there was meant for one that is, which would run unasked. Where a tool set may bring
+ * any tool, or an agent of plain code may hide one, nobody can tell.
+ */
+export function refuseUnknownTools(root: BaseAgent, names: readonly string[]): void {
+  const agents = agentsBelow(root);
+  const tools = agents.flatMap(toolsOf);
+  const isKnown = (agent: BaseAgent) =>
+    isLlmAgent(agent) || isSequentialAgent(agent) || isLoopAgent(agent) || isParallelAgent(agent);
+  if (!tools.every(isBaseTool) || !agents.every(isKnown)) return;
+  const known = new Set(tools.map(({ name }) => name).concat("transfer_to_agent"));
+  const unknown = names.filter((name) => !known.has(name));
+  if (unknown.length > 0)
+    throw new Error(`No agent has a tool named ${unknown.join(", ")}. There are: ${[...known].toSorted().join(", ")}.`);
+}
+
+/** `root` and every agent below it, those that are run as tools too. */
+function agentsBelow(root: BaseAgent): BaseAgent[] {
   const seen = new Set<BaseAgent>();
-  const found: AgentTool[] = [];
   const visit = (agent: BaseAgent) => {
     if (seen.has(agent)) return;
     seen.add(agent);
-    for (const tool of isLlmAgent(agent) ? agent.tools : [])
-      if (isBaseTool(tool) && isAgentTool(tool)) {
-        found.push(tool);
-        visit(agentOf(tool));
-      }
+    for (const tool of toolsOf(agent)) if (isBaseTool(tool) && isAgentTool(tool)) visit(agentOf(tool));
     for (const child of agent.subAgents) visit(child);
   };
   visit(root);
-  return found;
+  return [...seen];
+}
+
+/** The tools and tool sets of an agent itself. */
+function toolsOf(agent: BaseAgent): LlmAgent["tools"] {
+  return isLlmAgent(agent) ? agent.tools : [];
 }

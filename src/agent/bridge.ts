@@ -1,8 +1,8 @@
-import { type BaseAgent, type BasePlugin, isLlmAgent } from "@google/adk";
+import { type BaseAgent, type BasePlugin, isBaseAgent, isLlmAgent } from "@google/adk";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { type ApprovalState, type ApprovalView, type Decision, isSettled } from "../protocol/index.ts";
 import type { Approval, JsonObject, LogEntry, Store } from "../stores/index.ts";
-import { agentTools } from "./agents.ts";
+import { agentTools, refuseUnknownTools } from "./agents.ts";
 import { agrees, type Answer, resolveAnswers, toOutcome, unknownApproval, unknownChat } from "./answers.ts";
 import { atMost } from "./at-most.ts";
 import type { QueuedTurn } from "./chat-queue.ts";
@@ -13,7 +13,7 @@ import { Gate } from "./gate.ts";
 import { followLog } from "./follow-log.ts";
 import { newId } from "./ids.ts";
 import { type LiveOptions, LiveSessions } from "./live-sessions.ts";
-import { describeError, type Logger, silentLogger } from "./logger.ts";
+import { describeError, type Logger, consoleLogger } from "./logger.ts";
 import { logToMessages } from "./log-to-messages.ts";
 import { approvalToView, outcomeChunks } from "./outcome.ts";
 import { type LoggedChunk, readTurn, type ReadOptions } from "./read-turn.ts";
@@ -49,6 +49,7 @@ export interface BridgeOptions {
   sweepMs?: number;
   /** How a Gemini Live model is reached. */
   live?: LiveOptions;
+  /** Where details go; warnings and errors to the console unless given. `silentLogger` says nothing. */
   logger?: Logger;
 }
 
@@ -108,8 +109,10 @@ export class Bridge {
   #sweeping: Promise<void> | undefined;
 
   constructor(options: BridgeOptions) {
-    const { agent, store, logger = silentLogger, approvalTtlMs = 15 * 60_000, startMs = 5 * 60_000 } = options;
+    const { agent, store, logger = consoleLogger, approvalTtlMs = 15 * 60_000, startMs = 5 * 60_000 } = options;
+    if (!isBaseAgent(agent)) throw new Error("createBridge takes an agent; a workflow of ADK is none.");
     const tools = new Map(Object.entries(options.tools ?? {}));
+    refuseUnknownTools(agent, [...tools.keys()]);
     this.#store = store;
     this.#logger = logger;
     this.#appName = options.appName ?? agent.name;

@@ -186,6 +186,16 @@ describe("an approved call", () => {
     expect(states).toEqual(["approved"]);
   });
 
+  it("whose claim fails tells whoever asks, also when nobody has asked yet", async () => {
+    const { executor, approved, store, ran } = await open();
+    const row = await approved();
+    store.move = () => Promise.reject(new Error("The database is busy."));
+    const attempt = executor.execute(row);
+    await new Promise((resolve) => setImmediate(resolve));
+    await expect(attempt).rejects.toThrow("busy");
+    expect(ran).toEqual([]);
+  });
+
   it("does not run when it was cancelled while its tool was looked for", async () => {
     const { executor, approved, store, agent, ran } = await open();
     const row = await approved();

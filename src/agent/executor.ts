@@ -82,11 +82,13 @@ export class Executor {
     return claim.moved || row.state === "executing" ? this.#finish(row, result) : row;
   }
 
-  async #once(approval: Approval, run: () => Promise<Approval>): Promise<Approval> {
+  #once(approval: Approval, run: () => Promise<Approval>): Promise<Approval> {
     const running = this.#attempts.get(approval.id);
     if (running) return running;
     const attempt = run().finally(() => this.#attempts.delete(approval.id));
     this.#attempts.set(approval.id, attempt);
+    // Whoever wants the outcome may not be waiting yet when it fails.
+    attempt.catch(() => undefined);
     return attempt;
   }
 

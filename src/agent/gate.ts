@@ -184,6 +184,8 @@ export class Gate extends BasePlugin {
       callbackContext.actions.escalate = true;
       return { interrupted: true };
     }
+    const refusal = scope?.run.onRequest?.();
+    if (refusal !== undefined) return { errorCode: "TOO_MANY_CALLS", errorMessage: refusal };
     const answer: ModelAnswer = { tools: llmRequest.toolsDict, calls: [], called: false, held: false };
     this.#answers.set(invocationContext, answer);
     scope?.answers.push(answer);
@@ -394,6 +396,8 @@ export interface Run {
   /** Comes before each whole event is stored: what the history has must have been shown, or a crash would lose it. */
   onEvent(): Promise<void>;
   onHeld(approval: Approval): Promise<void>;
+  /** Comes before each request to the model; a sentence refuses it. */
+  onRequest?(): string | undefined;
   /** Usage that comes in no event of the run, as an event of its own. */
   onUsage(event: Event): void;
   /** Runs an agent's tool until it is done (its row, settled) or waits for a person (undefined). */

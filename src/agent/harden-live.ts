@@ -1,8 +1,18 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { type BaseAgent, type BaseLlm, Gemini, isLlmAgent } from "@google/adk";
+import {
+  type BaseAgent,
+  type BaseLlm,
+  FunctionTool,
+  Gemini,
+  isBaseTool,
+  isLlmAgent,
+  isSequentialAgent,
+  type LlmAgent,
+} from "@google/adk";
 import { BridgeError } from "../protocol/index.ts";
 import { connectLive } from "./live-connection.ts";
 import { announceConnection } from "./live-notices.ts";
+import { taskCompleted } from "./missing-tool.ts";
 
 /** A live run of ours, as far as its connections are concerned. */
 export interface LiveRun {
@@ -48,5 +58,20 @@ export function hardenLive(agent: BaseAgent): void {
     }
     agent.model = llm;
   }
+  if (isSequentialAgent(agent)) for (const child of agent.subAgents) if (isLlmAgent(child)) offerCompletion(child);
   for (const child of agent.subAgents) hardenLive(child);
+}
+
+/**
+ * The tool by which an agent of a sequence says that its part is done. ADK adds it by itself, twice where two chats begin
+ * at once, after which no model takes the agent any more; and it turns an instruction that is a function into its source.
+ */
+function offerCompletion(agent: LlmAgent): void {
+  if (agent.tools.some((tool) => isBaseTool(tool) && tool.name === taskCompleted)) return;
+  const execute = () => "Task completion signaled.";
+  agent.tools.push(new FunctionTool({ name: taskCompleted, description: "Says that your part is done.", execute }));
+  const { instruction } = agent;
+  const ask = `\nWhen your part is done, call ${taskCompleted} and say nothing more: the next agent takes over.`;
+  agent.instruction =
+    typeof instruction === "function" ? async (context) => (await instruction(context)) + ask : instruction + ask;
 }

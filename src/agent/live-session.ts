@@ -49,6 +49,8 @@ interface Listener {
 }
 
 const closingMs = 2000;
+/** How much may be said before there is a connection. */
+const maxEarly = 256;
 /** How long a turn that could be over waits for more. */
 const afterthoughtMs = 5000;
 
@@ -123,6 +125,7 @@ export class LiveSession {
         if (done || noticeOf(value)?.connected) return;
         // An agent of plain code, or a callback that answers in the model's place.
         this.#early.push(value);
+        if (this.#early.length > maxEarly) throw new BridgeError("too_many", "The agent came to no end.");
       }
     } catch (error) {
       await this.close();

@@ -5,6 +5,7 @@ import type { Session, Store } from "../stores/index.ts";
 import { cancel } from "./heal.ts";
 import { keptOf, openCalls } from "./history.ts";
 import { newId } from "./ids.ts";
+import { taskCompleted } from "./missing-tool.ts";
 
 /** The message whose reply is made again, and the way to take that reply back. */
 export interface Regeneration {
@@ -40,7 +41,7 @@ export async function findReply(chat: Session, messageId: string | undefined, st
       ...keptOf(event).map((part) => part.functionResponse),
     ]),
     ...openCalls(since).map(({ call }) => call),
-  ].filter(({ id, name }) => name !== "transfer_to_agent" && !rows.some((row) => row.toolCallId === id));
+  ].filter(({ id, name }) => !handsOver(name) && !rows.some((row) => row.toolCallId === id));
   // A call that was approved is about to run: whoever claims it does not ask us.
   const effects = rows.filter(
     ({ state, external }) =>
@@ -65,3 +66,6 @@ export async function findReply(chat: Session, messageId: string | undefined, st
     },
   };
 }
+
+/** By which agents only take turns. */
+const handsOver = (name: string | undefined) => name === "transfer_to_agent" || name === taskCompleted;

@@ -108,6 +108,7 @@ export async function run(
       turn.signal.throwIfAborted();
       await log.ask(approval);
     },
+    onRequest: () => log.askModel(tools.maxLlmCalls),
     onUsage: (event) => log.count(event),
     runInner: (approval) => runInner(approval, turn, tools, log),
   };
@@ -123,7 +124,13 @@ export async function run(
       runConfig: { streamingMode: StreamingMode.SSE, maxLlmCalls: tools.maxLlmCalls },
     });
     const inner = session.id !== turn.chat.id;
-    for await (const event of stepThrough(events, turn.signal)) await log.event(event, inner);
+    let failures = 0;
+    for await (const event of stepThrough(events, turn.signal)) {
+      await log.event(event, inner);
+      failures = event.errorCode === undefined ? 0 : failures + 1;
+      // ADK tells of an error in an event and goes on; a loop would fail for ever, and let nothing else run.
+      if (failures > 1) break;
+    }
   } catch (error) {
     if (!(error instanceof AlreadyAnswered)) throw error;
     tools.logger.info("Another instance goes on with this step.", { chat: turn.chat.id, call: error.callId });

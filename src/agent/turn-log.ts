@@ -27,12 +27,19 @@ export interface TurnLogOptions {
   /** True for a turn that answers a message; after an outcome a model may have nothing to add. */
   owesAnswer: boolean;
   modelName: string;
+  /** How many whole events one turn may have. */
+  maxEvents: number;
   /** Names of the agents that are run as tools. */
   agentTools: ReadonlySet<string>;
 }
 
 /** How far a run got: to its end, or to calls that wait for somebody. */
 export type Progress = "done" | "parked";
+
+/** When to try again to end a turn that the store did not take. */
+const retryMs = [50, 250, 1000, 4000];
+/** A turn's events between two looks at everything else that waits: an agent may go on without waiting for anything. */
+const breathEvery = 64;
 
 /** How long words may wait for more. */
 const gatherMs = 10;
@@ -44,6 +51,9 @@ type Entry = WithoutTurn<NewLogEntry>;
 export class TurnLog {
   readonly #options: TurnLogOptions;
   #state: ChunkState = initialChunkState;
+  #asked = 0;
+  #events = 0;
+  #whole = 0;
   /** Calls that were shown and have no outcome yet. */
   readonly #open = new Set<string>();
   /** Words that wait for the ones that came with them. */
@@ -109,11 +119,21 @@ export class TurnLog {
   }
 
   async event(event: Event, inner: boolean): Promise<void> {
+    this.#events += 1;
+    if (this.#events % breathEvery === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (!event.partial) this.#whole += 1;
+    if (this.#whole > this.#options.maxEvents) throw new BridgeError("too_many", "The agent came to no end.");
     const { agentTools } = this.#options;
     const [state, chunks] = eventToChunks(this.#state, event, { inner, defer: (name) => agentTools.has(name) });
     this.#state = state;
     if (event.partial) this.#writeSoon(chunks);
     else await this.write(chunks);
+  }
+
+  /** Counts the turn's requests to models, those of agents run as tools too; a sentence where there were too many. */
+  askModel(limit: number): string | undefined {
+    this.#asked += 1;
+    return this.#asked > limit ? `The model was asked ${limit} times and came to no end.` : undefined;
   }
 
   /** Usage that came in no event of its own. */
@@ -198,8 +218,32 @@ export class TurnLog {
   }
 
   async end(): Promise<void> {
-    await this.flush();
-    await this.#append([{ kind: "end" }]);
+    try {
+      await this.flush();
+      await this.#append([{ kind: "end" }]);
+    } catch (error) {
+      await this.#endLater(error);
+    }
+  }
+
+  /** A store may fail for a moment. A turn without an end would keep its readers waiting until the next start. */
+  async #endLater(cause: unknown): Promise<void> {
+    const { store, logger, chat, turn } = this.#options;
+    logger.error("A turn could not be written to its end.", { chat, turn, error: describeError(cause) });
+    const errorText = "The server could not store this reply to its end.";
+    for (const ms of retryMs) {
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      try {
+        await store.append(chat, [
+          { turn, kind: "chunk", chunk: { type: "error", errorText } },
+          { turn, kind: "end" },
+        ]);
+        return;
+      } catch (error) {
+        logger.error("Nor could its end.", { chat, turn, error: describeError(error) });
+      }
+    }
+    throw cause;
   }
 
   /** Calls in no ledger will have no outcome; left open they would keep a stock chat from sending anything else. */

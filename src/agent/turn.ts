@@ -15,6 +15,9 @@ export interface Stage extends TurnTools {
   live: LiveSessions;
 }
 
+/** More than an agent needs that asks its model as often as it may. */
+const eventsPerCall = 100;
+
 /**
  * Runs a turn; read it from top to bottom. Resuming is not a second path: a decision enters where a message does. And the
  * two modes are not two paths either: they differ in how the model is talked to, `request` or `converse`, and in nothing
@@ -27,7 +30,11 @@ export async function runTurn(turn: Turn, tools: Stage): Promise<void> {
   const isMessage = input.kind === "message";
   const message = isMessage && input.record ? input.message : undefined;
   const modelName = (turn.live ? tools.live.model : undefined) ?? tools.modelName;
-  const log = new TurnLog({ ...tools, modelName, chat: chat.id, turn: id, reply, message, owesAnswer: isMessage });
+  const maxEvents = tools.maxLlmCalls * eventsPerCall;
+  const log = new TurnLog({
+    ...tools,
+    ...{ modelName, maxEvents, chat: chat.id, turn: id, reply, message, owesAnswer: isMessage },
+  });
   await log.begin();
   let isUnheard = false;
   try {

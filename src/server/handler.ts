@@ -1,5 +1,5 @@
 import type { Bridge, Logger } from "../agent/index.ts";
-import { silentLogger } from "../agent/index.ts";
+import { consoleLogger } from "../agent/index.ts";
 import {
   approvalStates,
   BridgeError,
@@ -46,7 +46,7 @@ export const internalSentence = "Something went wrong on the server. The details
 
 /** HTTP in, chunks out: a `Request → Response` function for any framework. Knows no ADK and no sockets. */
 export function createHandler(options: HandlerOptions): (request: Request) => Promise<Response> {
-  const { bridge, logger = silentLogger, maxBodyBytes = defaultMaxBodyBytes } = options;
+  const { bridge, logger = consoleLogger, maxBodyBytes = defaultMaxBodyBytes } = options;
 
   const routes: { path: RegExp; methods: Record<string, (call: Call) => Promise<Response>> }[] = [
     {

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
-import { silentLogger } from "../agent/index.ts";
+import { consoleLogger } from "../agent/index.ts";
 import { BridgeError, errorTable } from "../protocol/index.ts";
 import { ChatArrivals } from "./chat-arrivals.ts";
 import { dialectOf } from "./dialect.ts";
@@ -44,7 +44,7 @@ const taken = new WeakSet<Server>();
 export function attachLive(server: Server, options: LiveOptions): Live {
   if (taken.has(server)) throw new Error("This server has a /live already. Close that one first.");
   taken.add(server);
-  const { bridge, logger = silentLogger, maxBodyBytes = defaultMaxBodyBytes } = options;
+  const { bridge, logger = consoleLogger, maxBodyBytes = defaultMaxBodyBytes } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const connections = new Map<WebSocket, LiveConnection>();
   const owners = new Map<string, number>();

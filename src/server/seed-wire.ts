@@ -81,7 +81,7 @@ export class SeedWire {
       if (this.#closed) return;
       // A turn that has begun meanwhile is one to replay.
       if (after === undefined && !found && running) continue;
-      this.#following?.abort();
+      this.#leaveChat(chat);
       this.#control({
         type: "attached",
         id: chat,
@@ -123,13 +123,8 @@ export class SeedWire {
 
   #follow(chat: string, start: Start): void {
     const { bridge, owner } = this.#context;
-    this.#following?.abort();
-    if (this.#chat !== chat) {
-      // Of the turn it leaves in the middle, this socket hears no more.
-      if (this.#turns.isSending) this.#done();
-      this.#leave?.();
-      this.#leave = bridge.attach(owner, chat);
-    }
+    this.#leaveChat(chat);
+    this.#leave ??= bridge.attach(owner, chat);
     this.#chat = chat;
     this.#turns = new SeedTurns();
     this.#asides = [];
@@ -139,6 +134,16 @@ export class SeedWire {
     this.#read(chat, start, following.signal).catch((error: unknown) => {
       if (!following.signal.aborted) this.#context.fail(error);
     });
+  }
+
+  /** Stops reading. Of a turn that is left in the middle for another chat, this socket hears no more. */
+  #leaveChat(next: string): void {
+    this.#following?.abort();
+    if (this.#chat === next) return;
+    if (this.#turns.isSending) this.#done();
+    this.#turns = new SeedTurns();
+    this.#leave?.();
+    this.#leave = undefined;
   }
 
   async #read(chat: string, start: Start, signal: AbortSignal): Promise<void> {

@@ -1,11 +1,13 @@
 /** The gate in front of every kind of tool, through the real server. What counts is what really ran. */
 import {
+  AgentTool,
   BaseLlm,
   BasePlugin,
   BaseTool,
   BaseToolset,
   FunctionTool,
   LlmAgent,
+  LoopAgent,
   type LlmRequest,
   type LlmResponse,
   LongRunningFunctionTool,
@@ -23,6 +25,7 @@ import {
   afterTools,
   answer,
   asked,
+  demoTools,
   get,
   idle,
   messageIdOf,
@@ -1124,17 +1127,78 @@ function withoutLedger(store: Store): Store {
   };
 }
 
-describe("a model that comes to no end", () => {
+describe("an agent that comes to no end", () => {
+  const endless: Rule[] = [{ say: [call("get_weather", { location: "Tokyo" })] }];
+  const sentence = /The model was asked 3 times and came to no end/;
+
   it("is stopped after as many requests as it may have, and the user reads why", async () => {
+    const world = await openWorld({ rules: endless, bridge: { maxLlmCalls: 3 } });
+    const reply = await say(world, "loop");
+    expect(reply.chunks.at(-1)).toMatchObject({ type: "error", errorText: expect.stringMatching(sentence) });
+    expect(world.gemini.requests).toHaveLength(3);
+  });
+
+  it("in a loop is stopped too, and lets others run", async () => {
     const world = await openWorld({
-      rules: [{ say: [call("get_weather", { location: "Tokyo" })] }],
+      agent: ({ model }) =>
+        new LoopAgent({
+          name: "loop",
+          subAgents: [new LlmAgent({ name: "writer", model: model(), instruction: "Go." })],
+        }),
+      rules: [{ say: [text("Once more.")] }],
       bridge: { maxLlmCalls: 3 },
     });
     const reply = await say(world, "loop");
-    expect(reply.chunks.at(-1)).toMatchObject({
-      type: "error",
-      errorText: expect.stringContaining("limit of 3 exceeded"),
-    });
+    expect(reply.chunks.at(-1)).toMatchObject({ type: "error", errorText: expect.stringMatching(sentence) });
     expect(world.gemini.requests).toHaveLength(3);
+  });
+
+  it("as the tool of its own tool counts its requests together with those", async () => {
+    const world = await openWorld({
+      agent: ({ model }) => {
+        const [one, two] = ["one", "two"].map(
+          (name) => new LlmAgent({ name, description: "Asks.", model: model(), instruction: `I am ${name}.` }),
+        );
+        one!.tools.push(new AgentTool({ agent: two! }));
+        two!.tools.push(new AgentTool({ agent: one! }));
+        return one!;
+      },
+      rules: [
+        { when: ({ system }) => system.includes("I am one."), say: [call("two", { request: "go on" })] },
+        { say: [call("one", { request: "go on" })] },
+      ],
+      bridge: { maxLlmCalls: 5 },
+    });
+    const reply = await say(world, "loop");
+    expect(reply.chunks.at(-1)).toMatchObject({ type: "error" });
+    expect(world.gemini.requests).toHaveLength(5);
+  });
+
+  it("without a model lets others run, and is stopped", async () => {
+    const skipped = () => ({ role: "model", parts: [{ text: "Skipped." }] });
+    const world = await openWorld({
+      agent: ({ model }) => {
+        const writer = new LlmAgent({ name: "writer", model: model(), beforeAgentCallback: skipped });
+        return new LoopAgent({ name: "loop", subAgents: [writer] });
+      },
+      bridge: { maxLlmCalls: 2 },
+    });
+    let ticks = 0;
+    const timer = setInterval(() => (ticks += 1), 1);
+    const reply = await say(world, "loop");
+    clearInterval(timer);
+    expect(reply.chunks.at(-1)).toEqual({ type: "error", errorText: "The agent came to no end." });
+    expect(ticks).toBeGreaterThan(0);
+  });
+});
+
+describe("a policy", () => {
+  it("for a tool that no agent has is refused at the start: it was meant for another", async () => {
+    const model = geminiAt({ model: "gemini-2.5-flash", url: "http://127.0.0.1:1" });
+    const agent = new LlmAgent({ name: "root_agent", model, tools: demoTools([]) });
+    const create = (name: string) =>
+      createBridge({ agent, store: memoryStore(), tools: { [name]: { confirm: true } }, sweepMs: 0 });
+    await expect(create("get_wether")).rejects.toThrow(/no agent has a tool named get_wether.*get_weather/i);
+    await (await create("get_weather")).close();
   });
 });

@@ -127,6 +127,30 @@ describe("several agents in a live chat", () => {
     expect(sequence(await stage.say("hello", { live: false }))).toContain("text");
   });
 
+  it("may begin in many chats at once, whatever their instructions are", async () => {
+    const instruction = async () => "Help.";
+    const stage = await openLiveStage({
+      agent: ({ model, tools }) =>
+        new SequentialAgent({
+          name: "team",
+          subAgents: ["first", "second"].map(
+            (name) => new LlmAgent({ name, model: model(), instruction, tools: [...tools] }),
+          ),
+        }),
+    });
+    const say = async (name: string) => {
+      const submission = { type: "message", message: userMessage("hello") } as const;
+      const reply = await stage.bridge.submit(owner, name, submission, { live: true });
+      const said: string[] = [];
+      if ("turn" in reply)
+        for await (const batch of stage.bridge.read(reply)) said.push(...batch.map(({ chunk }) => chunk.type));
+      return said.at(-1);
+    };
+    expect(await Promise.all(["1", "2", "3"].map(say))).toEqual(["finish", "finish", "finish"]);
+    const systems = stage.gemini.live.sessions.map(({ setup }) => JSON.stringify(setup?.systemInstruction));
+    for (const system of systems) expect(system).toMatch(/Help\..*task_completed/);
+  });
+
   it("one of which is refused the other hears of it and goes on", async () => {
     const stage = await openLiveStage({
       agent: ({ model, tools }) =>

@@ -1,6 +1,7 @@
 /** `WS /live` as the seeds describe it and as AI SDK 7 speaks it, with bare sockets and with AI SDK's own transport. */
 import { once } from "node:events";
 import { call, gate, pause, text } from "adk-stream-protocol/gemini";
+import { memoryStore } from "adk-stream-protocol/stores/memory";
 import * as ai from "ai";
 import { type UIMessage, WebSocketChatTransport } from "ai";
 import { afterEach, describe, expect, test } from "vitest";
@@ -19,6 +20,7 @@ import {
   openWorld,
   payRules,
   quiet,
+  receive,
   say,
   sequence,
   states,
@@ -399,6 +401,52 @@ describe("with ?sequence=1", () => {
     await first.turn();
     const events = ({ frames }: RawSocket) => frames.filter((frame) => !/"(accepted|attached)"/.test(frame));
     expect(events(second)).toEqual(events(first));
+  });
+
+  test("attach to another chat in the middle of a reply ends that one first", async () => {
+    const { world, reached, go } = await openPausedWorld();
+    const live = await openSocket(world, "?sequence=1");
+    live.send(message("slowly"));
+    await reached;
+    await live.until(({ chunks }) => chunks.some(({ type }) => type === "text-delta"));
+    live.send({ type: "attach", id: "another" });
+    await live.until(({ controls }) => controls.some(({ type }) => type === "attached"));
+    const [left, attached] = live.frames.slice(-2);
+    expect(left).toContain("[DONE]");
+    expect(JSON.parse(attached!)).toMatchObject({ type: "attached", id: "another" });
+    go();
+    await idle(world);
+  });
+
+  test("a reply that could not be stored to its end has one all the same, on every wire", async () => {
+    let isFull = false;
+    const [reached, go] = [gate(), gate()];
+    const world = await openWorld({
+      rules: [{ say: () => (reached.open(), [text("One. "), pause(go.opened), text("Two.")]) }],
+      store: (now) => {
+        const store = memoryStore({ now });
+        const { append } = store;
+        store.append = async (chat, entries) => {
+          if (isFull) throw new Error("The disk is full.");
+          return append(chat, entries);
+        };
+        return store;
+      },
+    });
+    const live = await openSocket(world);
+    live.send(message("slowly"));
+    await reached.opened;
+    await live.until(({ chunks }) => chunks.some(({ type }) => type === "text-delta"));
+    const resumed = receive(await fetch(`${world.server.url}/stream/chat-1/stream`));
+    isFull = true;
+    go.open();
+    setTimeout(() => (isFull = false), 20);
+    const errorText = "The server could not store this reply to its end.";
+    for (const { chunks, done } of [await live.turn(), await resumed]) {
+      expect(chunks.at(-1)).toEqual({ type: "error", errorText });
+      expect(done).toBe(1);
+    }
+    await idle(world);
   });
 
   test("attach in the middle of a continuation brings the message's earlier parts", async () => {
