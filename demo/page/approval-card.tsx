@@ -2,6 +2,7 @@ import type { ApprovalData, ApprovalView } from "adk-stream-protocol/protocol";
 import { getToolName, type DynamicToolUIPart, type ToolUIPart } from "ai";
 import { useEffect, useId, useRef, useState, type FormEvent, type KeyboardEvent, type MouseEvent } from "react";
 import type { CardState } from "./card-state.ts";
+import { isClientTool } from "./client-tools.ts";
 import { Countdown } from "./countdown.tsx";
 import { clockTime, money } from "./format.ts";
 import { JsonBlock } from "./json-block.tsx";
@@ -56,7 +57,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
         </span>
       </header>
       {hint && <Hint text={hint} />}
-      {!(state === "waiting" && hint) && <Note state={state} row={row} runningHere={runningHere} />}
+      {!(state === "waiting" && hint) && <Note state={state} row={row} runningHere={runningHere} toolName={toolName} />}
       <Arguments input={input} />
       <Outcome state={state} part={part} data={data} row={row} output={output} />
       {state === "waiting" && <Decide onAnswer={answer} {...expiryOf(data, row)} clockOffset={props.clockOffset} />}
@@ -116,8 +117,8 @@ function Hint({ text }: { text: string }) {
   );
 }
 
-function Note(props: { state: CardState; row: ApprovalView | undefined; runningHere: boolean }) {
-  const { state, row, runningHere } = props;
+function Note(props: { state: CardState; row: ApprovalView | undefined; runningHere: boolean; toolName: string }) {
+  const { state, row, runningHere, toolName } = props;
   const { t, language } = useWords();
   const facts: string[] = [];
   if (row?.decidedAt !== undefined) {
@@ -125,7 +126,9 @@ function Note(props: { state: CardState; row: ApprovalView | undefined; runningH
     if (state === "denied") facts.push(t.deniedAt(time));
     else if (state === "done" || state === "failed" || state === "running") facts.push(t.approvedAt(time));
   }
+  const begun = row?.decidedAt !== undefined && isClientTool(toolName) ? t.begun[state] : undefined;
   if (state === "done") facts.push(t.ranOnce);
+  else if (begun) facts.push(begun);
   else facts.push(state === "running" && runningHere ? t.runsHere : t.notes[state]);
   return <p className="card-note">{facts.join(" · ")}</p>;
 }

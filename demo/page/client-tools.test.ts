@@ -114,6 +114,13 @@ describe("what the page sends by itself", () => {
   });
 });
 
+describe("a yes that the stream has brought", () => {
+  test("counts also while the ledger was asked before it", () => {
+    expect(runs(chat([yes, approved], [row("pending")]))).toEqual(["c"]);
+    expect(runs(chat([yes], [row("pending")]))).toEqual([]);
+  });
+});
+
 describe("a call that has run in this page", () => {
   test("still waits for its outcome", () => {
     expect(isOpenCall(chat([yes, approved], [row("approved")]), "c")).toBe(true);

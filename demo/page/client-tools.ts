@@ -45,11 +45,12 @@ export function callsToRun(
       const tool = clientTools.get(toolName);
       if (!tool) continue;
       const row = rowOfCall.get(part.toolCallId);
-      if (isOver(row?.state) || row?.state === "pending") continue;
+      const said = serverState(part.approval && data.get(part.approval.id), row);
+      if (isOver(said) || said === "pending") continue;
       const call = { toolCallId: part.toolCallId, toolName, input: part.input };
       if (part.state === "input-available" && !tool.gated && (row || message === last)) calls.push(call);
       if (part.state !== "approval-responded" || !part.approval.approved || !isAnsweredHere(part.approval.id)) continue;
-      if (serverState(data.get(part.approval.id), row) === "approved") calls.push(call);
+      if (said === "approved") calls.push(call);
     }
   }
   return calls;

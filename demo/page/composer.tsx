@@ -37,7 +37,8 @@ export function Composer({ busy, failed, answering, pending, mode, onSend, onSto
   }, [text, onSend]);
   const send = () => {
     if (!text) return;
-    if (busy) setHeld(pending);
+    // Whoever insists on going before an answer or a tool may: a browser may wait for ever to be told where it is.
+    if (busy || (answering && !held)) setHeld(pending);
     else post();
     field.current?.focus();
   };

@@ -200,7 +200,7 @@ function Notices({ bridge }: { bridge: BridgeChat }) {
       </div>
     );
   }
-  if (!error || (lost && onCard)) return null;
+  if (!error || (lost && onCard && bridge.messages.at(-1)?.role !== "user")) return null;
   return (
     <div className="notice notice-error" role="alert">
       <div>

@@ -67,6 +67,8 @@ export interface Strings {
   tags: Record<CardState, string>;
   paid: string;
   notes: Record<CardState, string>;
+  /** Of a call that had begun in a browser when it was given up. */
+  begun: Partial<Record<CardState, string>>;
   approvedAt: (time: string) => string;
   deniedAt: (time: string) => string;
   ranOnce: string;
@@ -205,6 +207,10 @@ const en: Strings = {
     cancelled: "The request was withdrawn. The tool was not run.",
     unknown: "The server stopped while the tool ran. Check whether it took effect before asking again.",
   },
+  begun: {
+    expired: "No result came in time. The tool may have run in a browser.",
+    cancelled: "Withdrawn before its result came. The tool may have run in a browser.",
+  },
   approvedAt: (time) => `Approved ${time}`,
   deniedAt: (time) => `Denied ${time}`,
   ranOnce: "ran once",
@@ -342,6 +348,10 @@ const ja: Strings = {
     expired: "期限内に回答がありませんでした。ツールは実行されていません。",
     cancelled: "依頼は取り下げられました。ツールは実行されていません。",
     unknown: "実行中にサーバーが停止しました。もう一度頼む前に、反映されたかどうか確認してください。",
+  },
+  begun: {
+    expired: "期限内に結果が届きませんでした。ブラウザーで実行された可能性があります。",
+    cancelled: "結果が届く前に取り下げられました。ブラウザーで実行された可能性があります。",
   },
   approvedAt: (time) => `${time} に承認`,
   deniedAt: (time) => `${time} に拒否`,

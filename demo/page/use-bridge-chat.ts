@@ -93,7 +93,8 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
   const [running, setRunning] = useState<ReadonlySet<string>>(new Set());
   const facts = { messages: live, data, rows: approvals };
   const isAtWork =
-    callsToRun(facts, new Set(), saidYesHere).length > 0 || keysToSend(facts, ranHere.current, sent.current).length > 0;
+    callsToRun(facts, new Set(), saidYesHere).length > 0 ||
+    keysToSend(facts, ranHere.current, sent.current).some((key) => key.startsWith("output:"));
 
   // ── showing: what was there stays there while a resumed stream catches up ────────────────────────────────────────
   const held = useRef<UIMessage[]>([]);
@@ -254,10 +255,15 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
     },
     [chat, mode, refresh],
   );
-  const sendAgain = useCallback(() => {
+  const sendAgain = useCallback(async () => {
     if (isBusy(chat.status)) return;
     setUnasked(false);
-    void chat.sendMessage();
+    // What was written behind an answer that was lost is lost too, and goes again behind it.
+    const last = chat.messages.at(-1);
+    const lost = chat.status === "error" && last?.role === "user" ? last : undefined;
+    if (lost) chat.messages = chat.messages.slice(0, -1);
+    await chat.sendMessage();
+    if (lost) await chat.sendMessage({ parts: lost.parts });
   }, [chat]);
   const retry = useCallback(async () => {
     if (isBusy(chat.status)) return;
@@ -290,7 +296,7 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
     cards,
     send,
     answer,
-    sendAgain,
+    sendAgain: () => void sendAgain(),
     retry: () => void retry(),
     dismiss: chat.clearError,
     stop: () => void stop(),

@@ -63,9 +63,10 @@ function unwrap(response: Values): Values {
 function outcomeOf(response: Values): NotDone | "done" {
   const { status, error, success } = response;
   if (error === undefined || error === null) return success === false ? "failed" : "done";
+  const sentence = toWords(error);
+  if (sentence.includes("may have taken effect")) return "indeterminate";
   if (typeof status === "string" && Object.hasOwn(notDone.en, status)) return status as NotDone;
   // Without a status, the sentence is all there is.
-  const sentence = toWords(error);
   if (/\b(?:rejected|denied|declined|not approved)\b/iu.test(sentence)) return "denied";
   if (/\bexpired?\b|\btimed out\b/iu.test(sentence)) return "expired";
   return /\bcancell?ed\b/iu.test(sentence) ? "cancelled" : "failed";

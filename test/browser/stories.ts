@@ -348,8 +348,13 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       await card.getByRole("button", { name: "Approve" }).click();
       if (mode === "sse") {
         await inState(card, "undelivered");
+        // What is written now is lost as well, and goes again behind the answer.
+        await say(page, "hello");
+        await page.getByRole("alert").first().waitFor({ timeout: waiting });
         await demo.start();
         await card.getByRole("button", { name: /again/i }).click();
+        await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
+        expect(await page.locator('[data-role="user"]').count()).toBe(2);
       } else {
         // The socket is sought again, and the answer waits for it.
         await connectionIs(page, "reconnecting");
