@@ -242,6 +242,8 @@ function Decide(props: {
       if (event.key === "Enter") event.preventDefault();
       return;
     }
+    // The Enter that opened the form may still be held down.
+    if (event.key === "Enter" && event.repeat) event.preventDefault();
     if (event.key === "Escape") close();
   };
 

@@ -87,7 +87,17 @@ export function Composer({ busy, failed, answering, pending, mode, onSend, onSto
         />
         {/* Two buttons in one place: a click that began on one is none on the other. */}
         {busy ? (
-          <button key="stop" type="button" className="button" onClick={(event) => !isSecondClick(event) && onStop()}>
+          <button
+            key="stop"
+            type="button"
+            className="button"
+            onClick={(event) => {
+              if (isSecondClick(event)) return;
+              onStop();
+              // The button goes away; whoever pressed it with a key wants to go on from somewhere.
+              if (event.detail === 0) field.current?.focus();
+            }}
+          >
             <span className="stop-square" aria-hidden="true" />
             {t.stop}
           </button>
