@@ -1,9 +1,13 @@
 import { describe, expect, test } from "vitest";
-import type { Bridge } from "../agent/index.ts";
+import { type Bridge, silentLogger } from "../agent/index.ts";
 import { createHandler } from "./handler.ts";
 
 /** None of these requests gets as far as the bridge; one that does fails. */
-const handle = createHandler({ bridge: undefined as unknown as Bridge, health: () => ({ model: "none" }) });
+const handle = createHandler({
+  bridge: undefined as unknown as Bridge,
+  health: () => ({ model: "none" }),
+  logger: silentLogger,
+});
 const ask = async (method: string, path: string) => {
   const response = await handle(new Request(`http://localhost${path}`, { method }));
   return { status: response.status, allow: response.headers.get("allow"), body: (await response.json()) as unknown };
