@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { type WebSocket, WebSocketServer } from "ws";
+import { type RawData, type WebSocket, WebSocketServer } from "ws";
 import { consoleLogger } from "../agent/index.ts";
 import { BridgeError, errorTable } from "../protocol/index.ts";
 import { ChatArrivals } from "./chat-arrivals.ts";
@@ -135,23 +135,41 @@ export function attachLive(server: Server, options: LiveOptions): Live {
       connections.set(socket, connection);
       owners.set(owner, (owners.get(owner) ?? 0) + 1);
       timer ??= setInterval(tick, tickMs(limits)).unref();
-      socket.on("message", (data, isBinary) => connection.onMessage(data as Buffer, isBinary));
-      socket.on("ping", (data) => connection.onPing(data));
-      socket.on("pong", () => connection.onPong());
+      socket.on("message", onMessage);
+      socket.on("ping", onPing);
+      socket.on("pong", onPong);
       // What a client does wrong closes its socket, with a code that says what; `close` follows in every case.
-      socket.on("error", () => undefined);
-      socket.on("close", () => {
-        connections.delete(socket);
-        const others = (owners.get(owner) ?? 1) - 1;
-        if (others > 0) owners.set(owner, others);
-        else owners.delete(owner);
-        if (connections.size === 0) {
-          clearInterval(timer);
-          timer = undefined;
-        }
-        connection.onClose();
-      });
+      socket.on("error", ignore);
+      socket.on("close", onClose);
     });
+  }
+
+  // One function for all sockets each, not one for each socket: most of them are idle, and there may be many.
+  function onMessage(this: WebSocket, data: RawData, isBinary: boolean): void {
+    connections.get(this)?.onMessage(data as Buffer, isBinary);
+  }
+
+  function onPing(this: WebSocket, data: Buffer): void {
+    connections.get(this)?.onPing(data);
+  }
+
+  function onPong(this: WebSocket): void {
+    connections.get(this)?.onPong();
+  }
+
+  function onClose(this: WebSocket): void {
+    const connection = connections.get(this);
+    if (!connection) return;
+    const { owner } = connection;
+    connections.delete(this);
+    const others = (owners.get(owner) ?? 1) - 1;
+    if (others > 0) owners.set(owner, others);
+    else owners.delete(owner);
+    if (connections.size === 0) {
+      clearInterval(timer);
+      timer = undefined;
+    }
+    connection.onClose();
   }
 
   function tick(): void {
@@ -171,6 +189,8 @@ export function attachLive(server: Server, options: LiveOptions): Live {
 function full(): BridgeError {
   return new BridgeError("unavailable", "This server has as many sockets as it takes. Try again in a moment.");
 }
+
+function ignore(): void {}
 
 /** From the handshake on, nobody else listens for what goes wrong with a connection. */
 function destroy(this: Duplex): void {

@@ -16,6 +16,7 @@ export class SocketWriter {
   #progressAt = 0;
   #corked = false;
   #waiting: (() => void)[] | undefined;
+  #onSent: (() => void) | undefined;
 
   constructor(socket: WebSocket, stream: Duplex, now: () => number) {
     this.#socket = socket;
@@ -28,7 +29,7 @@ export class SocketWriter {
     this.#cork();
     if (this.#unsent === 0) this.#progressAt = this.#now();
     this.#unsent += 1;
-    this.#socket.send(text, this.#onSent);
+    this.#socket.send(text, (this.#onSent ??= () => this.#sent()));
   }
 
   /** True when it is time to wait for `flushed`. */
@@ -53,12 +54,12 @@ export class SocketWriter {
     this.#wake();
   }
 
-  readonly #onSent = (): void => {
+  #sent(): void {
     if (this.#unsent === 0) return;
     this.#unsent -= 1;
     this.#progressAt = this.#now();
     if (this.#unsent === 0) this.#wake();
-  };
+  }
 
   #wake(): void {
     const waiting = this.#waiting;
