@@ -33,7 +33,7 @@ import { dropUnwritable, needsWriting, toObject } from "./tool-result.ts";
  * *holds* the call. Held means: a row in the ledger, a placeholder instead of the tool's result, the placeholder taken
  * out of the event again, and no further model call in this run. The ledger decides, the executor runs, the turn delivers.
  *
- * What it relies on in ADK is listed in docs/design/approval.md as K1–K17, each with a contract test. Responses are
+ * What it relies on in ADK is listed in docs/design/approval.md as K1–K18, each with a contract test. Responses are
  * changed in place and not returned, so that the callbacks of other plugins and of the agent see them too.
  */
 export class Gate extends BasePlugin {

@@ -679,28 +679,32 @@ describe("ADK's live runs as the gate knows them", () => {
     expect(kinds, why).not.toContain("toolResponse");
   });
 
-  it("K18 beforeRunCallback gets the session that the live run itself goes by", async () => {
-    let given: unknown;
-    let used: unknown;
-    const scene = await openScene({
-      model: liveModel,
-      hooks: {
-        async beforeRunCallback({ invocationContext }) {
-          given = invocationContext.session;
-          return undefined;
+  it.each(["live", "by requests"])(
+    "K18 beforeRunCallback gets the session that the run itself goes by, %s",
+    async (mode) => {
+      let given: unknown;
+      let used: unknown;
+      const scene = await openScene({
+        model: liveModel,
+        hooks: {
+          async beforeRunCallback({ invocationContext }) {
+            given = invocationContext.session;
+            return undefined;
+          },
+          async beforeToolCallback({ toolContext }) {
+            used = toolContext.invocationContext.session;
+            return { held: true };
+          },
         },
-        async beforeToolCallback({ toolContext }) {
-          used = toolContext.invocationContext.session;
-          return { held: true };
-        },
-      },
-    });
-    await scene.runLive("pay", isTurnEnd);
-    const why = `K18 broke: what is appended to the live session is not what its run sees; see ${liveSession} onBegin`;
-    expect(given, why).toBeDefined();
-    expect(used === given, why).toBe(true);
-    expect((given as { events: Event[] }).events.length, why).toBeGreaterThan(0);
-  });
+      });
+      if (mode === "live") await scene.runLive("pay", isTurnEnd);
+      else await scene.run(user("pay"));
+      const why = `K18 broke: ${gate} does not know its runs, and ${liveSession} appends to a session nobody reads`;
+      expect(given, why).toBeDefined();
+      expect(used === given, why).toBe(true);
+      expect((given as { events: Event[] }).events.length, why).toBeGreaterThan(0);
+    },
+  );
 
   it("K19 alarm: a live run still calls no hooks of plugins about the model or the user's message", async () => {
     const called: string[] = [];
