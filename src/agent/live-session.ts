@@ -49,8 +49,8 @@ interface Listener {
 }
 
 const closingMs = 2000;
-/** How much may be said before there is a connection. */
-const maxEarly = 256;
+/** How many events may come before there is a connection, and after it was closed. */
+const maxUnheard = 256;
 /** How long a turn that could be over waits for more. */
 const afterthoughtMs = 5000;
 
@@ -125,7 +125,11 @@ export class LiveSession {
         if (done || noticeOf(value)?.connected) return;
         // An agent of plain code, or a callback that answers in the model's place.
         this.#early.push(value);
-        if (this.#early.length > maxEarly) throw new BridgeError("too_many", "The agent came to no end.");
+        if (this.#early.length > maxUnheard)
+          throw new BridgeError(
+            "too_many",
+            `The agent came to no end: more than ${maxUnheard} events without a model.`,
+          );
       }
     } catch (error) {
       await this.close();
@@ -246,7 +250,14 @@ export class LiveSession {
 
   async #drain(): Promise<void> {
     try {
-      while (!(await (this.#next ?? this.#pull())).done) this.#next = undefined;
+      for (let count = 0; count < maxUnheard; count += 1) {
+        if ((await (this.#next ?? this.#pull())).done) return;
+        this.#next = undefined;
+        // An agent that waits for nothing must not keep everything else waiting.
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      // It would never end, and has no connection: the one it had is closed, and it gets no other.
+      void this.#events.return(undefined).catch(() => undefined);
     } catch {
       // It was ending anyway, and has said what it had to say to whoever listened.
     }

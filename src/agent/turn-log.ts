@@ -122,8 +122,9 @@ export class TurnLog {
     this.#events += 1;
     if (this.#events % breathEvery === 0) await new Promise((resolve) => setImmediate(resolve));
     if (!event.partial) this.#whole += 1;
-    if (this.#whole > this.#options.maxEvents) throw new BridgeError("too_many", "The agent came to no end.");
-    const { agentTools } = this.#options;
+    const { maxEvents, agentTools } = this.#options;
+    if (this.#whole > maxEvents)
+      throw new BridgeError("too_many", `The agent came to no end: more than ${maxEvents} events in one turn.`);
     const [state, chunks] = eventToChunks(this.#state, event, { inner, defer: (name) => agentTools.has(name) });
     this.#state = state;
     if (event.partial) this.#writeSoon(chunks);

@@ -315,6 +315,22 @@ describe.each(modes)("what is said without a model, live: $live", (how) => {
 });
 
 describe.each(modes)("what takes for ever, live: $live", (how) => {
+  it("without asking a model is stopped, lets others run, and can be closed", async () => {
+    const skipped = () => ({ role: "model", parts: [{ text: "Skipped." }] });
+    const stage = await openLiveStage({
+      agent: ({ model }) => {
+        const writer = new LlmAgent({ name: "writer", model: model(), beforeAgentCallback: skipped });
+        return new LoopAgent({ name: "loop", subAgents: [writer] });
+      },
+      bridge: { maxLlmCalls: 2 },
+    });
+    const reply = await stage.say("hello", how);
+    const errorText = expect.stringMatching(/came to no end: more than \d+ events/);
+    expect(reply.chunks.at(-1)).toEqual({ type: "error", errorText });
+    await stage.bridge.close();
+    expect(stage.gemini.live.sessions).toEqual([]);
+  });
+
   it("before the model is reached can be stopped, and the next message is answered", async () => {
     const asked = gate();
     let isStuck = true;
