@@ -58,8 +58,16 @@ describe("the log on one socket", () => {
     );
   });
 
-  test("a turn that waits without a step of its own says so with the end of one", () => {
-    expect(told(log("begin a m", "start", "asks", "end"))).toBe("turn:a@1 start finish-step parked:a@4");
+  test("a turn that waits says whether its last chunk ended a step", () => {
+    const parked = (...words: string[]) => {
+      const turns = new SeedTurns();
+      return log("begin a m", ...words, "asks", "end")
+        .flatMap((entry) => turns.next(entry, entry.kind === "chunk" ? [entry.chunk] : []))
+        .at(-1);
+    };
+    expect(parked("start", "start-step", "finish-step")).toMatchObject({ kind: "parked", endsWithStep: true });
+    expect(parked("start", "tool-output-available")).toMatchObject({ kind: "parked", endsWithStep: false });
+    expect(parked("start")).toMatchObject({ kind: "parked", endsWithStep: false });
   });
 
   test("another message begins, and after it the open one begins again", () => {

@@ -5,7 +5,13 @@ import type { LogEntry } from "../agent/index.ts";
 export type SeedOutput =
   | { kind: "turn"; turn: string; reply: string; sequence: number }
   | { kind: "chunk"; chunk: UIMessageChunk; sequence?: number }
-  | { kind: "parked"; turn: string; sequence: number }
+  | {
+      kind: "parked";
+      turn: string;
+      sequence: number;
+      /** False where the turn wrote something after its last step, or had none. */
+      endsWithStep: boolean;
+    }
   | { kind: "done"; sequence?: number };
 
 /**
@@ -49,9 +55,7 @@ export class SeedTurns {
         this.#turn = undefined;
         this.#parked = parked ? reply : undefined;
         if (!parked) return [{ kind: "done", sequence }];
-        // Where one of two calls is answered, nothing else says to a plain client that it is its turn again.
-        const pause: SeedOutput[] = last === "finish-step" ? [] : [{ kind: "chunk", chunk: { type: "finish-step" } }];
-        return [...pause, { kind: "parked", turn, sequence }];
+        return [{ kind: "parked", turn, sequence, endsWithStep: last === "finish-step" }];
       }
     }
   }

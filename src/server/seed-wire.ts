@@ -258,8 +258,13 @@ export class SeedWire {
           break;
         }
         case "parked": {
-          const { turn, sequence } = output;
+          const { turn, sequence, endsWithStep } = output;
           if (this.#numbered) this.#control({ type: "parked", turn, sequence });
+          else if (!endsWithStep) {
+            // The end of a step is how a client without `parked` knows that the reply waits.
+            this.#event({ type: "start-step" });
+            this.#event({ type: "finish-step" });
+          }
           break;
         }
       }

@@ -97,6 +97,23 @@ describe.each(majors)("over one WebSocket, a stock chat of %s", (_, ai) => {
     await expectWhole(ai, world, story);
   });
 
+  it("sends one answer of two, and the other one by itself afterwards", async () => {
+    const story = await open(ai);
+    const { chat, world, settled } = story;
+    await chat.sendMessage({ text: "two payments" });
+    const [first, second] = questions(ai, await settled());
+    await chat.addToolApprovalResponse({ id: first!, approved: true });
+    await chat.sendMessage();
+    const [, half] = await settled();
+    expect(toolParts(ai, half!).map(({ state }) => state)).toEqual(["output-available", "approval-requested"]);
+    await expectWhole(ai, world, story);
+    await chat.addToolApprovalResponse({ id: second!, approved: false });
+    const [, whole] = await settled();
+    expect(toolParts(ai, whole!).map(({ state }) => state)).toEqual(["output-available", "output-denied"]);
+    expect(story.sends()).toBe(3);
+    await expectWhole(ai, world, story);
+  });
+
   it.each([
     ["first", [0, 1]],
     ["last", [1, 0]],

@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { call, gate, pause, text } from "adk-stream-protocol/gemini";
 import { memoryStore } from "adk-stream-protocol/stores/memory";
 import * as ai from "ai";
-import { type UIMessage, WebSocketChatTransport } from "ai";
+import { type UIMessage, type UIMessageChunk, WebSocketChatTransport } from "ai";
 import { afterEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { endSockets, liveUrl, openSocket, type RawSocket } from "../fixtures/raw-socket.ts";
-import { chatOver, toolParts, wordsOf } from "../fixtures/stock-chat.ts";
+import { chatOver, majors, toolParts, wordsOf } from "../fixtures/stock-chat.ts";
 import {
   afterTools,
   asked,
@@ -862,8 +862,35 @@ describe("what the seeds leave out or do otherwise", () => {
     const [first, second] = [asked(question, 0), asked(question, 1)];
     live.send({ type: "tool_result", toolCallId: first.approvalId, result: { confirmed: true } });
     const half = await live.until(({ chunks }) => chunks.at(-1)?.type === "finish-step");
-    expect(sequence(half)).toBe("toa fs");
+    expect(sequence(half)).toBe("toa ss fs");
     live.send({ type: "tool_result", toolCallId: second.approvalId, result: { confirmed: false } });
+    const rest = await live.turn();
+    expect(sequence(rest)).toBe("tod ss text fs finish [DONE]");
+    for (const [, major] of majors) {
+      const stream = new ReadableStream<UIMessageChunk>({
+        start(controller) {
+          for (const { chunks } of [question, half, rest])
+            for (const chunk of chunks) controller.enqueue(structuredClone(chunk));
+          controller.close();
+        },
+      });
+      const read: UIMessage[] = [];
+      for await (const next of major.readUIMessageStream({ stream, terminateOnError: true })) read.push(next);
+      expect(toolParts(major, read.at(-1)!).map(({ state }) => state)).toEqual(["output-available", "output-denied"]);
+      expect(wordsOf(read.at(-1)!)).toBe(textOf(rest));
+    }
+  });
+
+  test("with sequence=1 one of two answers ends with `parked`, and needs no step of its own", async () => {
+    const world = await openWorld();
+    const live = await openSocket(world, "?sequence=1");
+    const isParked = ({ controls }: { controls: readonly { type: string }[] }) =>
+      controls.some(({ type }) => type === "parked");
+    live.send(message("two payments"));
+    const question = await live.until(isParked);
+    live.send({ type: "tool_result", toolCallId: asked(question, 0).approvalId, result: { confirmed: true } });
+    expect(sequence(await live.until(isParked))).toBe("toa");
+    live.send({ type: "tool_result", toolCallId: asked(question, 1).approvalId, result: { confirmed: false } });
     expect(sequence(await live.turn())).toBe("tod ss text fs finish [DONE]");
   });
 
