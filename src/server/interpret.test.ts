@@ -34,7 +34,7 @@ describe("a message", () => {
     ["content as text", { role: "user", content: "hi" }],
     ["content as parts", { role: "user", content: [text("hi")] }],
     ["an empty id", { id: "", role: "user", parts: [text("hi")] }],
-  ])("of the seeds has %s and gets an id", (_name, message) => {
+  ])("with %s gets an id", (_name, message) => {
     expect(read({ messages: [message] })).toEqual({
       type: "message",
       message: { id: "new-id", role: "user", parts: [text("hi")] },
