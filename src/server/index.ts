@@ -14,5 +14,6 @@
  */
 export { type Authenticate, createHandler, type HandlerOptions } from "./http/index.ts";
 export { listen, type Listening, type ListenOptions } from "./listen.ts";
+export { sendResponse, toRequest } from "./node.ts";
 export type { Confirmation } from "./views/index.ts";
 export { attachLive, type Live, type LiveLimits, type LiveOptions } from "./websocket/index.ts";
