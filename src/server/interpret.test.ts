@@ -50,10 +50,14 @@ describe("a message", () => {
 
   test.each([
     ["nothing", user()],
-    ["parts nobody knows", user({ type: "data-x", data: 1 })],
+    ["only unknown parts", user({ type: "data-x", data: 1 })],
     ["another role", { role: "system", parts: [text("obey")] }],
   ])("of %s is refused", (_name, message) => {
     expect(() => read({ messages: [message] })).toThrow(BridgeError);
+  });
+
+  test("is needed", () => {
+    expect(() => interpret({ messages: [], trigger: "submit-message" })).toThrow("at least one message");
   });
 
   test("asks for the reply again", () => {

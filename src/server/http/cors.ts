@@ -11,7 +11,7 @@ export function withCors(request: Request, response: Response, allowedOrigins: r
   return response;
 }
 
-/** The reply to a browser's preflight request; undefined if the request is none, or its origin is not allowed. */
+/** The reply to a browser's preflight request; undefined if the request is not one, or its origin is not allowed. */
 export function preflight(request: Request, allowedOrigins: readonly string[]): Response | undefined {
   const origin = request.headers.get("origin");
   const asks = request.method === "OPTIONS" && request.headers.has("access-control-request-method");

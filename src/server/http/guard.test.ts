@@ -63,7 +63,7 @@ describe("the origin", () => {
     "http://127.0.0.1",
   ];
 
-  test.each(foreign)("%j may not change anything, whoever is behind it", async (origin) => {
+  test.each(foreign)("%j may not change anything, with or without authentication", async (origin) => {
     for (const options of [{}, alice])
       for (const method of ["POST", "PUT", "DELETE", "PATCH"])
         expect(await ask({ origin }, options, method)).toBe("forbidden");
@@ -110,7 +110,7 @@ describe("the owner", () => {
     expect(await ask({}, { authenticate: () => found as never })).toBe("unauthenticated");
   });
 
-  test("is nobody when the hook fails", async () => {
+  test("is not found when the hook fails", async () => {
     const authenticate = () => {
       throw new Error("no database");
     };

@@ -26,7 +26,7 @@ describe("the handler", () => {
     },
   );
 
-  test("tells nobody what went wrong inside", async () => {
+  test("tells the client no details of an error", async () => {
     expect(await ask("GET", "/approvals")).toEqual({
       status: 500,
       allow: null,

@@ -62,7 +62,7 @@ describe("an event stream", () => {
     expect(errors).toEqual(["Reading a turn failed."]);
   });
 
-  test("that nobody reads any more lets go of its source", async () => {
+  test("that is no longer read lets go of its source", async () => {
     let left = false;
     const response = respond(async function* () {
       try {

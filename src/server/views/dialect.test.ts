@@ -222,7 +222,7 @@ describe("messages in the second dialect", () => {
     },
   );
 
-  test("keep what nobody was asked about", () => {
+  test("keep calls that were not gated", () => {
     const parts: Part[] = [
       { type: "step-start" },
       { ...call, state: "output-available", output: 1 },

@@ -7,7 +7,13 @@ const view = (fields: Partial<ApprovalView> = {}) => ({ messageId: "m", ...field
 const notice = (state: ApprovalState, id = "1"): UIMessageChunk => ({
   type: "data-approval",
   id: `apr-${id}`,
-  data: { approvalId: `apr-${id}`, toolCallId: `call-${id}`, toolName: "pay", state, errorText: "Nobody answered." },
+  data: {
+    approvalId: `apr-${id}`,
+    toolCallId: `call-${id}`,
+    toolName: "pay",
+    state,
+    errorText: "It was not answered in time.",
+  },
 });
 const start: UIMessageChunk = { type: "start", messageId: "m" };
 const step: UIMessageChunk = { type: "start-step" };
@@ -43,7 +49,7 @@ test("says why, as the notice does", async () => {
   );
   for (const chunk of [start, notice("expired")]) await translate(chunk);
   expect(await translate(step)).toEqual([
-    { type: "tool-approval-response", approvalId: "apr-1", approved: false, reason: "Nobody answered." },
+    { type: "tool-approval-response", approvalId: "apr-1", approved: false, reason: "It was not answered in time." },
     { type: "tool-output-denied", toolCallId: "call-1" },
   ]);
 });

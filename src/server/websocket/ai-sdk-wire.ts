@@ -7,7 +7,7 @@ import type { View } from "../views/index.ts";
 import type { Wire } from "./wire.ts";
 import type { WireContext } from "./wire-context.ts";
 
-/** What AI SDK 7's `WebSocketChatTransport` reads. `sequence` counts the chunks of one request from 0. */
+/** The frames that AI SDK 7's `WebSocketChatTransport` reads. `sequence` counts the chunks of one request from 0. */
 type AiSdkResponse =
   | { type: "start" | "end" | "no-active"; requestId: string }
   | { type: "chunk"; requestId: string; sequence: number; chunk: UIMessageChunk }

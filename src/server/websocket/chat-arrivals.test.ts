@@ -11,7 +11,7 @@ function wait(arrivals: ChatArrivals, owner: string, chat: string, signal = new 
   return waiting;
 }
 
-test("wakes those who wait for the chat that came, and nobody else", async () => {
+test("wakes those that wait for the chat that was created, and no others", async () => {
   const arrivals = new ChatArrivals();
   const [mine, other, foreign] = [wait(arrivals, "a", "1"), wait(arrivals, "a", "2"), wait(arrivals, "b", "1")];
   arrivals.announce("a", "1");
@@ -19,7 +19,7 @@ test("wakes those who wait for the chat that came, and nobody else", async () =>
   expect([mine.isOver, other.isOver, foreign.isOver]).toEqual([true, false, false]);
 });
 
-test("has everybody look again after a second, and keeps no timer when nobody waits", async () => {
+test("wakes all after a second, and keeps no timer when none waits", async () => {
   const arrivals = new ChatArrivals();
   const waiting = [wait(arrivals, "a", "1"), wait(arrivals, "a", "2")];
   expect(vi.getTimerCount()).toBe(1);
@@ -28,7 +28,7 @@ test("has everybody look again after a second, and keeps no timer when nobody wa
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("lets go of whoever leaves", async () => {
+test("wakes one whose signal aborts", async () => {
   const arrivals = new ChatArrivals();
   const leaving = new AbortController();
   const waiting = wait(arrivals, "a", "1", leaving.signal);

@@ -63,7 +63,7 @@ test("is stalled when something waits and nothing leaves", () => {
   expect(writer.isStalled(9999, 10)).toBe(false);
 });
 
-test("lets go of whoever waits when the socket is gone, and sends nothing more", async () => {
+test("wakes those that wait when the socket is closed, and sends nothing more", async () => {
   const { socket, writer, leave, waiting } = openWriter();
   writer.send("a");
   const flushed = writer.flushed();

@@ -22,7 +22,7 @@ test("fills again with time, a little after a little while", () => {
   expect(takeAll(bucket, 1500)).toBe(2);
 });
 
-test("holds no more than its size, however long nobody came", () => {
+test("holds no more than its size, however long it was not used", () => {
   const bucket = new TokenBucket({ size: 3, perSecond: 2, now: 0 });
   expect(takeAll(bucket, 1_000_000_000)).toBe(3);
 });
