@@ -7,7 +7,7 @@ import { performance } from "node:perf_hooks";
 import { Readable } from "node:stream";
 import { FunctionTool, LlmAgent, LogLevel, setLogLevel } from "@google/adk";
 import { createBridge } from "adk-stream-protocol";
-import { call, geminiAt, pause, startScriptedGemini, text } from "adk-stream-protocol/gemini";
+import { call, geminiAt, pause, startScriptedGemini, text } from "adk-stream-protocol/testing";
 import { listen } from "adk-stream-protocol/server";
 import { sqliteStore } from "adk-stream-protocol/stores/sqlite";
 import { createUIMessageStream, createUIMessageStreamResponse, type UIMessageChunk } from "ai";

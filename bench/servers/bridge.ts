@@ -1,7 +1,7 @@
 /** Our server, as `listen` makes it, with the limits of one person lifted: all clients here are one person. */
 import { BaseLlm, FunctionTool, LlmAgent, LogLevel, setLogLevel } from "@google/adk";
 import { createBridge } from "adk-stream-protocol";
-import { geminiAt } from "adk-stream-protocol/gemini";
+import { geminiAt } from "adk-stream-protocol/testing";
 import { listen } from "adk-stream-protocol/server";
 import { memoryStore } from "adk-stream-protocol/stores/memory";
 import { sqliteStore } from "adk-stream-protocol/stores/sqlite";

@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Gemini, LogLevel, setLogLevel } from "@google/adk";
 import { createBridge, type Logger } from "adk-stream-protocol";
-import { demoRules, geminiAt, startScriptedGemini } from "adk-stream-protocol/gemini";
+import { demoRules, geminiAt, startScriptedGemini } from "adk-stream-protocol/testing";
 import { listen } from "adk-stream-protocol/server";
 import { sqliteStore } from "adk-stream-protocol/stores/sqlite";
 import { createAgent } from "./agent.ts";

@@ -8,7 +8,7 @@ import {
   type ScriptedGemini,
   startScriptedGemini,
   text,
-} from "adk-stream-protocol/gemini";
+} from "adk-stream-protocol/testing";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type CutProxy, openCutProxy } from "../fixtures/cut-proxy.ts";

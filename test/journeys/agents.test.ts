@@ -10,7 +10,7 @@ import {
   SequentialAgent,
 } from "@google/adk";
 import { isSettled } from "adk-stream-protocol/protocol";
-import { call, fail, type Piece, type Rule, text, usage } from "adk-stream-protocol/gemini";
+import { call, fail, type Piece, type Rule, text, usage } from "adk-stream-protocol/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { expectSound } from "../fixtures/sound.ts";

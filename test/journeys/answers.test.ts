@@ -1,4 +1,4 @@
-import { gate, pause, text } from "adk-stream-protocol/gemini";
+import { gate, pause, text } from "adk-stream-protocol/testing";
 import type { UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { majors, stockChat, toolParts, validateOn } from "../fixtures/stock-chat.ts";

@@ -1,4 +1,4 @@
-import { gate, type ScriptedGemini } from "adk-stream-protocol/gemini";
+import { gate, type ScriptedGemini } from "adk-stream-protocol/testing";
 import { isSettled } from "adk-stream-protocol/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Moment } from "../fixtures/mortal-store.ts";

@@ -1,4 +1,4 @@
-import { call, gate, pause, text } from "adk-stream-protocol/gemini";
+import { call, gate, pause, text } from "adk-stream-protocol/testing";
 import type { UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { type Ai, majors, partStates, stockChat, toolParts, validateOn } from "../fixtures/stock-chat.ts";

@@ -1,5 +1,5 @@
 import { AgentTool, LlmAgent } from "@google/adk";
-import { call, type Rule, text } from "adk-stream-protocol/gemini";
+import { call, type Rule, text } from "adk-stream-protocol/testing";
 import type { UIMessage } from "ai";
 import { describe, expect, it, vi } from "vitest";
 import { expectSound } from "../fixtures/sound.ts";

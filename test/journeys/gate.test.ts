@@ -15,7 +15,7 @@ import {
 } from "@google/adk";
 import { Type, type FunctionDeclaration } from "@google/genai";
 import { createBridge, idempotencyKey, type Logger } from "adk-stream-protocol";
-import { call, geminiAt, pairingErrors, pause, type Piece, type Rule, text } from "adk-stream-protocol/gemini";
+import { call, geminiAt, pairingErrors, pause, type Piece, type Rule, text } from "adk-stream-protocol/testing";
 import type { Approval, Store } from "adk-stream-protocol/stores";
 import { memoryStore } from "adk-stream-protocol/stores/memory";
 import { describe, expect, it, vi } from "vitest";

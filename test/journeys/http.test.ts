@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import { call, gate, inlineData, pause, type Rule, text } from "adk-stream-protocol/gemini";
+import { call, gate, inlineData, pause, type Rule, text } from "adk-stream-protocol/testing";
 import { listen } from "adk-stream-protocol/server";
 import { describe, expect, it, vi } from "vitest";
 import { majors, partStates, stockChat, toolParts } from "../fixtures/stock-chat.ts";

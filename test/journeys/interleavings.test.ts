@@ -1,4 +1,4 @@
-import type { ScriptedGemini } from "adk-stream-protocol/gemini";
+import type { ScriptedGemini } from "adk-stream-protocol/testing";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Befalls, type Begin, play } from "../fixtures/play.ts";

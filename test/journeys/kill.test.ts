@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startScriptedGemini } from "adk-stream-protocol/gemini";
+import { startScriptedGemini } from "adk-stream-protocol/testing";
 import type { ApprovalView } from "adk-stream-protocol/protocol";
 import type { UIMessage } from "ai";
 import { afterAll, describe, expect, it, vi } from "vitest";

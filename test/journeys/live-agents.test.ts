@@ -15,7 +15,7 @@ import {
 } from "@google/adk";
 import type { Content } from "@google/genai";
 import { type Bridge, createBridge } from "adk-stream-protocol";
-import { call, closeWith, gate, pause, type Rule, text } from "adk-stream-protocol/gemini";
+import { call, closeWith, gate, pause, type Rule, text } from "adk-stream-protocol/testing";
 import { memoryStore } from "adk-stream-protocol/stores/memory";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

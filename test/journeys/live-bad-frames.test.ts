@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { gate, pause, text } from "adk-stream-protocol/gemini";
+import { gate, pause, text } from "adk-stream-protocol/testing";
 import { attachLive, type LiveOptions } from "adk-stream-protocol/server";
 import { afterEach, describe, expect, test } from "vitest";
 import { endSockets, liveUrl, openSocket, type RawSocket, refusedHandshake } from "../fixtures/raw-socket.ts";

@@ -1,5 +1,5 @@
 import { WebSocketChatTransport } from "adk-stream-protocol/client";
-import { call, type Rule, text } from "adk-stream-protocol/gemini";
+import { call, type Rule, text } from "adk-stream-protocol/testing";
 import type { UIMessage } from "ai";
 import { afterEach, describe, expect, it } from "vitest";
 import { openCutProxy } from "../fixtures/cut-proxy.ts";

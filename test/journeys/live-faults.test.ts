@@ -11,7 +11,7 @@ import {
   pause,
   type Piece,
   text,
-} from "adk-stream-protocol/gemini";
+} from "adk-stream-protocol/testing";
 import { isSettled } from "adk-stream-protocol/protocol";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import {

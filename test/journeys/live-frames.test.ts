@@ -1,6 +1,6 @@
 /** `WS /live` as the seeds describe it and as AI SDK 7 speaks it, with bare sockets and with AI SDK's own transport. */
 import { once } from "node:events";
-import { call, gate, pause, text } from "adk-stream-protocol/gemini";
+import { call, gate, pause, text } from "adk-stream-protocol/testing";
 import { memoryStore } from "adk-stream-protocol/stores/memory";
 import * as ai from "ai";
 import { type UIMessage, WebSocketChatTransport } from "ai";

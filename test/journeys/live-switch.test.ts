@@ -1,6 +1,6 @@
 /** One chat, two ways to talk: live and by requests, in any order, also at random. What was asked in one is answered in the other. */
 import { FunctionTool } from "@google/adk";
-import { call, gate } from "adk-stream-protocol/gemini";
+import { call, gate } from "adk-stream-protocol/testing";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

@@ -20,7 +20,7 @@ import {
   text,
   thought,
   usage,
-} from "adk-stream-protocol/gemini";
+} from "adk-stream-protocol/testing";
 import { BridgeError } from "adk-stream-protocol/protocol";
 import { isToolUIPart } from "ai";
 import { describe, expect, it } from "vitest";

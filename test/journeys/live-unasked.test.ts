@@ -1,4 +1,4 @@
-import { call, gate, pause, type Rule, text } from "adk-stream-protocol/gemini";
+import { call, gate, pause, type Rule, text } from "adk-stream-protocol/testing";
 import { describe, expect, it } from "vitest";
 import { majors, partStates, stockChat, toolParts, type Wire } from "../fixtures/stock-chat.ts";
 import { afterTools, idle, messagesOf, openWorld } from "../fixtures/world.ts";

@@ -1,6 +1,6 @@
 import { AgentTool, BaseTool, LlmAgent } from "@google/adk";
 import { idempotencyKey } from "adk-stream-protocol";
-import { call, type Rule, text } from "adk-stream-protocol/gemini";
+import { call, type Rule, text } from "adk-stream-protocol/testing";
 import { describe, expect, it } from "vitest";
 import { expectSound } from "../fixtures/sound.ts";
 import { stageRules } from "../fixtures/stage.ts";

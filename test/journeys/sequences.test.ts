@@ -1,4 +1,4 @@
-import { call, finish, text, thought, usage } from "adk-stream-protocol/gemini";
+import { call, finish, text, thought, usage } from "adk-stream-protocol/testing";
 import { describe, expect, it } from "vitest";
 import { majors } from "../fixtures/stock-chat.ts";
 import { done, over, paid, saying, stories, tell, tellStory } from "../fixtures/stories.ts";

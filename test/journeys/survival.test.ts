@@ -8,7 +8,7 @@ import {
   type ScriptedGemini,
   startScriptedGemini,
   text,
-} from "adk-stream-protocol/gemini";
+} from "adk-stream-protocol/testing";
 import type { EffectClass } from "adk-stream-protocol/protocol";
 import type { UIMessage } from "ai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-import { gate, pause, type Rule, text } from "adk-stream-protocol/gemini";
+import { gate, pause, type Rule, text } from "adk-stream-protocol/testing";
 import type { UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { expectSound } from "../fixtures/sound.ts";
