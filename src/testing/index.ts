@@ -1,4 +1,3 @@
-export { demoRules } from "./demo-script.ts";
 export { geminiAt } from "./gemini-at.ts";
 export type { LiveClientMessage } from "./live-messages.ts";
 export type { LiveSession, LiveSettings } from "./live-host.ts";

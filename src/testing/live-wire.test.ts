@@ -14,16 +14,24 @@ import {
   FunctionResponseScheduling,
   GoogleGenAI,
   Modality,
-  type FunctionDeclaration,
-  type FunctionResponse,
   type LiveConnectConfig,
   type LiveServerMessage,
-  type Session,
 } from "@google/genai";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { WebSocket, type ClientOptions } from "ws";
 import { z } from "zod";
-import { demoRules } from "./demo-script.ts";
+import {
+  callsIn,
+  connectLive,
+  createInbox,
+  declarations,
+  liveModel,
+  said,
+  words,
+  type CallResponse,
+  type Inbox,
+  type LiveClient,
+} from "../../test/fixtures/gemini-live-client.ts";
 import { geminiAt } from "./gemini-at.ts";
 import {
   blocked,
@@ -49,7 +57,7 @@ import { startScriptedGemini, type ScriptedGemini } from "./scripted-gemini.ts";
 
 setLogLevel(LogLevel.ERROR);
 
-const model = "gemini-live-test";
+const model = liveModel;
 let gemini: ScriptedGemini;
 beforeAll(async () => {
   gemini = await startScriptedGemini({ rules: [] });
@@ -58,108 +66,12 @@ beforeEach(() => gemini.reset([]));
 afterEach(() => gemini.reset([]));
 afterAll(() => gemini.close());
 
-/** What the server sent, to be awaited one by one. */
-interface Inbox {
-  readonly all: LiveServerMessage[];
-  readonly closed: Promise<{ code: number; reason: string }>;
-  /** The first that fits from where the last one ended. */
-  until(fits: (message: LiveServerMessage) => boolean): Promise<LiveServerMessage[]>;
-  turn(): Promise<LiveServerMessage[]>;
-  call(): Promise<LiveServerMessage[]>;
-}
-
-function createInbox(): Inbox & { push(message: LiveServerMessage): void; end(code: number, reason: string): void } {
-  const all: LiveServerMessage[] = [];
-  let read = 0;
-  let wake = (): void => undefined;
-  let end!: (end: { code: number; reason: string }) => void;
-  let over: string | undefined;
-  const closed = new Promise<{ code: number; reason: string }>((resolve) => {
-    end = resolve;
-  });
-  const until: Inbox["until"] = async (fits) => {
-    for (let next = read; ; next += 1) {
-      while (next >= all.length) {
-        if (over !== undefined) throw new Error(`Closed (${over}) after ${JSON.stringify(all)}`);
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-      if (fits(all[next] as LiveServerMessage)) {
-        const found = all.slice(read, next + 1);
-        read = next + 1;
-        return found;
-      }
-    }
-  };
-  return {
-    all,
-    closed,
-    until,
-    turn: () => until(({ serverContent }) => serverContent?.turnComplete === true),
-    call: () => until(({ toolCall }) => toolCall !== undefined),
-    push: (message) => {
-      all.push(message);
-      wake();
-    },
-    end: (code, reason) => {
-      over = `${code} ${reason}`;
-      end({ code, reason });
-      wake();
-    },
-  };
-}
-
-const declarations: FunctionDeclaration[] = [{ name: "pay" }, { name: "look" }];
+const connect = (config?: LiveConnectConfig) => connectLive(gemini.url, config);
+const says = (...pieces: Piece[]) => gemini.reset([{ say: pieces }]);
 const free = (...names: string[]) => ({
   tools: [{ functionDeclarations: names.map((name) => ({ name, behavior: Behavior.NON_BLOCKING })) }],
 });
 
-type Response = Pick<FunctionResponse, "id" | "name" | "response" | "scheduling">;
-
-interface Client extends Inbox {
-  readonly session: Session;
-  ask(said: string): void;
-  respond(...responses: Response[]): void;
-}
-
-/** The real client. */
-async function connect(config: LiveConnectConfig = {}): Promise<Client> {
-  const inbox = createInbox();
-  const ai = new GoogleGenAI({ apiKey: "none", vertexai: false, httpOptions: { baseUrl: gemini.url } });
-  const session = await ai.live.connect({
-    model,
-    config: {
-      responseModalities: [Modality.TEXT],
-      tools: [{ functionDeclarations: declarations }],
-      systemInstruction: "Be kind.",
-      ...config,
-    },
-    callbacks: {
-      onmessage: (message) => inbox.push(message),
-      onclose: ({ code, reason }) => inbox.end(code, reason),
-    },
-  });
-  return {
-    ...inbox,
-    session,
-    ask: (said) => session.sendClientContent({ turns: said, turnComplete: true }),
-    respond: (...responses) => {
-      const nameOf = (id: string | undefined) => callsIn(inbox.all).find((made) => made.id === id)?.name ?? "pay";
-      session.sendToolResponse({
-        functionResponses: responses.map((response) => ({ name: nameOf(response.id), ...response })),
-      });
-    },
-  };
-}
-
-const says = (...pieces: Piece[]) => gemini.reset([{ say: pieces }]);
-const words = (messages: LiveServerMessage[]) =>
-  messages
-    .flatMap(({ serverContent }) => serverContent?.modelTurn?.parts ?? [])
-    .flatMap((part) => (part.thought === true ? [] : (part.text ?? [])));
-const said = (messages: LiveServerMessage[]) => words(messages).join("");
-const callsIn = (messages: LiveServerMessage[]) => messages.flatMap(({ toolCall }) => toolCall?.functionCalls ?? []);
 /** A rule for what the user says, and one for responses. */
 const payRules: Rule[] = [
   { when: /pay two/, say: [call("pay", { to: "A" }), call("pay", { to: "B" })] },
@@ -720,7 +632,7 @@ describe("a session in the hands of a test", () => {
 });
 
 describe("what the real one refuses", () => {
-  it.each<[string, Response, string]>([
+  it.each<[string, CallResponse, string]>([
     ["to a call never made", { id: "7", response: {} }, 'call "7", which this session never made'],
     ["without an id", { response: {} }, "call without an id, which this session never made"],
     ["of another tool", { id: "1", name: "look", response: {} }, 'of look to call "1", which is one of pay'],
@@ -890,7 +802,7 @@ describe("a session is taken up again", () => {
   const resumption = (handle?: string): LiveConnectConfig => ({
     sessionResumption: handle === undefined ? {} : { handle },
   });
-  const handleIn = async (client: Client): Promise<string> => {
+  const handleIn = async (client: LiveClient): Promise<string> => {
     const messages = await client.until(({ sessionResumptionUpdate }) => sessionResumptionUpdate !== undefined);
     const update = messages.at(-1)?.sessionResumptionUpdate;
     expect(update?.resumable).toBe(true);
@@ -1021,73 +933,5 @@ describe("ADK's runLive", () => {
     expect(gemini.live.errors).toEqual([]);
     await gemini.live.sessions[0]?.closed;
     expect(gemini.live.open).toBe(0);
-  });
-});
-
-describe("the demo script in a live session", () => {
-  const tools: LiveConnectConfig = {
-    tools: [{ functionDeclarations: [{ name: "process_payment" }, { name: "get_weather" }] }],
-  };
-  const paid = { status: "success", transaction_id: "t1", wallet_balance: 950 };
-  const payment = '{"amount":50,"currency":"USD","recipient":"Hanako"}';
-
-  it("answers while a payment waits, and speaks of it once when it is made", async () => {
-    gemini.reset(demoRules);
-    const client = await connect(tools);
-    client.ask("Send 50 dollars to Hanako");
-    expect(callsIn(await client.call())).toMatchObject([{ id: "1", args: { amount: 50, recipient: "Hanako" } }]);
-    client.ask("hello");
-    expect(said(await client.turn())).toMatch(/^Hello!/);
-    client.respond({ id: "1", name: "process_payment", response: paid });
-    expect(said(await client.turn())).toMatch(/\$50 .*Hanako/);
-    client.ask("thanks");
-    expect(said(await client.turn())).toBe("You are welcome! Is there anything else?");
-  });
-
-  it("makes another payment while the first waits, and each is spoken of with its own words", async () => {
-    gemini.reset(demoRules);
-    const client = await connect(tools);
-    client.ask("Send 50 dollars to Hanako");
-    await client.call();
-    client.ask("Send 20 dollars to Bob");
-    expect(callsIn(await client.call())).toMatchObject([{ id: "2", args: { recipient: "Bob" } }]);
-    client.respond({ id: "1", response: { error: "The user rejected this call; it was not run.", status: "denied" } });
-    expect(said(await client.turn())).toMatch(/not approve .*Hanako/);
-    client.respond({ id: "2", response: paid });
-    const last = said(await client.turn());
-    expect(last).toMatch(/\$20 .*Bob/);
-    expect(last).not.toContain("Hanako");
-  });
-
-  it("speaks once of an outcome that comes as a note, behind a history that is told as text", async () => {
-    gemini.reset(demoRules);
-    const client = await connect(tools);
-    const user = (words_: string) => ({ role: "user", parts: [{ text: words_ }] });
-    const turns = [
-      user("Send 50 dollars to Hanako"),
-      { role: "model", parts: [{ text: `[called process_payment(${payment})]` }] },
-      user(`[process_payment returned {"error":"not known yet","status":"executing"}]`),
-    ];
-    client.session.sendClientContent({ turns, turnComplete: false });
-    client.ask(
-      `[context, not from the user] The earlier call process_payment(${payment}) ended as succeeded: ${JSON.stringify(paid)}`,
-    );
-    const told = await client.turn();
-    expect(said(told)).toMatch(/\$50 .*Hanako/);
-    expect(callsIn(told)).toEqual([]);
-    expect(gemini.requests[0]).toMatchObject({ text: "Send 50 dollars to Hanako", fresh: false });
-    client.ask("thanks");
-    expect(said(await client.turn())).toBe("You are welcome! Is there anything else?");
-  });
-
-  it("does not wait where it need not, and speaks of the outcome in a turn of its own", async () => {
-    gemini.reset(demoRules, { live: { behavior: "NON_BLOCKING" } });
-    const client = await connect(tools);
-    client.ask("花子さんに50ドル送金してください");
-    const turn = await client.turn();
-    expect(callsIn(turn)).toHaveLength(1);
-    expect(said(turn)).toContain("承認");
-    client.respond({ id: "1", response: paid });
-    expect(said(await client.turn())).toMatch(/花子.*50ドル/);
   });
 });

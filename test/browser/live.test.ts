@@ -1,7 +1,6 @@
 /** What only one socket can do, and what can happen to it, on the page with stock `useChat` of both majors. */
 import {
   call,
-  demoRules,
   gate,
   pause,
   type Rule,
@@ -11,6 +10,7 @@ import {
 } from "adk-stream-protocol/testing";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { demoRules } from "../../demo/script/demo-rules.ts";
 import { type CutProxy, openCutProxy } from "../fixtures/cut-proxy.ts";
 import { type DemoServer, startDemo } from "../fixtures/demo-server.ts";
 import {

@@ -2,7 +2,6 @@
 import { AxeBuilder } from "@axe-core/playwright";
 import {
   call,
-  demoRules,
   gate,
   pause,
   type Rule,
@@ -12,6 +11,7 @@ import {
 } from "adk-stream-protocol/testing";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { demoRules } from "../../demo/script/demo-rules.ts";
 import { type DemoServer, startDemo } from "../fixtures/demo-server.ts";
 import {
   approvalId,

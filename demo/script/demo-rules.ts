@@ -1,7 +1,7 @@
-import { formatMoney, readLateOutcomes, speakOfOutcome } from "./demo-outcomes.ts";
-import { readRequest, type DemoRequest } from "./demo-requests.ts";
-import { languageOf, normalise, toWords, type Language } from "./demo-text.ts";
-import { call, text, thought, type Ask, type Piece, type Rule } from "./script.ts";
+import { call, text, thought, type Ask, type Piece, type Rule } from "adk-stream-protocol/testing";
+import { readRequest, type DemoRequest } from "./read-request.ts";
+import { formatMoney, readLateOutcomes, speakOfOutcome } from "./speak-of-outcome.ts";
+import { languageOf, normalise, toWords, type Language } from "./words.ts";
 
 /** What the embedded model says: the demo's requests in English and Japanese, and the truth about what became of them. */
 export const demoRules: readonly Rule[] = [

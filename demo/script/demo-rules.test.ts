@@ -1,8 +1,20 @@
-import type { Content } from "@google/genai";
-import { describe, expect, it } from "vitest";
-import { demoRules } from "./demo-script.ts";
-import { readAsk } from "./read-ask.ts";
-import { findRule, type Piece } from "./script.ts";
+import { InMemorySessionService, LogLevel, Runner, setLogLevel, StreamingMode } from "@google/adk";
+import { geminiAt, startScriptedGemini, type Ask, type ScriptedGemini } from "adk-stream-protocol/testing";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAgent } from "../server/agent.ts";
+import { openWallet } from "../server/wallet.ts";
+import { demoRules } from "./demo-rules.ts";
+
+type Content = Ask["contents"][number];
+type Part = NonNullable<Content["parts"]>[number];
+
+setLogLevel(LogLevel.ERROR);
+
+let gemini: ScriptedGemini;
+beforeAll(async () => {
+  gemini = await startScriptedGemini({ rules: demoRules });
+});
+afterAll(() => gemini.close());
 
 const allTools = ["process_payment", "get_weather", "get_location", "change_bgm"];
 
@@ -16,17 +28,18 @@ const answered = (name: string, response: Record<string, unknown>): Content => (
   parts: [{ functionResponse: { name, response } }],
 });
 
-async function say(contents: Content[], tools = allTools): Promise<readonly Piece[]> {
-  const body = { contents: contents as never, tools: [{ functionDeclarations: tools.map((name) => ({ name })) }] };
-  const ask = readAsk(body, "gemini-2.5-flash", 1);
-  const rule = findRule(demoRules, ask);
-  return typeof rule?.say === "function" ? rule.say(ask) : (rule?.say ?? []);
+/** The parts of the demo's response to this conversation, asked over HTTP as an agent asks. */
+async function say(contents: readonly Content[], tools = allTools): Promise<Part[]> {
+  const body = { contents, tools: [{ functionDeclarations: tools.map((name) => ({ name })) }] };
+  const url = `${gemini.url}/v1beta/models/gemini-2.5-flash:generateContent`;
+  const response = await fetch(url, { method: "POST", body: JSON.stringify(body) });
+  const reply = (await response.json()) as { candidates: [{ content: Content }] };
+  return reply.candidates[0].content.parts ?? [];
 }
 
-const callsIn = (pieces: readonly Piece[]) =>
-  pieces.flatMap((piece) => (piece.kind === "part" ? [piece.part["functionCall"]] : []));
-const textIn = (pieces: readonly Piece[]) =>
-  pieces.flatMap((piece) => (piece.kind === "text" && !piece.thought ? [piece.text] : [])).join("");
+const callsIn = (parts: readonly Part[]) => parts.flatMap(({ functionCall }) => functionCall ?? []);
+const textIn = (parts: readonly Part[]) =>
+  parts.flatMap((part) => (part.thought === true ? [] : (part.text ?? []))).join("");
 
 const pay = (amount: number, recipient: string, description?: string) => ({
   name: "process_payment",
@@ -178,35 +191,31 @@ describe("the demo script calls no tool for", () => {
     ["今日の天気は？", /どこの天気/],
     ["Stop the music", /“Stop the music”/],
   ])("%s", async (said, sentence) => {
-    const pieces = await say([user(said)]);
-    expect(callsIn(pieces)).toEqual([]);
-    expect(textIn(pieces)).toMatch(sentence);
+    const parts = await say([user(said)]);
+    expect(callsIn(parts)).toEqual([]);
+    expect(textIn(parts)).toMatch(sentence);
   });
 
   it("a tool the agent does not have, and says so", async () => {
-    const pieces = await say([user("Send 50 dollars to Hanako and tell me the weather in Tokyo")], ["get_weather"]);
-    expect(callsIn(pieces)).toEqual([weather("Tokyo")]);
-    expect(textIn(pieces)).toContain("I have no tool for that here.");
+    const parts = await say([user("Send 50 dollars to Hanako and tell me the weather in Tokyo")], ["get_weather"]);
+    expect(callsIn(parts)).toEqual([weather("Tokyo")]);
+    expect(textIn(parts)).toContain("I have no tool for that here.");
     expect(textIn(await say([user("花子さんに50ドル送って")], []))).toBe("ここではそのためのツールがありません。");
   });
 
   it("a message that is only a picture", async () => {
     const picture: Content = { role: "user", parts: [{ inlineData: { mimeType: "image/png", data: "AA==" } }] };
-    const pieces = await say([user("Send 50 dollars to Hanako"), { role: "model", parts: [{ text: "No." }] }, picture]);
-    expect(callsIn(pieces)).toEqual([]);
-    expect(textIn(pieces)).toContain("only read text");
+    const parts = await say([user("Send 50 dollars to Hanako"), { role: "model", parts: [{ text: "No." }] }, picture]);
+    expect(callsIn(parts)).toEqual([]);
+    expect(textIn(parts)).toContain("only read text");
   });
 });
 
 describe("before a payment the demo script", () => {
   it("thinks, says that approval is needed, then calls", async () => {
-    const pieces = await say([user("Send 50 dollars to Hanako")]);
-    expect(pieces.map((piece) => (piece.kind === "text" ? (piece.thought ? "thought" : "text") : piece.kind))).toEqual([
-      "thought",
-      "text",
-      "part",
-    ]);
-    expect(textIn(pieces)).toBe("I'll prepare the payment. It needs your approval before anything is sent.");
+    const parts = await say([user("Send 50 dollars to Hanako")]);
+    expect(parts).toMatchObject([{ thought: true }, { text: expect.any(String) }, { functionCall: pay(50, "Hanako") }]);
+    expect(textIn(parts)).toBe("I'll prepare the payment. It needs your approval before anything is sent.");
     expect(textIn(await say([user("花子さんに50ドル送って")]))).toBe(
       "送金を準備します。承認されるまで何も送られません。",
     );
@@ -279,9 +288,9 @@ describe("after a payment the demo script tells the truth:", () => {
     ],
   ])("%s", async (_case, response, sentence) => {
     const contents = [user("Send 50 dollars"), called("process_payment", args), answered("process_payment", response)];
-    const pieces = await say(contents);
-    expect(textIn(pieces)).toBe(sentence);
-    expect(callsIn(pieces)).toEqual([]);
+    const parts = await say(contents);
+    expect(textIn(parts)).toBe(sentence);
+    expect(callsIn(parts)).toEqual([]);
   });
 
   it.each([
@@ -324,23 +333,23 @@ describe("after a payment the demo script tells the truth:", () => {
       `[context, not from the user] The earlier call process_payment(${JSON.stringify(args)}) ended as succeeded: ${JSON.stringify(paid)}`,
     );
     const before = [user("Send 50 dollars to Hanako"), { role: "model", parts: [{ text: "Not known yet." }] }, note];
-    const pieces = await say(before);
-    expect(textIn(pieces)).toBe("Done: I sent $50 to 花子. Your balance is now $950. The transaction is txn-7.");
-    expect(callsIn(pieces)).toEqual([]);
+    const parts = await say(before);
+    expect(textIn(parts)).toBe("Done: I sent $50 to 花子. Your balance is now $950. The transaction is txn-7.");
+    expect(callsIn(parts)).toEqual([]);
     expect(textIn(await say([...before, user("Thank you")]))).toMatch(/^Done: I sent .* You are welcome!/);
   });
 
   it("speaks of the calls a new message cancelled, then answers the message", async () => {
-    const pieces = await say([
+    const parts = await say([
       user("Send 50 dollars to Hanako"),
       called("process_payment", { ...args, recipient: "Hanako" }),
       answered("process_payment", { error: "The user went on.", status: "cancelled" }),
       user("What's the weather in Tokyo?"),
     ]);
-    expect(textIn(pieces)).toBe(
+    expect(textIn(parts)).toBe(
       "The payment of $50 to Hanako was cancelled, so nothing was sent. Let me check the weather.",
     );
-    expect(callsIn(pieces)).toEqual([weather("Tokyo")]);
+    expect(callsIn(parts)).toEqual([weather("Tokyo")]);
   });
 });
 
@@ -380,5 +389,27 @@ describe("the demo script follows the other tools:", () => {
     const nudge = user("Continue processing previous requests as instructed. Exit or provide a summary.");
     const contents = [user("Send 50 dollars to Hanako"), { role: "model", parts: [{ text: "Done." }] }, nudge];
     expect(callsIn(await say(contents))).toEqual([]);
+  });
+});
+
+describe("the demo's own agent", () => {
+  it("calls its tool and speaks of the result, word by word", async () => {
+    const wallet = openWallet(":memory:");
+    const agent = createAgent({ model: geminiAt({ model: "gemini-2.5-flash", url: gemini.url }), wallet });
+    const sessionService = new InMemorySessionService();
+    const runner = new Runner({ appName: "demo", agent, sessionService });
+    const session = await sessionService.createSession({ appName: "demo", userId: "someone" });
+    const whole: Part[] = [];
+    const streamed: Part[] = [];
+    for await (const { partial, content } of runner.runAsync({
+      userId: "someone",
+      sessionId: session.id,
+      newMessage: { role: "user", parts: [{ text: "東京の天気は？" }] },
+      runConfig: { streamingMode: StreamingMode.SSE },
+    }))
+      (partial === true ? streamed : whole).push(...(content?.parts ?? []));
+    wallet.close();
+    expect(whole.at(-1)).toEqual({ text: "東京の天気：晴れ、21 °C。" });
+    expect(streamed.length).toBeGreaterThan(3);
   });
 });

@@ -10,7 +10,7 @@ import {
   tokenise,
   toNumber,
   type Token,
-} from "./demo-text.ts";
+} from "./words.ts";
 
 export interface Payment {
   readonly amount: number;

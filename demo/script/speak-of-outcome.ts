@@ -1,6 +1,5 @@
-import type { Content } from "@google/genai";
-import { normalise, toWords, type Language } from "./demo-text.ts";
-import type { ToolResponse } from "./script.ts";
+import type { Ask, ToolResponse } from "adk-stream-protocol/testing";
+import { normalise, toWords, type Language } from "./words.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 type NotDone = "denied" | "expired" | "cancelled" | "failed" | "indeterminate" | "interrupted" | "executing";
@@ -19,7 +18,7 @@ export function speakOfOutcome(answered: ToolResponse, language: Language): stri
 const lateNote = /^\[context, not from the user\] The earlier call (\w+)\((.*?)\) ended as \w+: (.*)$/su;
 
 /** Outcomes that came after the model had been told "not known yet", and are told as context. */
-export function readLateOutcomes(contents: readonly Content[]): ToolResponse[] {
+export function readLateOutcomes(contents: Ask["contents"]): ToolResponse[] {
   const lastSpoken = contents.findLastIndex((turn) => turn.role === "model");
   return contents
     .slice(lastSpoken + 1)

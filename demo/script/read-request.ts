@@ -1,4 +1,4 @@
-import { mentionsOtherCurrency, mentionsPayment, readPayments, type Payment } from "./demo-payments.ts";
+import { mentionsOtherCurrency, mentionsPayment, readPayments, type Payment } from "./read-payments.ts";
 import {
   isCapitalised,
   isName,
@@ -8,7 +8,7 @@ import {
   stripLeadIn,
   tokenise,
   type Token,
-} from "./demo-text.ts";
+} from "./words.ts";
 
 /** What a person asks the demo for, all of it that one message holds. */
 export interface DemoRequest {
