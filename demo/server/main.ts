@@ -79,7 +79,7 @@ async function stop(): Promise<void> {
 async function chooseGemini({ model, liveModel, scripted, geminiUrl, apiKey = "none" }: Settings) {
   const names = `${model} and ${liveModel}`;
   if (scripted) {
-    const script = await startScriptedGemini({ rules: demoRules, delayMs: 25 });
+    const script = await startScriptedGemini({ rules: demoRules, delayMs: 25, maxRequests: 1 });
     const label = `scripted Gemini as ${names} (set GOOGLE_API_KEY to talk to Google's)`;
     return { model: geminiAt({ model, url: script.url }), label, close: () => script.close() };
   }

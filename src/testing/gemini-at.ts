@@ -1,9 +1,12 @@
 import { Gemini } from "@google/adk";
 import type { HttpOptions } from "@google/genai";
 
-/** The real `Gemini` class aimed at one URL: each instance its own, where the environment variable is for all. */
+/**
+ * ADK's own `Gemini` class for one URL, over HTTP and live. Each instance has its own URL, while
+ * `GOOGLE_GEMINI_BASE_URL` applies to all.
+ */
 export function geminiAt({ model, url, apiKey = "none" }: { model: string; url: string; apiKey?: string }): Gemini {
-  // Said, because an environment variable would choose Vertex AI otherwise.
+  // Set explicitly, because an environment variable could choose Vertex AI otherwise.
   return new GeminiAt({ model, apiKey, vertexai: false }, url);
 }
 

@@ -26,14 +26,10 @@ export {
   thought,
   usage,
   type Ask,
-  type GeminiReplyEnd,
+  type GeminiResponseEnd,
   type Piece,
   type Rule,
   type ToolResponse,
 } from "./script.ts";
-export {
-  startScriptedGemini,
-  type GeminiRequest,
-  type ScriptedGemini,
-  type ScriptedGeminiOptions,
-} from "./scripted-gemini.ts";
+export type { GeminiRequest } from "./request-record.ts";
+export { startScriptedGemini, type ScriptedGemini, type ScriptedGeminiOptions } from "./scripted-gemini.ts";

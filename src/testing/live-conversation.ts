@@ -3,40 +3,42 @@ import type { LiveFunctionResponse } from "./live-messages.ts";
 import { estimateTokens } from "./pieces-to-steps.ts";
 
 /**
- * What was said and called in a live session: what a later socket takes up again by its handle.
+ * The words and calls of a live session. A later socket can resume it with a handle.
  *
- *   call made ── responses of its whole step ──► due ── the model has time ──► contents, and the model speaks of it
- *        └───── cancelled
+ *   open call ── its whole step has responses ──► due ── the model is not speaking ──► contents, and a new response
+ *        └────── cancelled
  *
- * Calls the model waits for are one step per answer; a call it does not wait for is a step of its own.
+ * The calls of one response that the model waits for are one step. A call that it does not wait for is a step of its
+ * own.
  */
 export interface LiveConversation {
-  /** The turns so far, as they are now. */
+  /** A copy of the turns so far. */
   contents(): readonly Content[];
-  /** About how many tokens they are. */
+  /** An estimate of their tokens. */
   tokens(): number;
-  hear(turns: readonly Content[]): void;
-  /** The model's turn. Its place is here even if it speaks later: it has not heard what comes meanwhile. */
+  addTurns(turns: readonly Content[]): void;
+  /** Adds the turn of the model. Its place is here even if it speaks later: it does not know the turns that follow. */
   beginTurn(): ModelTurn;
-  /** Takes a response; says what is wrong with it, or whether it may interrupt the model. */
+  /** Takes the response to a call. Returns what is wrong with it, or whether it may interrupt the model. */
   respond(response: LiveFunctionResponse): { readonly error: string } | { readonly interrupts: boolean };
-  /** Takes back the calls without a response; their ids. */
+  /** Takes back the calls without a response, and returns their ids. */
   cancelCalls(): string[];
-  /** Moves the responses that came first into the contents; false where none are due. */
+  /** Moves the first responses that are due into the contents. Returns false if none are. */
   takeDue(): boolean;
-  /** Called when another socket takes this conversation up. */
+  /** Called when another socket resumes this conversation. */
   release: (() => void) | undefined;
 }
 
+/** One turn of the model, while it is made. */
 export interface ModelTurn {
-  /** Whether the model waits for responses: it says nothing until they are all there. */
-  waits(): boolean;
+  /** Whether the model waits for responses: it says nothing until it has them all. */
+  isWaiting(): boolean;
   say(part: Part): void;
-  /** The calls with their ids. */
+  /** Makes calls, and returns them with their ids. */
   call(calls: readonly FunctionCall[], blocking: boolean): FunctionCall[];
-  /** The model has said all; false while it waits for responses and its turn goes on behind them. */
+  /** The model has said everything. Returns false if the turn goes on after responses that the model waits for. */
   finish(): boolean;
-  /** The model was stopped; what it said so far is what it said. */
+  /** The model was stopped. The turn keeps what was said until then. */
   stop(): void;
 }
 
@@ -44,17 +46,18 @@ interface Call {
   readonly id: string;
   readonly name: string;
   readonly step: Step;
-  state: "open" | "answered" | "cancelled";
+  state: "open" | "responded" | "cancelled";
   response?: Part;
 }
 
 interface Step {
   readonly calls: Call[];
   readonly blocking: boolean;
-  /** More calls may come. */
-  speaking: boolean;
+  /** Whether more calls may be added. */
+  isOpen: boolean;
 }
 
+/** Creates an empty conversation. */
 export function createLiveConversation(): LiveConversation {
   const contents: Content[] = [];
   const calls = new Map<string, Call>();
@@ -71,7 +74,7 @@ export function createLiveConversation(): LiveConversation {
   }
 
   function settle(step: Step, place: "last" | "first" | "silent" = "last"): void {
-    if (step.speaking || step.calls.some(({ state }) => state === "open")) return;
+    if (step.isOpen || step.calls.some(({ state }) => state === "open")) return;
     const parts = step.calls.flatMap(({ response }) => response ?? []);
     if (parts.length === 0) return;
     const turn: Content = { role: "user", parts };
@@ -84,28 +87,26 @@ export function createLiveConversation(): LiveConversation {
     release: undefined,
     contents: () => [...contents],
     tokens: () => contents.reduce((sum, turn) => sum + tokensOf(turn), 0),
-    hear: (turns) => contents.push(...turns),
+    addTurns: (turns) => contents.push(...turns),
 
     beginTurn: () => {
       let turn: Content = { role: "model", parts: [] };
       contents.push(turn);
-      const step: Step = { calls: [], blocking: true, speaking: true };
+      const step: Step = { calls: [], blocking: true, isOpen: true };
       const add = (...parts: Part[]): void => {
         const grown: Content = { role: "model", parts: join(turn.parts ?? [], parts) };
         contents[contents.lastIndexOf(turn)] = grown;
         turn = grown;
       };
       const end = (): void => {
-        step.speaking = false;
+        step.isOpen = false;
         settle(step);
       };
       return {
-        waits: () => step.calls.some(({ state }) => state === "open"),
+        isWaiting: () => step.calls.some(({ state }) => state === "open"),
         say: (part) => add(part),
         call: (wanted, blocking) => {
-          const named = wanted.map((one) =>
-            make(one, blocking ? step : { calls: [], blocking: false, speaking: false }),
-          );
+          const named = wanted.map((one) => make(one, blocking ? step : { calls: [], blocking: false, isOpen: false }));
           add(...named.map((functionCall) => ({ functionCall })));
           return named;
         },
@@ -115,7 +116,7 @@ export function createLiveConversation(): LiveConversation {
         },
         stop: () => {
           end();
-          // A model that was stopped before its first word has not answered: what it was asked is still new.
+          // A turn that was stopped before its first word is removed, so that the user's turn before it is still fresh.
           if (turn.parts?.length === 0) contents.splice(contents.lastIndexOf(turn), 1);
         },
       };
@@ -124,11 +125,14 @@ export function createLiveConversation(): LiveConversation {
     respond: ({ id, name, response = {}, scheduling }) => {
       const call = id === undefined ? undefined : calls.get(id);
       if (call === undefined) return { error: `a response to call ${label(id)}, which this session never made` };
-      if (call.state !== "open") return { error: `a response to call ${label(id)}, which was ${call.state} before` };
+      if (call.state !== "open") {
+        const why = call.state === "cancelled" ? "was cancelled" : "already has one";
+        return { error: `a response to call ${label(id)}, which ${why}` };
+      }
       if (name !== undefined && name !== call.name) {
         return { error: `a response of ${name} to call ${label(id)}, which is one of ${call.name}` };
       }
-      call.state = "answered";
+      call.state = "responded";
       call.response = { functionResponse: { id: call.id, name: call.name, response } };
       const choice = call.step.blocking ? undefined : scheduling;
       settle(call.step, choice === "SILENT" ? "silent" : choice === "INTERRUPT" ? "first" : "last");
@@ -153,20 +157,20 @@ export function createLiveConversation(): LiveConversation {
 
 const counted = new WeakMap<Content, number>();
 
-/** Counted once: a turn is not changed but replaced, and a long talk is asked about often. */
+/** Each turn is counted once: turns are replaced and never changed, and every request counts the whole conversation. */
 function tokensOf(turn: Content): number {
   const known = counted.get(turn) ?? estimateTokens(turn);
   counted.set(turn, known);
   return known;
 }
 
-/** Words of one kind become one part again. */
+/** Adds parts to parts, and joins texts of one kind that follow one another. */
 function join(parts: readonly Part[], more: readonly Part[]): Part[] {
   const joined = [...parts];
   for (const part of more) {
     const last = joined.at(-1);
-    const goesOn = part.text !== undefined && last?.text !== undefined && part.thought === last.thought;
-    if (goesOn) joined[joined.length - 1] = { ...last, text: `${last.text}${part.text}` };
+    const continues = part.text !== undefined && last?.text !== undefined && part.thought === last.thought;
+    if (continues) joined[joined.length - 1] = { ...last, text: `${last.text}${part.text}` };
     else joined.push(part);
   }
   return joined;

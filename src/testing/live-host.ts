@@ -1,54 +1,58 @@
 import type { LiveConversation } from "./live-conversation.ts";
 import type { LiveClientMessage, LiveSetup } from "./live-messages.ts";
 import type { RequestBody } from "./read-ask.ts";
-import type { GeminiReplyEnd, Piece } from "./script.ts";
+import type { GeminiResponseEnd, Piece } from "./script.ts";
 
-/** How the live wire behaves beyond what the rules say. */
+/** How live sessions behave beyond what the rules say. */
 export interface LiveSettings {
-  /** Makes every tool one the model does not wait for, or one it does, whatever its declaration says. */
+  /** Whether the model waits for the responses to its calls, whatever the declarations of the tools say. */
   readonly behavior?: "BLOCKING" | "NON_BLOCKING";
-  /** Closes instead of completing the setup, as a wrong key or an unknown model does. */
+  /** Closes the connection instead of completing the setup, as Gemini does for a wrong key or an unknown model. */
   readonly refuse?: { readonly code: number; readonly reason: string };
-  /** Takes the setup and never completes it. */
+  /** Accepts the setup and never completes it. */
   readonly silent?: boolean;
 }
 
-/** One socket, as a test sees it. */
+/** One live session, which is one WebSocket, as a test sees it. */
 export interface LiveSession {
-  /** Undefined until it came. */
+  /** The setup; undefined until it has come. */
   readonly setup: LiveSetup | undefined;
-  /** Without `models/`. */
+  /** The model that the setup names, without `models/`. */
   readonly model: string | undefined;
-  /** Everything the client sent, in order, the setup first. */
+  /** The last messages of the client in order, at most 1,000, beginning with the setup while it is among them. */
   readonly messages: readonly LiveClientMessage[];
-  /** What Gemini would refuse: responses that pair with no open call, calls or responses in history, bad messages. */
+  /** What Gemini would refuse: responses without an open call, calls or responses in the history, bad messages. */
   readonly errors: readonly string[];
+  /** Whether the socket is open. */
   readonly open: boolean;
-  /** The code the socket was closed with; 1006 where nobody said one. */
+  /** The code with which the socket was closed; 1006 if it was lost. Undefined while it is open. */
   readonly closeCode: number | undefined;
+  /** The close code, when the socket has closed. */
   readonly closed: Promise<number>;
-  /** Sends any message of the server's, also while the model has nothing to say. */
+  /** Sends any server message, whether or not the model is speaking. */
   send(message: Readonly<Record<string, unknown>>): void;
+  /** Closes the socket. */
   close(code: number, reason?: string): void;
-  /** The connection is lost: the client sees 1006. */
+  /** Breaks the connection: the client sees 1006. */
   drop(): void;
 }
 
-/** What a session needs of the scripted Gemini around it. */
+/** What a live session needs from the scripted Gemini it belongs to. */
 export interface LiveHost {
   readonly delayMs: number;
   readonly strictPairing: boolean;
   readonly settings: LiveSettings;
-  /** Writes down what the model is asked. */
-  ask(body: RequestBody, model: string, errors: readonly string[]): Asked;
+  /** Records a request to the model. */
+  startRequest(body: RequestBody, model: string, errors: readonly string[]): StartedRequest;
   onMessage(message: LiveClientMessage, session: LiveSession): void;
-  /** A handle under which this conversation can be taken up. */
+  /** A new handle with which this conversation can be resumed. */
   issueHandle(conversation: LiveConversation): string;
-  takeUp(handle: string): LiveConversation | undefined;
+  /** The conversation of a handle that was issued. */
+  resume(handle: string): LiveConversation | undefined;
 }
 
-/** One question to the script. */
-export interface Asked {
+/** A request that was recorded: what the script says to it, and the place to report how that ended. */
+export interface StartedRequest {
   pieces(): Promise<readonly Piece[]>;
-  ended(end: GeminiReplyEnd): void;
+  ended(end: GeminiResponseEnd): void;
 }

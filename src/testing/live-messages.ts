@@ -15,8 +15,7 @@ const setup = z.looseObject({
   sessionResumption: z.looseObject({ handle: z.string().optional() }).optional(),
 });
 
-/** What a live client sends: one of these per message. What a script does not look into is kept as it came. */
-export const liveClientMessage = z
+const liveClientMessage = z
   .looseObject({
     setup: setup.optional(),
     clientContent: z
@@ -31,6 +30,23 @@ export const liveClientMessage = z
     "a message is one of setup, clientContent, realtimeInput, toolResponse",
   );
 
+/** A message of a live client: exactly one of these fields. Fields that no script reads are kept as they came. */
 export type LiveClientMessage = z.infer<typeof liveClientMessage>;
+/** The first message of a live session. */
 export type LiveSetup = z.infer<typeof setup>;
+/** The response to one call. */
 export type LiveFunctionResponse = z.infer<typeof functionResponse>;
+
+/** Reads a message of a client. Returns a sentence if it is not one. */
+export function parseLiveMessage(text: string): LiveClientMessage | string {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return "Invalid JSON payload received.";
+  }
+  const parsed = liveClientMessage.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  return `Invalid value at '${issue?.path.join(".")}': ${issue?.message}.`;
+}

@@ -513,7 +513,7 @@ describe("the model", () => {
     expect(rest.at(-1)).toEqual({ toolCallCancellation: { ids: ["2"] } });
     client.respond({ id: "2", response: {} });
     await expect(client.closed).resolves.toMatchObject({ code: 1007 });
-    expect(gemini.live.sessions[0]?.errors).toEqual(['a response to call "2", which was cancelled before']);
+    expect(gemini.live.sessions[0]?.errors).toEqual(['a response to call "2", which was cancelled']);
   });
 
   it("ends its turn where it took all of them back", async () => {
@@ -655,7 +655,7 @@ describe("what the real one refuses", () => {
     await client.turn();
     client.respond({ id: "1", response: { ok: true } });
     await expect(client.closed).resolves.toMatchObject({ code: 1007 });
-    expect(gemini.live.errors).toEqual(['a response to call "1", which was answered before']);
+    expect(gemini.live.errors).toEqual(['a response to call "1", which already has one']);
   });
 
   it("calls and responses in the history", async () => {
@@ -844,7 +844,7 @@ describe("a session is taken up again", () => {
     expect(gemini.requests[1]?.contents).toHaveLength(3);
   });
 
-  it("with the responses that nobody had spoken of", async () => {
+  it("with the responses that the model had not spoken of", async () => {
     gemini.reset([{ when: /slow/, say: [text("Well, "), pause(new Promise(() => undefined))] }, ...payRules]);
     const client = await connect(resumption());
     const handle = await handleIn(client);
@@ -860,14 +860,14 @@ describe("a session is taken up again", () => {
     expect(said(await later.turn())).toBe("1 to A: true");
   });
 
-  it("not by a handle that nobody was given", async () => {
+  it("not by a handle that was never issued", async () => {
     const { socket, inbox } = await connectRaw(gemini.url, { setup: false });
     socket.send(JSON.stringify({ setup: { model: "models/m", sessionResumption: { handle: "made-up" } } }));
     await expect(inbox.closed).resolves.toMatchObject({ code: 1008 });
     expect(inbox.all).toEqual([]);
   });
 
-  it("never where nobody asked for handles", async () => {
+  it("never if the client did not ask for handles", async () => {
     gemini.reset(payRules);
     const client = await connect();
     client.ask("hello");
@@ -875,6 +875,76 @@ describe("a session is taken up again", () => {
     client.session.close();
     await client.closed;
     expect(client.all.some(({ sessionResumptionUpdate }) => sessionResumptionUpdate)).toBe(false);
+  });
+});
+
+describe("a long-lived scripted Gemini", () => {
+  it("keeps the last requests of a session", async () => {
+    const small = await startScriptedGemini({ rules: payRules, maxRequests: 5 });
+    const client = await connectLive(small.url);
+    for (let turn = 1; turn <= 50; turn += 1) {
+      client.ask(`turn ${turn}`);
+      await client.turn();
+    }
+    expect(small.requests.map(({ request }) => request)).toEqual([46, 47, 48, 49, 50]);
+    // The session itself forgets nothing: the model knows the whole conversation.
+    expect(small.requests.at(-1)?.contents).toHaveLength(99);
+    await expect(small.waitForEnd(45)).rejects.toThrow("Request 45 is no longer kept");
+    await small.close();
+  });
+
+  it("keeps the last sessions, and still knows the older ones that are open", async () => {
+    const small = await startScriptedGemini({ rules: payRules, maxRequests: 3 });
+    const oldest = await connectLive(small.url);
+    oldest.ask("hello");
+    await oldest.turn();
+    for (let number = 2; number <= 20; number += 1) {
+      const client = await connectLive(small.url);
+      await small.live.waitForSession(number);
+      client.session.close();
+      await client.closed;
+    }
+    expect(small.live.sessions).toHaveLength(3);
+    await expect(small.live.waitForSession(17)).rejects.toThrow(
+      "Live session 17 is no longer kept: a scripted Gemini keeps the last 3 (maxRequests).",
+    );
+    expect((await small.live.waitForSession(18)).model).toBe(model);
+    await Promise.all(small.live.sessions.map(({ closed }) => closed));
+    expect(small.live.open).toBe(1);
+    oldest.ask("bye");
+    expect(said(await oldest.turn())).toBe("You said bye");
+    small.reset();
+    await expect(oldest.closed).resolves.toMatchObject({ code: 1006 });
+    expect((await small.close(), small.live.open)).toBe(0);
+  });
+
+  it("keeps the last messages of a session, and its setup", async () => {
+    gemini.reset(payRules);
+    const client = await connect();
+    for (let sent = 0; sent < 1100; sent += 1) client.session.sendRealtimeInput({ audioStreamEnd: true });
+    client.ask("hello");
+    await client.turn();
+    const session = await gemini.live.waitForSession(1);
+    expect(session.messages).toHaveLength(1000);
+    expect(session.messages.at(-1)).toHaveProperty("clientContent");
+    expect(session.setup).toMatchObject({ model: `models/${model}` });
+  });
+
+  it("forgets old handles", async () => {
+    const own = await startScriptedGemini({ rules: payRules });
+    const client = await connectLive(own.url, { sessionResumption: {} });
+    for (let turn = 1; turn <= 101; turn += 1) {
+      client.ask("hello");
+      await client.turn();
+    }
+    const resume = async (handle: string) => {
+      const { socket, inbox } = await connectRaw(own.url, { setup: false });
+      socket.send(JSON.stringify({ setup: { model: "models/m", sessionResumption: { handle } } }));
+      return inbox;
+    };
+    await expect((await resume("handle-1")).closed).resolves.toMatchObject({ code: 1008 });
+    await (await resume("handle-3")).until(({ setupComplete }) => setupComplete !== undefined);
+    await own.close();
   });
 });
 

@@ -1,39 +1,80 @@
-/** Promises by number, for those who wait for the third of something that may have come already. */
+/**
+ * Values by number, for a test that waits for the third of something whether or not it has come. What was forgotten can
+ * no longer be waited for.
+ */
 export interface Numbered<T> {
+  /** Makes the value known to those who wait for it, now or later. */
   settle(number: number, value: T): void;
+  /** The value with this number, when it is known. Rejects when it was forgotten. */
   wait(number: number): Promise<T>;
-  /** Everyone still waiting is told why nothing will come. */
+  /** Forgets all values up to this number. Those who wait already still get theirs. */
+  forget(upTo: number): void;
+  /** Rejects for those who wait. */
   giveUp(reason: Error): void;
 }
 
-export function numbered<T>(): Numbered<T> {
+/** Creates an empty `Numbered`. `explainForgotten` is the sentence with which waiting for a forgotten number rejects. */
+export function numbered<T>(explainForgotten: (number: number) => string): Numbered<T> {
   const entries = new Map<number, Entry<T>>();
-  const entry = (number: number): Entry<T> => {
-    const known = entries.get(number) ?? createEntry<T>();
-    entries.set(number, known);
-    return known;
-  };
+  let forgotten = 0;
+
+  function open(number: number): Entry<T> {
+    const entry = entries.get(number) ?? createEntry<T>();
+    entries.set(number, entry);
+    return entry;
+  }
+
   return {
-    settle: (number, value) => entry(number).resolve(value),
-    wait: (number) => entry(number).promise,
+    settle: (number, value) => {
+      if (number > forgotten) {
+        open(number).settle(value);
+        return;
+      }
+      entries.get(number)?.settle(value);
+      entries.delete(number);
+    },
+    wait: (number) => {
+      if (!Number.isInteger(number) || number < 1) {
+        return Promise.reject(new RangeError(`Numbers are counted from one; ${number} was given.`));
+      }
+      const known = entries.get(number);
+      if (known === undefined && number <= forgotten) return Promise.reject(new Error(explainForgotten(number)));
+      return (known ?? open(number)).promise;
+    },
+    forget: (upTo) => {
+      for (let number = forgotten + 1; number <= upTo; number += 1) {
+        if (entries.get(number)?.isSettled() === true) entries.delete(number);
+      }
+      forgotten = Math.max(forgotten, upTo);
+    },
     giveUp: (reason) => entries.forEach(({ reject }) => reject(reason)),
   };
 }
 
 interface Entry<T> {
   readonly promise: Promise<T>;
-  readonly resolve: (value: T) => void;
+  readonly settle: (value: T) => void;
   readonly reject: (reason: Error) => void;
+  readonly isSettled: () => boolean;
 }
 
 function createEntry<T>(): Entry<T> {
-  let resolve!: (value: T) => void;
-  let reject!: (reason: Error) => void;
-  const promise = new Promise<T>((yes, no) => {
-    resolve = yes;
-    reject = no;
+  let isSettled = false;
+  let resolve: (value: T) => void = () => undefined;
+  let reject: (reason: Error) => void = () => undefined;
+  const promise = new Promise<T>((onValue, onReason) => {
+    resolve = onValue;
+    reject = onReason;
   });
-  // Nobody may be waiting; whoever is still hears of the rejection.
+  // Without this, a rejection that no test waits for would end the process.
   promise.catch(() => undefined);
-  return { promise, resolve, reject };
+  return {
+    promise,
+    settle: (value) => {
+      isSettled = true;
+      resolve(value);
+    },
+    reject,
+    isSettled: () => isSettled,
+  };
 }

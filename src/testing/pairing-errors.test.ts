@@ -30,42 +30,46 @@ describe("pairingErrors", () => {
   });
 
   it.each<[string, Content[], string[]]>([
-    ["a call with no response at the end", [user("pay"), calls("pay")], ["turn 1 calls [pay] but turn 2 answers []"]],
+    [
+      "a call with no response at the end",
+      [user("pay"), calls("pay")],
+      ["turn 1 calls [pay] but turn 2 responds to []"],
+    ],
     [
       "a call followed by text",
       [user("pay"), calls("pay"), user("well?")],
-      ["turn 1 calls [pay] but turn 2 answers []"],
+      ["turn 1 calls [pay] but turn 2 responds to []"],
     ],
     [
       "too few responses",
       [user("pay"), calls("pay", "look"), responses("pay")],
-      ["turn 1 calls [pay, look] but turn 2 answers [pay]"],
+      ["turn 1 calls [pay, look] but turn 2 responds to [pay]"],
     ],
     [
       "too many responses",
       [user("pay"), calls("pay"), responses("pay", "pay")],
-      ["turn 1 calls [pay] but turn 2 answers [pay, pay]"],
+      ["turn 1 calls [pay] but turn 2 responds to [pay, pay]"],
     ],
     [
       "responses in another order",
       [user("pay"), calls("pay", "look"), responses("look", "pay")],
-      ["turn 1 calls [pay, look] but turn 2 answers [look, pay]"],
+      ["turn 1 calls [pay, look] but turn 2 responds to [look, pay]"],
     ],
     [
       "the same tool's responses swapped",
       [user("pay"), calls("pay#1", "pay#2"), responses("pay#2", "pay#1")],
-      ["turn 1 calls [pay#1, pay#2] but turn 2 answers [pay#2, pay#1]"],
+      ["turn 1 calls [pay#1, pay#2] but turn 2 responds to [pay#2, pay#1]"],
     ],
     [
       "a response that lost its id",
       [user("pay"), calls("pay#1"), responses("pay")],
-      ["turn 1 calls [pay#1] but turn 2 answers [pay]"],
+      ["turn 1 calls [pay#1] but turn 2 responds to [pay]"],
     ],
-    ["a response to nothing", [user("pay"), responses("pay")], ["turn 1 answers [pay] but turn 0 calls nothing"]],
+    ["a response to nothing", [user("pay"), responses("pay")], ["turn 1 responds to [pay] but turn 0 calls nothing"]],
     [
       "a response told twice",
       [user("pay"), calls("pay"), responses("pay"), responses("pay")],
-      ["turn 3 answers [pay] but turn 2 calls nothing"],
+      ["turn 3 responds to [pay] but turn 2 calls nothing"],
     ],
     [
       "a response among text",
@@ -78,7 +82,11 @@ describe("pairingErrors", () => {
       ["turn 2 is the model's and has function responses"],
     ],
     ["an empty turn", [user("hi"), { role: "model", parts: [] }], ["turn 1 has no parts"]],
-    ["a conversation the model begins", [model("hi")], ["turn 0 is the model's; a conversation begins with the user"]],
+    [
+      "a conversation the model begins",
+      [model("hi")],
+      ["turn 0 is the model's, but a conversation begins with the user"],
+    ],
   ])("reports %s", (_case, contents, errors) => {
     expect(pairingErrors(contents)).toEqual(errors);
   });

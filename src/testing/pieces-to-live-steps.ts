@@ -1,13 +1,13 @@
 import type { FunctionCall } from "@google/genai";
-import { estimateTokens, isCall, toBeats } from "./pieces-to-steps.ts";
+import { estimateTokens, isCall, toPortions } from "./pieces-to-steps.ts";
 import type { Piece } from "./script.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What a live session does, in order, to speak an answer. */
+/** What a live session does to send a response, in order. */
 export type LiveStep =
   | { readonly kind: "say"; readonly part: Json }
-  /** `usage` with the last calls: a model that waits for responses ends no turn that could carry it. */
+  /** The last calls carry the `usage`, because a model that waits for their responses does not end its turn. */
   | { readonly kind: "call"; readonly calls: readonly FunctionCall[]; readonly usage: Json | undefined }
   | { readonly kind: "wait"; readonly until: PromiseLike<unknown> }
   | { readonly kind: "cancelCalls" }
@@ -15,10 +15,10 @@ export type LiveStep =
   | { readonly kind: "close"; readonly code: number; readonly reason: string }
   | { readonly kind: "drop" }
   | { readonly kind: "interrupted" }
-  /** The end of the turn, unless the model waits for responses. */
+  /** Ends the turn, unless the model waits for responses. */
   | { readonly kind: "end"; readonly closing: Json; readonly usage: Json };
 
-/** An answer as Live sends it. It always ends: with its turn, with the connection, or interrupted. */
+/** A response as the Live API sends it. Its last step ends the turn or the connection. */
 export function piecesToLiveSteps(pieces: readonly Piece[], promptTokens: number): LiveStep[] {
   const steps: LiveStep[] = [];
   const last = lastCall(pieces);
@@ -30,31 +30,32 @@ export function piecesToLiveSteps(pieces: readonly Piece[], promptTokens: number
     totalTokenCount: promptTokens + counts.response + counts.thoughts,
     ...reported(pieces),
   });
-  const speak = (spoken: readonly Piece[]): void => {
-    for (const beat of toBeats(spoken)) {
-      if (beat.kind === "wait") {
-        steps.push(beat);
+  const send = (content: readonly Piece[]): void => {
+    for (const portion of toPortions(content)) {
+      if (portion.kind === "wait") {
+        steps.push(portion);
         continue;
       }
-      for (const part of beat.parts) counts[part["thought"] === true ? "thoughts" : "response"] += estimateTokens(part);
-      if (beat.parts.every(isCall)) {
-        const calls = beat.parts.map((part) => part["functionCall"] as FunctionCall);
+      for (const part of portion.parts)
+        counts[part["thought"] === true ? "thoughts" : "response"] += estimateTokens(part);
+      if (portion.parts.every(isCall)) {
+        const calls = portion.parts.map((part) => part["functionCall"] as FunctionCall);
         steps.push({ kind: "call", calls, usage: calls.at(-1) === last ? usage() : undefined });
-      } else steps.push(...beat.parts.map((part) => ({ kind: "say" as const, part })));
+      } else steps.push(...portion.parts.map((part) => ({ kind: "say" as const, part })));
     }
   };
 
-  // Pieces between two that are no speech are spoken together, so that calls which follow one another stay together.
+  // All content between two other pieces is sent together, so that calls that follow one another stay together.
   let begun = 0;
   for (const [position, piece] of pieces.entries()) {
     const act = toAct(piece);
     if (act === undefined) continue;
-    speak(pieces.slice(begun, position));
+    send(pieces.slice(begun, position));
     begun = position + 1;
     steps.push(act.kind === "end" ? { ...act, usage: usage() } : act);
     if (act.kind !== "cancelCalls" && act.kind !== "goAway") return steps;
   }
-  speak(pieces.slice(begun));
+  send(pieces.slice(begun));
   return [...steps, { kind: "end", closing: closing(pieces), usage: usage() }];
 }
 
@@ -63,7 +64,7 @@ function lastCall(pieces: readonly Piece[]): unknown {
   return last?.kind === "part" ? last.part["functionCall"] : undefined;
 }
 
-/** What a piece does that is no speech. */
+/** The step for a piece that is not content. */
 function toAct(piece: Piece): LiveStep | undefined {
   switch (piece.kind) {
     case "cancelCalls":
@@ -74,8 +75,8 @@ function toAct(piece: Piece): LiveStep | undefined {
     case "closeWith":
       return { kind: "close", code: piece.code, reason: piece.reason };
     case "fail":
-      // Live has no error message: what is wrong with the server or the quota closes as an internal error, what is
-      // wrong with the request as a breach of policy.
+      // The Live API has no error message. It closes with 1011 for faults of the server and exceeded quotas, and with
+      // 1008 for faults of the request.
       return { kind: "close", code: piece.code >= 500 || piece.code === 429 ? 1011 : 1008, reason: piece.message };
     case "blocked":
       return { kind: "end", closing: { turnCompleteReason: blockReasons[piece.reason] ?? "INPUT_OTHER" }, usage: {} };
@@ -85,8 +86,8 @@ function toAct(piece: Piece): LiveStep | undefined {
 }
 
 /**
- * A refused prompt: Live knows no prompt feedback, but its messages have a reason for which a turn was complete, and
- * that has names for prohibited input. Read from the API's types; not seen in the wild.
+ * The Live API has no prompt feedback, but a turn can be complete for a reason, and some reasons name prohibited input.
+ * Taken from the types of the API, not from an observed session.
  */
 const blockReasons: Readonly<Record<string, string>> = {
   BLOCKLIST: "BLOCKLIST",
@@ -94,7 +95,7 @@ const blockReasons: Readonly<Record<string, string>> = {
   IMAGE_SAFETY: "IMAGE_PROHIBITED_INPUT_CONTENT",
 };
 
-/** The finish reasons that Live has a name for; the others end a turn without a reason. */
+/** The finish reasons that the Live API has names for. The others end a turn without a reason. */
 const finishReasons: Readonly<Record<string, string>> = {
   MALFORMED_FUNCTION_CALL: "MALFORMED_FUNCTION_CALL",
   SAFETY: "GENERATED_CONTENT_SAFETY",
@@ -104,7 +105,7 @@ const finishReasons: Readonly<Record<string, string>> = {
   IMAGE_PROHIBITED_CONTENT: "GENERATED_IMAGE_PROHIBITED",
 };
 
-/** What comes with the end of the turn. Citations do not: Live has no place for them. */
+/** The fields that come with the end of the turn. There is none for citations. */
 function closing(pieces: readonly Piece[]): Json {
   const fields: Record<string, unknown> = {};
   for (const piece of pieces) {
@@ -116,7 +117,7 @@ function closing(pieces: readonly Piece[]): Json {
   return fields;
 }
 
-/** The script's own token counts, under Live's names. */
+/** The token counts of the script, under the names of the Live API. */
 function reported(pieces: readonly Piece[]): Json {
   const counts: Record<string, unknown> = {};
   for (const piece of pieces) if (piece.kind === "usage") Object.assign(counts, piece.usage);

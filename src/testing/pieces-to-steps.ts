@@ -3,75 +3,75 @@ import { splitWords } from "./split-words.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What a wire does, in order, to speak an answer. */
+/** What the HTTP wire does to send a response, in order. */
 export type Step =
   | { readonly kind: "send"; readonly response: Json }
   | { readonly kind: "wait"; readonly until: PromiseLike<unknown> }
   | { readonly kind: "fail"; readonly code: number; readonly message: string }
   | { readonly kind: "drop" };
 
-/** What every response of one answer repeats. */
-export interface Reply {
+/** The fields that every chunk of one response repeats. */
+export interface Envelope {
   readonly modelVersion: string;
   readonly responseId: string;
   readonly promptTokens: number;
 }
 
-/** A wait, or what is said in one breath: a word, a part, or calls that follow one another. */
-export type Beat = Extract<Step, { kind: "wait" }> | { readonly kind: "say"; readonly parts: readonly Json[] };
+/** A wait, or the content of one chunk: a word, a part, or calls that follow one another. */
+export type Portion = Extract<Step, { kind: "wait" }> | { readonly kind: "say"; readonly parts: readonly Json[] };
 type Ending = Extract<Piece, { kind: "fail" | "drop" | "blocked" }>;
 
 /**
- * An answer as the API sends it: in several responses when streamed, in one otherwise. Finish reason, grounding and
- * citations come with the last one; token counts grow from one to the next.
+ * A response as the API sends it: in several chunks when streamed, in one otherwise. Finish reason, grounding and
+ * citations come with the last chunk; token counts grow from chunk to chunk.
  */
-export function piecesToSteps(pieces: readonly Piece[], reply: Reply, stream: boolean): Step[] {
+export function piecesToSteps(pieces: readonly Piece[], envelope: Envelope, stream: boolean): Step[] {
   const end = pieces.findIndex(isEnding);
   const spoken = end === -1 ? pieces : pieces.slice(0, end);
   const ending = end === -1 ? undefined : (pieces[end] as Ending);
 
-  const beats = stream ? toBeats(spoken) : mergeBeats(toBeats(spoken));
-  if (ending === undefined) return toSteps(withLastWord(beats, spoken), spoken, reply, true);
+  const portions = stream ? toPortions(spoken) : mergePortions(toPortions(spoken));
+  if (ending === undefined) return toSteps(withLastChunk(portions, spoken), spoken, envelope, true);
   if (ending.kind === "blocked") {
-    const waits = beats.filter((beat) => beat.kind === "wait");
-    return [...waits, { kind: "send", response: refusal(ending, reply) }];
+    const waits = portions.filter((portion) => portion.kind === "wait");
+    return [...waits, { kind: "send", response: refusal(ending, envelope) }];
   }
-  const before = stream ? beats : beats.filter((beat) => beat.kind !== "say");
-  return [...toSteps(before, spoken, reply, false), ending];
+  const before = stream ? portions : portions.filter((portion) => portion.kind !== "say");
+  return [...toSteps(before, spoken, envelope, false), ending];
 }
 
 function isEnding(piece: Piece): piece is Ending {
   return piece.kind === "fail" || piece.kind === "drop" || piece.kind === "blocked";
 }
 
-/** Pieces in the order and the portions in which they are spoken. What is not spoken is left out. */
-export function toBeats(pieces: readonly Piece[]): Beat[] {
-  const beats: Beat[] = [];
+/** The pieces that are content, in the portions in which they are sent. */
+export function toPortions(pieces: readonly Piece[]): Portion[] {
+  const portions: Portion[] = [];
   for (const piece of pieces) {
-    const previous = beats.at(-1);
+    const previous = portions.at(-1);
     if (piece.kind === "text") {
       for (const word of splitWords(piece.text)) {
-        beats.push({ kind: "say", parts: [piece.thought ? { text: word, thought: true } : { text: word }] });
+        portions.push({ kind: "say", parts: [piece.thought ? { text: word, thought: true } : { text: word }] });
       }
     } else if (piece.kind === "pause") {
-      beats.push({ kind: "wait", until: piece.until });
+      portions.push({ kind: "wait", until: piece.until });
     } else if (piece.kind === "part") {
       const parallel = isCall(piece.part) && previous?.kind === "say" && previous.parts.every(isCall);
-      if (parallel) beats[beats.length - 1] = { kind: "say", parts: [...previous.parts, piece.part] };
-      else beats.push({ kind: "say", parts: [piece.part] });
+      if (parallel) portions[portions.length - 1] = { kind: "say", parts: [...previous.parts, piece.part] };
+      else portions.push({ kind: "say", parts: [piece.part] });
     }
   }
-  return beats;
+  return portions;
 }
 
 export function isCall(part: Json): boolean {
   return part["functionCall"] !== undefined;
 }
 
-/** For a reply in one response: all the waiting first, then all parts, each run of text as one. */
-function mergeBeats(beats: readonly Beat[]): Beat[] {
+/** For a response in one chunk: all waits first, then all parts, with texts that follow one another joined. */
+function mergePortions(portions: readonly Portion[]): Portion[] {
   const parts: Json[] = [];
-  for (const part of beats.flatMap((beat) => (beat.kind === "say" ? beat.parts : []))) {
+  for (const part of portions.flatMap((portion) => (portion.kind === "say" ? portion.parts : []))) {
     const previous = parts.at(-1);
     const joins =
       typeof part["text"] === "string" &&
@@ -80,25 +80,26 @@ function mergeBeats(beats: readonly Beat[]): Beat[] {
     if (joins) parts[parts.length - 1] = { ...part, text: `${String(previous["text"])}${String(part["text"])}` };
     else parts.push(part);
   }
-  const waits = beats.filter((beat) => beat.kind !== "say");
+  const waits = portions.filter((portion) => portion.kind !== "say");
   return parts.length === 0 ? waits : [...waits, { kind: "say", parts }];
 }
 
-/** An answer always ends with a response: where it ends with a pause or says nothing, an empty one as Gemini sends it. */
-function withLastWord(beats: readonly Beat[], pieces: readonly Piece[]): readonly Beat[] {
-  if (beats.at(-1)?.kind === "say") return beats;
+/** Adds an empty chunk, as Gemini sends it, to a response that is empty or ends with a pause. */
+function withLastChunk(portions: readonly Portion[], pieces: readonly Piece[]): readonly Portion[] {
+  if (portions.at(-1)?.kind === "say") return portions;
   const stopped = pieces.every((piece) => piece.kind !== "finish" || piece.reason === "STOP");
-  return [...beats, { kind: "say", parts: stopped ? [{ text: "" }] : [] }];
+  return [...portions, { kind: "say", parts: stopped ? [{ text: "" }] : [] }];
 }
 
-function toSteps(beats: readonly Beat[], pieces: readonly Piece[], reply: Reply, whole: boolean): Step[] {
+function toSteps(portions: readonly Portion[], pieces: readonly Piece[], envelope: Envelope, whole: boolean): Step[] {
   const counts = { thoughts: 0, candidates: 0 };
-  return beats.map((beat, position) => {
-    if (beat.kind !== "say") return beat;
-    for (const part of beat.parts) counts[part["thought"] === true ? "thoughts" : "candidates"] += estimateTokens(part);
-    const last = whole && position === beats.length - 1;
+  return portions.map((portion, position) => {
+    if (portion.kind !== "say") return portion;
+    for (const part of portion.parts)
+      counts[part["thought"] === true ? "thoughts" : "candidates"] += estimateTokens(part);
+    const last = whole && position === portions.length - 1;
     const candidate = {
-      ...(beat.parts.length > 0 && { content: { role: "model", parts: beat.parts } }),
+      ...(portion.parts.length > 0 && { content: { role: "model", parts: portion.parts } }),
       ...(last && closing(pieces)),
       index: 0,
     };
@@ -107,13 +108,13 @@ function toSteps(beats: readonly Beat[], pieces: readonly Piece[], reply: Reply,
       response: {
         candidates: [candidate],
         usageMetadata: {
-          promptTokenCount: reply.promptTokens,
+          promptTokenCount: envelope.promptTokens,
           candidatesTokenCount: counts.candidates,
           ...(counts.thoughts > 0 && { thoughtsTokenCount: counts.thoughts }),
-          totalTokenCount: reply.promptTokens + counts.candidates + counts.thoughts,
+          totalTokenCount: envelope.promptTokens + counts.candidates + counts.thoughts,
           ...reported(pieces),
         },
-        ...envelope(reply),
+        ...repeated(envelope),
       },
     };
   });
@@ -127,7 +128,7 @@ function closing(pieces: readonly Piece[]): Json {
       if (piece.message !== undefined) fields["finishMessage"] = piece.message;
     }
     if (piece.kind === "grounding") fields["groundingMetadata"] = piece.metadata;
-    // The client calls them `citations`, the wire of the Developer API `citationSources`.
+    // Google's client calls them `citations`; on the wire of the Developer API they are `citationSources`.
     if (piece.kind === "citation") fields["citationMetadata"] = { citationSources: piece.metadata.citations ?? [] };
   }
   return fields;
@@ -137,22 +138,22 @@ function reported(pieces: readonly Piece[]): Json {
   return Object.assign({}, ...pieces.map((piece) => (piece.kind === "usage" ? piece.usage : {})));
 }
 
-function refusal(piece: Extract<Piece, { kind: "blocked" }>, reply: Reply): Json {
+function refusal(piece: Extract<Piece, { kind: "blocked" }>, envelope: Envelope): Json {
   return {
     promptFeedback: {
       blockReason: piece.reason,
       ...(piece.message !== undefined && { blockReasonMessage: piece.message }),
     },
-    usageMetadata: { promptTokenCount: reply.promptTokens, totalTokenCount: reply.promptTokens },
-    ...envelope(reply),
+    usageMetadata: { promptTokenCount: envelope.promptTokens, totalTokenCount: envelope.promptTokens },
+    ...repeated(envelope),
   };
 }
 
-function envelope({ modelVersion, responseId }: Reply): Json {
+function repeated({ modelVersion, responseId }: Envelope): Json {
   return { modelVersion, responseId };
 }
 
-/** About four characters to a token; never nothing for something. */
+/** An estimate: four characters are a token. */
 export function estimateTokens(value: unknown): number {
   const said = value as { text?: unknown };
   const length = typeof said.text === "string" ? said.text.length : JSON.stringify(value).length;

@@ -344,6 +344,28 @@ describe("the scripted Gemini", () => {
     expect(await gemini.waitForEnd(1)).toBe("sent");
   });
 
+  it("keeps the last requests of a long conversation, and numbers on", async () => {
+    const small = await startScriptedGemini({ rules: [{ say: [text("ok")] }], maxRequests: 5 });
+    const contents = [hello.contents[0]];
+    const far = small.waitForRequest(200);
+    for (let turn = 1; turn <= 200; turn += 1) {
+      const url = `${small.url}/v1beta/models/m:generateContent`;
+      await (await fetch(url, { method: "POST", body: JSON.stringify({ contents }) })).json();
+      contents.push({ role: "model", parts: [{ text: "ok" }] }, { role: "user", parts: [{ text: `turn ${turn}` }] });
+    }
+    expect(small.requests.map(({ request }) => request)).toEqual([196, 197, 198, 199, 200]);
+    expect((await far).text).toBe("turn 199");
+    expect(await small.waitForEnd(196)).toBe("sent");
+    const sentence = "Request 195 is no longer kept: a scripted Gemini keeps the last 5 (maxRequests).";
+    await expect(small.waitForRequest(195)).rejects.toThrow(sentence);
+    await expect(small.waitForEnd(195)).rejects.toThrow(sentence);
+    await small.close();
+  });
+
+  it.each([0, -1, 1.5, Number.NaN])("does not start with maxRequests %d", async (maxRequests) => {
+    await expect(startScriptedGemini({ rules: [], maxRequests })).rejects.toThrow("maxRequests must be a whole number");
+  });
+
   it("tells those who wait when it is reset", async () => {
     const waiting = gemini.waitForRequest(1);
     gemini.reset();
@@ -388,11 +410,11 @@ describe("the scripted Gemini", () => {
     expect(await response.json()).toEqual({
       error: {
         code: 400,
-        message: "Calls and responses do not pair: turn 1 calls [pay] but turn 2 answers [].",
+        message: "Calls and responses do not pair: turn 1 calls [pay] but turn 2 responds to [].",
         status: "INVALID_ARGUMENT",
       },
     });
-    expect(gemini.requests[0]?.pairingErrors).toEqual(["turn 1 calls [pay] but turn 2 answers []"]);
+    expect(gemini.requests[0]?.pairingErrors).toEqual(["turn 1 calls [pay] but turn 2 responds to []"]);
     expect(await gemini.waitForEnd(1)).toBe("sent");
 
     const tolerant = await startScriptedGemini({ rules: [{ say: [text("ok")] }], strictPairing: false });

@@ -2,8 +2,8 @@ const wide = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{S
 const pieces = new RegExp(String.raw`[${wide}]{1,4}\s*|[^\s${wide}]+\s*|\s+`, "gu");
 
 /**
- * Text as a model streams it: word by word, and a few characters at a time where words have no spaces between them.
- * Joined, the pieces are the text again.
+ * Splits a text as a model streams it: word by word, and a few characters at a time in scripts without spaces. The joined
+ * pieces are the text again.
  */
 export function splitWords(text: string): string[] {
   return text.match(pieces) ?? [];
