@@ -16,7 +16,7 @@ describe("the demo script in a live session", () => {
   const paid = { status: "success", transaction_id: "t1", wallet_balance: 950 };
   const payment = '{"amount":50,"currency":"USD","recipient":"Hanako"}';
 
-  it("answers while a payment waits, and speaks of it once when it is made", async () => {
+  it("responds while a payment waits, and reports it once when it is made", async () => {
     gemini.reset(demoRules);
     const client = await connectLive(gemini.url, tools);
     client.ask("Send 50 dollars to Hanako");
@@ -29,7 +29,7 @@ describe("the demo script in a live session", () => {
     expect(said(await client.turn())).toBe("You are welcome! Is there anything else?");
   });
 
-  it("makes another payment while the first waits, and each is spoken of with its own words", async () => {
+  it("makes another payment while the first waits, and reports each by itself", async () => {
     gemini.reset(demoRules);
     const client = await connectLive(gemini.url, tools);
     client.ask("Send 50 dollars to Hanako");
@@ -44,7 +44,7 @@ describe("the demo script in a live session", () => {
     expect(last).not.toContain("Hanako");
   });
 
-  it("speaks once of an outcome that comes as a note, after a history that is told as text", async () => {
+  it("reports an outcome once that comes as a note, after a history that was sent as text", async () => {
     gemini.reset(demoRules);
     const client = await connectLive(gemini.url, tools);
     const user = (sentence: string) => ({ role: "user", parts: [{ text: sentence }] });
@@ -65,7 +65,7 @@ describe("the demo script in a live session", () => {
     expect(said(await client.turn())).toBe("You are welcome! Is there anything else?");
   });
 
-  it("does not wait where it need not, and speaks of the outcome in a turn of its own", async () => {
+  it("does not wait for a non-blocking call, and reports its outcome in a new turn", async () => {
     gemini.reset(demoRules, { live: { behavior: "NON_BLOCKING" } });
     const client = await connectLive(gemini.url, tools);
     client.ask("花子さんに50ドル送金してください");

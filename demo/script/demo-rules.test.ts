@@ -212,7 +212,7 @@ describe("the demo script calls no tool for", () => {
 });
 
 describe("before a payment the demo script", () => {
-  it("thinks, says that approval is needed, then calls", async () => {
+  it("thinks, says that it needs approval, then calls", async () => {
     const parts = await say([user("Send 50 dollars to Hanako")]);
     expect(parts).toMatchObject([{ thought: true }, { text: expect.any(String) }, { functionCall: pay(50, "Hanako") }]);
     expect(textIn(parts)).toBe("I'll prepare the payment. It needs your approval before anything is sent.");
@@ -222,7 +222,7 @@ describe("before a payment the demo script", () => {
   });
 });
 
-describe("after a payment the demo script tells the truth:", () => {
+describe("after a payment the demo script reports its outcome:", () => {
   const args = { amount: 50, recipient: "花子", currency: "USD" };
   const paid = { success: true, transaction_id: "txn-7", ...args, wallet_balance: 950 };
 
@@ -311,7 +311,7 @@ describe("after a payment the demo script tells the truth:", () => {
     expect(textIn(await say(contents))).toBe(sentence);
   });
 
-  it("speaks of each of several calls", async () => {
+  it("reports each of several calls", async () => {
     const both: Content = {
       role: "model",
       parts: [{ functionCall: pay(30, "Alice") }, { functionCall: pay(40, "Bob") }],
@@ -328,7 +328,7 @@ describe("after a payment the demo script tells the truth:", () => {
     );
   });
 
-  it("speaks of an outcome that is told late, and calls nothing for it", async () => {
+  it("reports an outcome that comes late, and calls nothing for it", async () => {
     const note = user(
       `[context, not from the user] The earlier call process_payment(${JSON.stringify(args)}) ended as succeeded: ${JSON.stringify(paid)}`,
     );
@@ -339,7 +339,7 @@ describe("after a payment the demo script tells the truth:", () => {
     expect(textIn(await say([...before, user("Thank you")]))).toMatch(/^Done: I sent .* You are welcome!/);
   });
 
-  it("speaks of the calls a new message cancelled, then answers the message", async () => {
+  it("reports the calls that a new message cancelled, then responds to the message", async () => {
     const parts = await say([
       user("Send 50 dollars to Hanako"),
       called("process_payment", { ...args, recipient: "Hanako" }),
@@ -353,7 +353,7 @@ describe("after a payment the demo script tells the truth:", () => {
   });
 });
 
-describe("the demo script follows the other tools:", () => {
+describe("the demo script reports the results of the other tools:", () => {
   it.each([
     [
       "Weather in Tokyo?",
@@ -385,7 +385,7 @@ describe("the demo script follows the other tools:", () => {
     expect(callsIn(await say(contents))).toEqual([play(2)]);
   });
 
-  it("does not call again when ADK nudges it to go on", async () => {
+  it("does not call again when ADK asks it to continue", async () => {
     const nudge = user("Continue processing previous requests as instructed. Exit or provide a summary.");
     const contents = [user("Send 50 dollars to Hanako"), { role: "model", parts: [{ text: "Done." }] }, nudge];
     expect(callsIn(await say(contents))).toEqual([]);
@@ -393,7 +393,7 @@ describe("the demo script follows the other tools:", () => {
 });
 
 describe("the demo's own agent", () => {
-  it("calls its tool and speaks of the result, word by word", async () => {
+  it("calls its tool and reports the result, word by word", async () => {
     const wallet = openWallet(":memory:");
     const agent = createAgent({ model: geminiAt({ model: "gemini-2.5-flash", url: gemini.url }), wallet });
     const sessionService = new InMemorySessionService();

@@ -1,12 +1,12 @@
 import { call, text, thought, type Ask, type Piece, type Rule } from "adk-stream-protocol/testing";
 import { readRequest, type DemoRequest } from "./read-request.ts";
-import { formatMoney, readLateOutcomes, speakOfOutcome } from "./speak-of-outcome.ts";
+import { formatMoney, readLateOutcomes, describeOutcome } from "./describe-outcome.ts";
 import { languageOf, normalise, toWords, type Language } from "./words.ts";
 
-/** What the embedded model says: the demo's requests in English and Japanese, and the truth about what became of them. */
+/** The script of the demo's model. It understands English and Japanese, calls the demo's tools and reports results. */
 export const demoRules: readonly Rule[] = [
-  { when: (ask) => !ask.fresh && speakOfOutcomes(ask).length > 0, say: speakOfOutcomes },
-  { when: asksForSomething, say: (ask) => [...speakOfOutcomes(ask), ...fulfil(ask)] },
+  { when: (ask) => !ask.fresh && describeOutcomes(ask).length > 0, say: describeOutcomes },
+  { when: isRequest, say: (ask) => [...describeOutcomes(ask), ...fulfil(ask)] },
   chat(/\b(?:help|what can you do|who are you)\b|ヘルプ|使い方|何ができ|なにができ|助けて/iu, {
     en: "I can send money (“Send 50 dollars to Hanako”), tell the weather (“Weather in Tokyo?”), find out where you are, and change the music. Nothing is paid before you approve it.",
     ja: "送金（「花子さんに50ドル送金してください」）、天気（「東京の天気は？」）、現在地の確認、音楽の切り替えができます。承認されるまで送金は行いません。",
@@ -19,26 +19,26 @@ export const demoRules: readonly Rule[] = [
     en: "You are welcome! Is there anything else?",
     ja: "どういたしまして！ほかに何かありますか？",
   }),
-  { say: (ask) => [...speakOfOutcomes(ask), text(smallTalk(ask))] },
+  { say: (ask) => [...describeOutcomes(ask), text(smallTalk(ask))] },
 ];
 
 type Sentence = Readonly<Record<Language, string>>;
 
 function chat(when: RegExp, sentence: Sentence): Rule {
-  return { when, say: (ask) => [...speakOfOutcomes(ask), text(sentence[languageOf(ask.text)])] };
+  return { when, say: (ask) => [...describeOutcomes(ask), text(sentence[languageOf(ask.text)])] };
 }
 
-/** All that became known since the model last spoke; with new text too, where pending calls were cancelled by it. */
-function speakOfOutcomes(ask: Ask): Piece[] {
+/** The outcomes since the model's last turn. New text can come with some, because it cancels calls that wait. */
+function describeOutcomes(ask: Ask): Piece[] {
   const language = languageOf(ask.text);
   const space = language === "ja" ? "" : " ";
   const outcomes = [...ask.responses, ...readLateOutcomes(ask.contents)];
-  const sentences = outcomes.map((outcome) => speakOfOutcome(outcome, language)).join(space);
+  const sentences = outcomes.map((outcome) => describeOutcome(outcome, language)).join(space);
   if (sentences === "") return [];
   return [text(ask.fresh ? `${sentences}${space}` : sentences)];
 }
 
-function asksForSomething(ask: Ask): boolean {
+function isRequest(ask: Ask): boolean {
   if (!ask.fresh) return false;
   return toCalls(readRequest(ask.text), ask).length > 0 || readRequest(ask.text).unclear !== undefined;
 }
@@ -48,7 +48,7 @@ interface DemoCall {
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-/** The free calls before the gated ones, so that what needs no approval is on its way first. */
+/** The calls for a request. Those that need no approval come first, so that they start first. */
 function toCalls({ places, track, location, payments }: DemoRequest, { contents }: Ask): DemoCall[] {
   return [
     ...places.map((place) => ({ tool: "get_weather", args: { location: place } })),
@@ -149,7 +149,7 @@ const askBack: Readonly<Record<NonNullable<DemoRequest["unclear"]>, Sentence>> =
   },
 };
 
-/** Where no track is named, the one that was not asked for last. */
+/** The named track, or the one that was not played last. */
 function chooseTrack(track: number | "another", contents: Ask["contents"]): number {
   if (track !== "another") return track;
   const played = contents

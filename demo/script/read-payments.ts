@@ -12,20 +12,21 @@ import {
   type Token,
 } from "./words.ts";
 
+/** A payment that a message asks for. */
 export interface Payment {
   readonly amount: number;
   readonly recipient: string;
   readonly description?: string;
 }
 
-/** The payments a person asks for, in the order they are named; none where it is a question or a refusal. */
+/** The payments that a message asks for, in its order. A question or a refusal asks for none. */
 export function readPayments(text: string): Payment[] {
   if (notARequest.test(text)) return [];
   const japanese = languageOf(text) === "ja" ? readJapanese(text) : [];
   return japanese.length > 0 ? japanese : readEnglish(text);
 }
 
-/** Whether somebody seems to want a payment, also where amount or name is missing. */
+/** Whether a message seems to ask for a payment, even if the amount or the name is missing. */
 export function mentionsPayment(text: string): boolean {
   return (
     !notARequest.test(text) &&
@@ -33,7 +34,7 @@ export function mentionsPayment(text: string): boolean {
   );
 }
 
-/** Whether the amount is in another currency than the demo's. */
+/** Whether a message names an amount in a currency other than the demo's. */
 export function mentionsOtherCurrency(text: string): boolean {
   return new RegExp(
     String.raw`[€£¥]\s*\d|${numberPattern}\s*(?:[€£¥]|円|ユーロ|ポンド|元|ウォン|(?:yen|jpy|euros?|eur|pounds?|gbp|yuan|won)\b)`,
@@ -47,8 +48,8 @@ const notARequest =
 const verbs = ["send", "sending", "pay", "paying", "transfer", "give", "wire", "remit", "payment", "payments"];
 
 /**
- * English, read from left to right. An amount waits for "to" and names ("30 to Alice and Bob"), names wait for an
- * amount ("pay Alice and Bob 30 each"), and each verb begins anew.
+ * Reads English from left to right. An amount is kept for the names after "to" ("30 to Alice and Bob"), names are kept
+ * for the amount after them ("pay Alice and Bob 30 each"), and a verb discards both.
  */
 function readEnglish(text: string): Payment[] {
   const tokens = tokenise(text);
@@ -56,16 +57,16 @@ function readEnglish(text: string): Payment[] {
 
   const payments: Payment[] = [];
   let amount: number | undefined;
-  let waiting: string[] = [];
+  let names: string[] = [];
   let listing = false;
 
   for (let at = 0; at < tokens.length; at += 1) {
     const token = tokens[at];
     if (token?.kind === "amount") {
-      payments.push(...waiting.map((recipient) => ({ amount: token.value, recipient })));
-      listing = waiting.length > 0;
-      amount = waiting.length > 0 ? undefined : token.value;
-      waiting = [];
+      payments.push(...names.map((recipient) => ({ amount: token.value, recipient })));
+      listing = names.length > 0;
+      amount = names.length > 0 ? undefined : token.value;
+      names = [];
       continue;
     }
     const verb = isWord(token, ...verbs);
@@ -73,9 +74,9 @@ function readEnglish(text: string): Payment[] {
     const and = isWord(token, "and") || token?.raw === "," || token?.raw === "&";
     if (verb) {
       amount = undefined;
-      waiting = [];
+      names = [];
     }
-    if (isWord(token, "for") && payments.length > 0 && waiting.length === 0) {
+    if (isWord(token, "for") && payments.length > 0 && names.length === 0) {
       const description = readDescription(tokens, at + 1);
       const paid = payments.at(-1);
       if (description !== undefined && paid !== undefined) {
@@ -92,15 +93,15 @@ function readEnglish(text: string): Payment[] {
 
     const name = readName(tokens, at + 1);
     if (name === undefined) continue;
-    // Where a sum is waiting, one behind a comma belongs to the next person.
+    // If an amount is already known, an amount after a comma belongs to the next person.
     const follower = amount === undefined ? skipFiller(tokens, name.next) : name.next;
     const amountFollows = tokens[follower]?.kind === "amount" && !(to && amount !== undefined);
-    const earlier = waiting[0] ?? payments.at(-1)?.recipient;
-    if (and && (earlier === undefined || !(amountFollows || (listing && goesOnListing(tokens, name, earlier))))) {
+    const earlier = names[0] ?? payments.at(-1)?.recipient;
+    if (and && (earlier === undefined || !(amountFollows || (listing && continuesList(tokens, name, earlier))))) {
       listing = false;
       continue;
     }
-    if (amountFollows || amount === undefined) waiting.push(name.name);
+    if (amountFollows || amount === undefined) names.push(name.name);
     else payments.push({ amount, recipient: name.name });
     listing = true;
     at = name.next - 1;
@@ -125,13 +126,13 @@ function readName(tokens: readonly Token[], start: number): ReadName | undefined
     words.push(token);
     next += 1;
   }
-  // "my friend Bob" is Bob.
+  // In "my friend Bob" the name is Bob.
   if (words.length > 1 && !isCapitalised(first)) words.shift();
   return { name: withoutHonorific(words.map(({ raw }) => raw).join(" ")), first, next };
 }
 
-/** "and X" goes on with a list of people only where nothing but the list follows; otherwise X begins another clause. */
-function goesOnListing(tokens: readonly Token[], { first, next }: ReadName, earlier: string): boolean {
+/** Whether "and X" continues a list of people. It does if only the list follows; otherwise X begins another clause. */
+function continuesList(tokens: readonly Token[], { first, next }: ReadName, earlier: string): boolean {
   const follower = tokens[next];
   const alone = follower?.kind !== "word" || isWord(follower, "and", "each", "please", "for", "too", "now", "today");
   return alone && (isCapitalised(first) || !/^\p{Lu}/u.test(earlier));
@@ -166,7 +167,7 @@ const japanesePayment = new RegExp(
   "giu",
 );
 
-/** Japanese, as pairs of a person with に and a sum, in either order. */
+/** Reads Japanese: pairs of a person followed by に and an amount, in either order. */
 function readJapanese(text: string): Payment[] {
   if (!/ドル|\$|usd|送|払|振り?込|渡し/iu.test(text)) return [];
   const description = /([^\s、。をにへ]+?)として/u.exec(text)?.[1];
@@ -176,7 +177,7 @@ function readJapanese(text: string): Payment[] {
     const sign = (groups["sign1"] ?? groups["sign2"]) === undefined ? 1 : -1;
     const amount = sign * toNumber(groups["amount1"] ?? groups["amount2"] ?? "");
     const said = groups["people1"] ?? groups["people2"] ?? "";
-    // Right behind another payment, と is "and"; elsewhere it may begin a name.
+    // Directly after another payment と means "and"; elsewhere it may begin a name.
     const people = stripLeadIn(index > 0 && index === end ? said.replace(/^(?:ずつ)?[とや]/u, "") : said);
     payments.push(...splitJapaneseList(people).map((name) => ({ amount, recipient: withoutHonorific(name) })));
     end = index + all.length;

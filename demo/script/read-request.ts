@@ -10,15 +10,16 @@ import {
   type Token,
 } from "./words.ts";
 
-/** What a person asks the demo for, all of it that one message holds. */
+/** Everything that one message asks for. */
 export interface DemoRequest {
   readonly payments: readonly Payment[];
-  /** Places whose weather is asked for. */
+  /** The places whose weather the message asks for. */
   readonly places: readonly string[];
+  /** Whether the message asks where the user is. */
   readonly location: boolean;
-  /** The track to play; `another` where none is named. */
+  /** The track to play; `another` if the message names none. */
   readonly track: number | "another" | undefined;
-  /** What has to be asked back because the message leaves it open. */
+  /** What the model has to ask the user because the message does not say it. */
   readonly unclear: "payment" | "currency" | "place" | undefined;
 }
 
@@ -56,7 +57,7 @@ const locationWord =
 const aroundHere = ["here", "ここ", "この辺", "こっち", "現在地", "今いるところ"];
 const placeEnds = ["will", "be", "going", "tomorrow", "expected", "looking"];
 
-/** The words after "in", or those right before "weather". */
+/** The words after "in", or those directly before "weather". */
 function readEnglishPlaces(text: string): string[] {
   const tokens = tokenise(text);
   const keyword = tokens.findIndex((token) => token.kind === "word" && weatherWord.test(token.raw));
@@ -77,7 +78,7 @@ function readEnglishPlaces(text: string): string[] {
   return before === "" ? [] : [before];
 }
 
-/** A place, and the capitalised ones that "and" or a comma adds to it. */
+/** A place, and the capitalised places after it that follow "and" or a comma. */
 function readPlacesAt(tokens: readonly Token[], start: number): string[] {
   let next = start;
   while (isPlaceWord(tokens[next])) next += 1;
@@ -90,7 +91,7 @@ function readPlacesAt(tokens: readonly Token[], start: number): string[] {
   if (!comma && !isWord(tokens[next], "and")) return [place];
   if (!isCapitalised(tokens[next + 1]) || tokens[next + 2]?.kind === "amount") return [place];
   const others = readPlacesAt(tokens, next + 1);
-  // "Paris, France" is one place; a list has an "and" before its end.
+  // "Paris, France" is one place; a list has "and" before its last place.
   return comma && others.length === 1 ? [place] : [place, ...others];
 }
 
@@ -102,7 +103,7 @@ const when = "(?:今日|明日|明後日|現在|今|いま|今週|週末|今夜)
 const japaneseWeather =
   /^(.*?)(?:の|は|って|では|で)?(?:今日|明日|明後日|現在|今|いま|今週|週末|今夜)?の?お?(?:天気|気温|天候|予報|雨|晴れ|雪)/u;
 
-/** What comes before の天気, clause by clause. */
+/** The words before の天気 in each clause. */
 function readJapanesePlaces(text: string): string[] {
   return text.split(/[、。,!?\s]/u).flatMap((clause) => {
     const said = japaneseWeather.exec(clause)?.[1] ?? "";

@@ -1,18 +1,19 @@
-/** What the demo's readers of English and Japanese share. */
+/** What the readers of English and Japanese share. */
 
+/** The languages of the demo. */
 export type Language = "en" | "ja";
 
-/** The language of a text: Japanese where it has any Japanese letter. */
+/** The language of a text: Japanese if it has any Japanese character. */
 export function languageOf(text: string): Language {
   return /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u.test(text) ? "ja" : "en";
 }
 
-/** Full-width letters and digits as ordinary ones, one space for many, and no more text than a request needs. */
+/** Makes full-width characters ordinary, joins spaces, and cuts the text to the length that a request can need. */
 export function normalise(text: string): string {
   return text.slice(0, 1000).normalize("NFKC").replace(/\s+/gu, " ").trim();
 }
 
-/** A value from a tool, as it is put into a sentence. */
+/** A value of a tool, for use in a sentence. */
 export function toWords(value: unknown): string {
   if (value === undefined || value === null) return "";
   return typeof value === "string" ? value : JSON.stringify(value);
@@ -21,10 +22,12 @@ export function toWords(value: unknown): string {
 /** A number as people type it, with or without separators. */
 export const numberPattern = String.raw`(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?`;
 
+/** Reads such a number. */
 export function toNumber(typed: string): number {
   return Number(typed.replaceAll(",", ""));
 }
 
+/** A part of an English text. */
 export type Token =
   | { readonly kind: "amount"; readonly value: number; readonly dollars: boolean; readonly raw: string }
   | { readonly kind: "word"; readonly word: string; readonly raw: string }
@@ -41,7 +44,7 @@ const tokenPattern = new RegExp(
   "giu",
 );
 
-/** English as words, amounts of money and marks. Words are compared in lower case and kept as typed. */
+/** Splits English into words, amounts of money and marks. `word` is in lower case, `raw` is as typed. */
 export function tokenise(text: string): Token[] {
   return Array.from(text.matchAll(tokenPattern), ({ 0: all, groups = {} }): Token => {
     if (groups["digits"] !== undefined) {
@@ -60,7 +63,7 @@ export function tokenise(text: string): Token[] {
   });
 }
 
-/** English words that are never a person or a place, and so end a name. */
+/** English words that are never a person or a place. They end a name. */
 const reserved = new Set(
   (
     "a all also am an and are as at back be bgm by can change check could dear did do dollars each else " +
@@ -73,19 +76,22 @@ const reserved = new Set(
   ).split(" "),
 );
 
+/** Whether a token is a word that cannot be a name. */
 export function isReserved(token: Token | undefined): boolean {
   return token?.kind === "word" && reserved.has(token.word);
 }
 
+/** Whether a token is one of these words. */
 export function isWord(token: Token | undefined, ...words: readonly string[]): boolean {
   return token?.kind === "word" && words.includes(token.word);
 }
 
-/** A word that may be a name. */
+/** Whether a token is a word that may be a name. */
 export function isName(token: Token | undefined): token is Extract<Token, { kind: "word" }> {
   return token?.kind === "word" && !reserved.has(token.word);
 }
 
+/** Whether a token is a word with a capital letter, or in a script without them. */
 export function isCapitalised(token: Token | undefined): boolean {
   return token?.kind === "word" && /^[\p{Lu}\p{Lo}]/u.test(token.raw);
 }
@@ -94,8 +100,8 @@ const together = String.raw`(?<=さん|さま|様|ちゃん|くん|君|[^\p{Scri
 const joiner = new RegExp(String.raw`${together}[とや]|(?<=..)と(?=[^\p{Script=Hiragana}])|および|及び`, "u");
 
 /**
- * Splits 花子さんと太郎さん, and leaves names such as さとみ alone: と joins two people only beside an honorific or a letter
- * that is not hiragana.
+ * Splits a list such as 花子さんと太郎さん, but not a name such as さとみ: と joins two people only next to an honorific or a
+ * character that is not hiragana.
  */
 export function splitJapaneseList(list: string): string[] {
   return list.split(joiner).filter((name) => name !== "");
@@ -107,7 +113,7 @@ const leadIn =
   /^(?:それでは|それじゃあ?|では|じゃあ|それから|次に|今すぐ|もう一度|(?:今日|明日)は|(?:それと|あと|また|まず|じゃ|すぐ)(?!\p{Script=Hiragana}))+(?=.)/u;
 const possessive = /^.{2,}の(?=.{2,})/u;
 
-/** Takes away what is said before a name in the same breath: では…, あと…, 友達の…, …を調べて…. */
+/** Removes the words before a name: では…, あと…, 友達の…, …を調べて…. */
 export function stripLeadIn(phrase: string): string {
   return phrase.replace(earlierClause, "").replace(leadIn, "").replace(possessive, "").trim();
 }

@@ -4,24 +4,24 @@ import { normalise, toWords, type Language } from "./words.ts";
 type Values = Readonly<Record<string, unknown>>;
 type NotDone = "denied" | "expired" | "cancelled" | "failed" | "indeterminate" | "interrupted" | "executing";
 
-/** What became of one tool call, said truthfully and no further than the response goes. */
-export function speakOfOutcome(answered: ToolResponse, language: Language): string {
-  const response = unwrap(answered.response);
+/** A sentence about the outcome of one tool call. It says no more than the response of the tool does. */
+export function describeOutcome(called: ToolResponse, language: Language): string {
+  const response = unwrap(called.response);
   const outcome = outcomeOf(response);
-  if (outcome === "done") return speakOfResult(answered.name, answered.args, response, language);
-  const subject = nameCall(answered.name, answered.args, language);
-  const untouched = untouchedWords[answered.name === "process_payment" ? "payment" : "other"][language];
-  const error = closed(toWords(response["error"] ?? response["message"]), language);
+  if (outcome === "done") return describeResult(called.name, called.args, response, language);
+  const subject = nameCall(called.name, called.args, language);
+  const untouched = untouchedWords[called.name === "process_payment" ? "payment" : "other"][language];
+  const error = withFullStop(toWords(response["error"] ?? response["message"]), language);
   return notDone[language][outcome]({ subject, untouched, error, reason: reasonOf(response) });
 }
 
 const lateNote = /^\[context, not from the user\] The earlier call (\w+)\((.*?)\) ended as \w+: (.*)$/su;
 
-/** Outcomes that came after the model had been told "not known yet", and are told as context. */
+/** Outcomes that the bridge adds as context, because the model was told before that they were not known yet. */
 export function readLateOutcomes(contents: Ask["contents"]): ToolResponse[] {
-  const lastSpoken = contents.findLastIndex((turn) => turn.role === "model");
+  const lastModelTurn = contents.findLastIndex((turn) => turn.role === "model");
   return contents
-    .slice(lastSpoken + 1)
+    .slice(lastModelTurn + 1)
     .flatMap((turn) => turn.parts ?? [])
     .flatMap((part) => {
       const [, name, args, response] = lateNote.exec(part.text ?? "") ?? [];
@@ -39,7 +39,7 @@ function parseValues(json: string): Values {
   }
 }
 
-/** Money as the demo writes it. */
+/** An amount of money, as the demo writes it. */
 export function formatMoney(amount: unknown, currency: unknown, language: Language): string {
   const value = Number(amount);
   const digits = Number.isInteger(value) ? 0 : 2;
@@ -51,7 +51,7 @@ export function formatMoney(amount: unknown, currency: unknown, language: Langua
   return number.startsWith("-") ? `-$${number.slice(1)}` : `$${number}`;
 }
 
-/** A tool that returns no object has its value wrapped on the way. */
+/** The value of a response. ADK wraps the value of a tool that does not return an object. */
 function unwrap(response: Values): Values {
   const keys = Object.keys(response);
   const [key] = keys;
@@ -65,13 +65,13 @@ function outcomeOf(response: Values): NotDone | "done" {
   const sentence = toWords(error);
   if (sentence.includes("may have taken effect")) return "indeterminate";
   if (typeof status === "string" && Object.hasOwn(notDone.en, status)) return status as NotDone;
-  // Without a status, the sentence is all there is.
+  // Without a status, only the sentence tells the outcome.
   if (/\b(?:rejected|denied|declined|not approved)\b/iu.test(sentence)) return "denied";
   if (/\bexpired?\b|\btimed out\b/iu.test(sentence)) return "expired";
   return /\bcancell?ed\b/iu.test(sentence) ? "cancelled" : "failed";
 }
 
-/** The reason a person gave: a field of its own, or what follows the colon of the sentence. */
+/** The reason of the person who decided: the field `reason`, or the text after the colon of the sentence. */
 function reasonOf(response: Values): string | undefined {
   if (typeof response["reason"] === "string" && response["reason"].trim() !== "") return response["reason"].trim();
   const said = /[:：]\s*(.+)$/su.exec(toWords(response["error"]))?.[1]?.trim();
@@ -136,14 +136,14 @@ function nameCall(tool: string, args: Values, language: Language): string {
   }
 }
 
-function speakOfResult(tool: string, args: Values, result: Values, language: Language): string {
+function describeResult(tool: string, args: Values, result: Values, language: Language): string {
   switch (tool) {
     case "process_payment":
-      return speakOfPayment({ ...args, ...result }, language);
+      return describePayment({ ...args, ...result }, language);
     case "get_weather":
-      return speakOfWeather({ ...args, ...result }, language);
+      return describeWeather({ ...args, ...result }, language);
     case "get_location":
-      return speakOfLocation(result, language);
+      return describeLocation(result, language);
     case "change_bgm": {
       const track = toWords(result["track"] ?? args["track"]);
       if (result["playing"] === false) {
@@ -158,7 +158,7 @@ function speakOfResult(tool: string, args: Values, result: Values, language: Lan
   }
 }
 
-function speakOfPayment(paid: Values, language: Language): string {
+function describePayment(paid: Values, language: Language): string {
   const sum = formatMoney(paid["amount"], paid["currency"], language);
   const balance = paid["wallet_balance"] ?? paid["balance"];
   const left = balance === undefined ? undefined : formatMoney(balance, paid["currency"], language);
@@ -186,7 +186,7 @@ const japaneseSkies: Readonly<Record<string, string>> = {
   snow: "雪",
 };
 
-function speakOfWeather(weather: Values, language: Language): string {
+function describeWeather(weather: Values, language: Language): string {
   const place = toWords(weather["location"] ?? weather["city"]);
   const sky = weather["condition"] ?? weather["conditions"] ?? weather["description"] ?? weather["weather"];
   const celsius = weather["temperature_c"] ?? weather["temperature"] ?? weather["temp"];
@@ -197,7 +197,7 @@ function speakOfWeather(weather: Values, language: Language): string {
   return language === "ja" ? `${place}の天気：${said}。` : `The weather in ${place}: ${said}.`;
 }
 
-function speakOfLocation(result: Values, language: Language): string {
+function describeLocation(result: Values, language: Language): string {
   const name = result["address"] ?? result["city"] ?? result["location"] ?? result["name"];
   const { latitude, longitude } = result;
   const coordinates =
@@ -209,7 +209,7 @@ function speakOfLocation(result: Values, language: Language): string {
   return language === "ja" ? `現在地は${place}です。` : `You are at ${place}.`;
 }
 
-/** Values nobody prepared a sentence for. */
+/** A list of values for which there is no sentence. */
 function list(values: Values): string {
   return Object.entries(values)
     .filter(([, value]) => ["string", "number", "boolean"].includes(typeof value))
@@ -221,7 +221,7 @@ function capitalise(sentence: string): string {
   return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }
 
-function closed(sentence: string, language: Language): string {
+function withFullStop(sentence: string, language: Language): string {
   const said = normalise(sentence);
   return said === "" || /[.!?。]$/u.test(said) ? said : `${said}${language === "ja" ? "。" : "."}`;
 }
