@@ -7,13 +7,13 @@ import { startScriptedGemini } from "./scripted-gemini.ts";
 setLogLevel(LogLevel.ERROR);
 afterEach(() => vi.unstubAllEnvs());
 
-it("takes each instance to its own address, whatever the environment says", async () => {
+it("gives each instance its own address, whatever the environment says", async () => {
   vi.stubEnv("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:1");
   vi.stubEnv("GOOGLE_API_KEY", "not this one");
   const servers = await Promise.all(
     ["one", "two"].map((said) => startScriptedGemini({ rules: [{ say: [text(said)] }] })),
   );
-  const heard = await Promise.all(
+  const responses = await Promise.all(
     servers.map(async ({ url }) => {
       const model = geminiAt({ model: "gemini-2.5-flash", url });
       const request = { contents: [{ role: "user", parts: [{ text: "hi" }] }], liveConnectConfig: {}, toolsDict: {} };
@@ -21,11 +21,11 @@ it("takes each instance to its own address, whatever the environment says", asyn
       return value?.content?.parts?.[0]?.text;
     }),
   );
-  expect(heard).toEqual(["one", "two"]);
+  expect(responses).toEqual(["one", "two"]);
   await Promise.all(servers.map((server) => server.close()));
 });
 
-it("is ADK's own class, aimed for live sessions too", () => {
+it("is ADK's own class, with the same address for live sessions", () => {
   const model = geminiAt({ model: "gemini-2.5-flash", url: "http://127.0.0.1:9" });
   expect(model).toBeInstanceOf(Gemini);
   expect(model.model).toBe("gemini-2.5-flash");

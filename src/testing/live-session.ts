@@ -61,7 +61,7 @@ export function openLiveSession(socket: WebSocket, host: LiveHost): LiveSession 
     keepLast(newErrors, problem, maxMessages);
   }
 
-  /** Records what Gemini would refuse, and refuses it as Gemini does unless the script is told to be lenient. */
+  /** Records what Gemini would refuse, and refuses it as Gemini does if `strictPairing` is on. */
   function refuse(problem: string): void {
     recordError(problem);
     if (strictPairing) close(1007, `Request contains an invalid argument: ${problem}.`);

@@ -8,7 +8,7 @@ export function toModelName(model: string): string {
 }
 
 /**
- * Whether the model waits for the responses to these calls. It goes on talking only if every called tool is declared
+ * Whether the model waits for the responses to these calls. It continues only if every called tool is declared
  * `NON_BLOCKING`; the settings can overrule the declarations.
  */
 export function isBlocking(

@@ -118,8 +118,8 @@ async function connectRaw(url = gemini.url, options: RawOptions = {}): Promise<{
   return { socket, inbox };
 }
 
-describe("the live client hears", () => {
-  it("the end of the setup, and a session tells what it brought", async () => {
+describe("the live client gets", () => {
+  it("the end of the setup, and the session shows the setup to the test", async () => {
     const client = await connect();
     await client.until(({ setupComplete }) => setupComplete !== undefined);
     const session = await gemini.live.waitForSession(1);
@@ -157,8 +157,8 @@ describe("the live client hears", () => {
   });
 });
 
-describe("the live client also hears", () => {
-  it("other parts, grounding, reported counts and the reason of the end", async () => {
+describe("the live client also gets", () => {
+  it("other parts, grounding, the token counts of the script and the reason of the end", async () => {
     says(
       inlineData("image/png", "AAAA"),
       text("Look."),
@@ -180,7 +180,7 @@ describe("the live client also hears", () => {
     });
   });
 
-  it("nothing but the end of a turn where the prompt is refused", async () => {
+  it("only the end of a turn if the prompt is refused", async () => {
     says(blocked("PROHIBITED_CONTENT"), text("never"));
     const client = await connect();
     client.ask("something bad");
@@ -189,7 +189,7 @@ describe("the live client also hears", () => {
     expect(turn.at(-1)).toMatchObject({ serverContent: { turnCompleteReason: "PROHIBITED_INPUT_CONTENT" } });
   });
 
-  it("an answer to realtime text as to a turn, and none to sound", async () => {
+  it("a response to realtime text, and none to audio", async () => {
     gemini.reset(payRules);
     const client = await connect();
     client.session.sendRealtimeInput({ audio: { mimeType: "audio/pcm", data: "AAAA" } });
@@ -203,7 +203,7 @@ describe("the live client also hears", () => {
     ]);
   });
 
-  it("nothing until a turn is complete, and then an answer to all of it", async () => {
+  it("nothing until a turn is complete, and then a response to all of it", async () => {
     gemini.reset([{ say: (ask) => [text(`${ask.contents.length}`)] }]);
     const client = await connect();
     const turns = [
@@ -219,7 +219,7 @@ describe("the live client also hears", () => {
     expect(gemini.requests[1]?.contents[3]).toEqual({ role: "model", parts: [{ text: "3" }] });
   });
 
-  it("of a note that came while the model spoke with the next answer, not never", async () => {
+  it("nothing for a note that comes during a response; the next request contains it", async () => {
     const { opened, open } = gate();
     gemini.reset([{ when: /slow/, say: [pause(opened), text("Well, yes.")] }, ...payRules]);
     const client = await connect();
@@ -239,7 +239,7 @@ describe("the live client also hears", () => {
     ]);
   });
 
-  it("pieces apart, where a delay is asked for, and what a rule promises later", async () => {
+  it("words with a delay between them, and the pieces that a rule promises", async () => {
     const slow = await startScriptedGemini({ rules: [{ say: () => Promise.resolve([text("a b c")]) }], delayMs: 5 });
     const { socket, inbox } = await connectRaw(slow.url);
     const began = performance.now();
@@ -251,7 +251,7 @@ describe("the live client also hears", () => {
 });
 
 describe("a call the model waits for", () => {
-  it("is followed by nothing until its response, and then by the rule for it in the same turn", async () => {
+  it("is followed by nothing until its response, which continues the same turn", async () => {
     gemini.reset(payRules);
     const client = await connect();
     client.ask("pay");
@@ -270,17 +270,20 @@ describe("a call the model waits for", () => {
   it.each([
     ["in order", ["1", "2"]],
     ["the other way round", ["2", "1"]],
-  ])("waits for the other of its step; answered %s, the responses come in the order of the calls", async (_, order) => {
-    gemini.reset(payRules);
-    const client = await connect();
-    client.ask("pay two");
-    expect(callsIn(await client.call()).map(({ id }) => id)).toEqual(["1", "2"]);
-    for (const id of order) client.respond({ id, name: "pay", response: { ok: id } });
-    expect(said(await client.turn())).toBe("1 to A: 1, 2 to B: 2");
-    expect(gemini.requests).toHaveLength(2);
-  });
+  ])(
+    "is one of two that wait for each other; if they come %s, the responses are in the order of the calls",
+    async (_, order) => {
+      gemini.reset(payRules);
+      const client = await connect();
+      client.ask("pay two");
+      expect(callsIn(await client.call()).map(({ id }) => id)).toEqual(["1", "2"]);
+      for (const id of order) client.respond({ id, name: "pay", response: { ok: id } });
+      expect(said(await client.turn())).toBe("1 to A: 1, 2 to B: 2");
+      expect(gemini.requests).toHaveLength(2);
+    },
+  );
 
-  it("takes the responses of one message too", async () => {
+  it("can get its response in one message with others", async () => {
     gemini.reset(payRules);
     const client = await connect();
     client.ask("pay two");
@@ -289,7 +292,7 @@ describe("a call the model waits for", () => {
     expect(said(await client.turn())).toBe("1 to A: 1, 2 to B: 2");
   });
 
-  it("stays open while the talk goes on, and is spoken of once when its response comes", async () => {
+  it("stays open while the user writes on, and the model reports its response once", async () => {
     gemini.reset(payRules);
     const client = await connect();
     client.ask("pay two");
@@ -306,7 +309,7 @@ describe("a call the model waits for", () => {
     expect(client.all.some(({ serverContent }) => serverContent?.interrupted)).toBe(false);
   });
 
-  it("has its response wait while the model speaks", async () => {
+  it("has its response wait until the response under way has ended", async () => {
     const { opened, open } = gate();
     gemini.reset([{ when: /slow/, say: [text("Well, "), pause(opened), text("yes.")] }, ...payRules]);
     const client = await connect();
@@ -321,7 +324,7 @@ describe("a call the model waits for", () => {
     expect(said(await client.turn())).toBe("1 to A: true");
   });
 
-  it("may be one of several sent apart: the model goes on when all are answered", async () => {
+  it("can be one of several with a pause between them; the model continues when it has all responses", async () => {
     const { opened, open } = gate();
     gemini.reset([
       { when: /go/, say: [call("pay", { to: "A" }), pause(opened), call("pay", { to: "B" })] },
@@ -338,7 +341,7 @@ describe("a call the model waits for", () => {
     expect(said(await client.turn())).toBe("1 to A: 1, 2 to B: 2");
   });
 
-  it("may be answered before the model has said all: its turn goes on all the same", async () => {
+  it("can get its response before the model has said everything; the turn continues", async () => {
     const { opened, open } = gate();
     gemini.reset([{ when: /go/, say: [call("pay", { to: "A" }), pause(opened), text("Well. ")] }, ...payRules]);
     const client = await connect();
@@ -350,14 +353,14 @@ describe("a call the model waits for", () => {
     expect(said(await client.turn())).toBe("Well. 1 to A: 1");
   });
 
-  it("keeps the id its piece names, and the others are counted", async () => {
+  it("keeps the id of its piece; the others are numbered", async () => {
     says(call("pay", {}, { id: "mine" }), call("pay"));
     const client = await connect();
     client.ask("go");
     expect(callsIn(await client.call()).map(({ id }) => id)).toEqual(["mine", "1"]);
   });
 
-  it("has an id that comes again on another socket", async () => {
+  it("has an id that another session uses too", async () => {
     gemini.reset(payRules);
     for (const client of [await connect(), await connect()]) {
       client.ask("pay");
@@ -368,7 +371,7 @@ describe("a call the model waits for", () => {
 });
 
 describe("a call the model does not wait for", () => {
-  it("is followed by the rest of the answer, and each response by an answer of its own", async () => {
+  it("is followed by the rest of the response, and the model reports each result by itself", async () => {
     gemini.reset([
       { when: /go/, say: [call("pay", { to: "A" }), call("pay", { to: "B" }), text("On their way.")] },
       ...payRules,
@@ -386,7 +389,7 @@ describe("a call the model does not wait for", () => {
     expect(said(await client.turn())).toBe("1 to A: 1");
   });
 
-  it("has responses that come together spoken of one after the other", async () => {
+  it("can get its response with others; the model reports them one after the other", async () => {
     gemini.reset(payRules);
     const client = await connect(free("pay"));
     client.ask("pay two");
@@ -396,7 +399,7 @@ describe("a call the model does not wait for", () => {
     expect(said(await client.turn())).toBe("2 to B: 2");
   });
 
-  it("is waited for after all where one call of the message is declared otherwise", async () => {
+  it("is waited for if it comes together with a blocking call", async () => {
     says(call("pay"), call("look"), text("never"));
     const client = await connect({
       tools: [{ functionDeclarations: [{ name: "pay", behavior: Behavior.NON_BLOCKING }, { name: "look" }] }],
@@ -410,7 +413,7 @@ describe("a call the model does not wait for", () => {
     expect(client.all.some(({ serverContent }) => serverContent?.turnComplete)).toBe(false);
   });
 
-  it("is made so by the settings, whatever its declaration says, until a reset", async () => {
+  it("can be any call, if the settings say so, until a reset", async () => {
     gemini.reset(payRules, { live: { behavior: "NON_BLOCKING" } });
     const client = await connect();
     client.ask("pay");
@@ -423,7 +426,7 @@ describe("a call the model does not wait for", () => {
     expect(said(later.all)).toBe("One moment. ");
   });
 
-  it("has a response that says when it wants to be spoken of", async () => {
+  it("has a response whose scheduling decides when the model reports it", async () => {
     const { opened, open } = gate();
     gemini.reset([{ when: /slow/, say: [text("Well, "), pause(opened), text("yes.")] }, ...payRules]);
     const client = await connect(free("pay"));
@@ -447,7 +450,7 @@ describe("a call the model does not wait for", () => {
   });
 });
 
-describe("an answer is interrupted", () => {
+describe("a response is interrupted", () => {
   it("by the user's next turn, and keeps what was said", async () => {
     gemini.reset([{ when: /slow/, say: [text("Well, "), pause(new Promise(() => undefined))] }, ...payRules]);
     const client = await connect();
@@ -467,7 +470,7 @@ describe("an answer is interrupted", () => {
     ]);
   });
 
-  it("before its first word, and what it was about to speak of is still to be said", async () => {
+  it("before its first word, and the next request still contains what it was to report", async () => {
     const never = pause(new Promise(() => undefined));
     let asked = 0;
     gemini.reset([
@@ -500,7 +503,7 @@ describe("an answer is interrupted", () => {
 });
 
 describe("the model", () => {
-  it("takes its calls back, and takes no response to them any more", async () => {
+  it("takes its calls back, and refuses later responses to them", async () => {
     const { opened, open } = gate();
     gemini.reset([{ say: [call("pay"), call("look"), pause(opened), cancelCalls(), text("Never mind.")] }]);
     const client = await connect();
@@ -516,7 +519,7 @@ describe("the model", () => {
     expect(gemini.live.sessions[0]?.errors).toEqual(['a response to call "2", which was cancelled']);
   });
 
-  it("ends its turn where it took all of them back", async () => {
+  it("ends its turn if it took all of them back", async () => {
     gemini.reset([
       { when: /stop/, say: [cancelCalls(), text("Stopped.")] },
       { when: /go/, say: [call("pay"), cancelCalls(), text("Never mind.")] },
@@ -533,7 +536,7 @@ describe("the model", () => {
     expect(said(turn)).toBe("Stopped.");
   });
 
-  it("still speaks of the calls that were answered before it took back the others", async () => {
+  it("reports the responses that came before it took back the other calls", async () => {
     gemini.reset([{ when: /stop/, say: [cancelCalls(), text("Stopped.")] }, ...payRules]);
     const client = await connect();
     client.ask("pay two");
@@ -544,7 +547,7 @@ describe("the model", () => {
     expect(said(await client.turn())).toBe("2 to B: 2");
   });
 
-  it("says that it goes away, and goes on", async () => {
+  it("announces that the connection will be closed, and continues", async () => {
     says(goAway("5s"), text("Soon."));
     const client = await connect();
     client.ask("go");
@@ -554,13 +557,13 @@ describe("the model", () => {
   });
 
   it.each<[string, Piece, { code: number; reason?: string }]>([
-    ["its own words", closeWith(1000, "Bye"), { code: 1000, reason: "Bye" }],
+    ["the code of the script", closeWith(1000, "Bye"), { code: 1000, reason: "Bye" }],
     ["an internal error", fail(500, "Internal error"), { code: 1011, reason: "Internal error" }],
-    ["a spent quota", fail(429, "You exceeded your quota"), { code: 1011, reason: "You exceeded your quota" }],
+    ["an exceeded quota", fail(429, "You exceeded your quota"), { code: 1011, reason: "You exceeded your quota" }],
     ["a bad request", fail(400, "No"), { code: 1008, reason: "No" }],
-    ["a reason cut to what fits", fail(500, "é".repeat(100)), { code: 1011, reason: "é".repeat(61) }],
-    ["no word at all", drop(), { code: 1006 }],
-  ])("closes with %s, and what was said before arrives", async (_, piece, end) => {
+    ["a reason that is too long", fail(500, "é".repeat(100)), { code: 1011, reason: "é".repeat(61) }],
+    ["no code at all", drop(), { code: 1006 }],
+  ])("closes with %s, and the words before it arrive", async (_, piece, end) => {
     says(text("One two"), piece, text("never"));
     const client = await connect();
     client.ask("go");
@@ -571,7 +574,7 @@ describe("the model", () => {
     await expect(gemini.waitForEnd(1)).resolves.toBe(end.code === 1006 ? "dropped" : "sent");
   });
 
-  it("closes where no rule fits, or the script fails", async () => {
+  it("closes if no rule fits or the script fails", async () => {
     const client = await connect();
     client.ask("go");
     await expect(client.closed).resolves.toEqual({ code: 1011, reason: "The script has no rule for request 1." });
@@ -581,7 +584,7 @@ describe("the model", () => {
     await expect(next.closed).resolves.toEqual({ code: 1011, reason: "The script failed: Error: Oh" });
   });
 
-  it("has an end where the client goes away in the middle", async () => {
+  it("reports the end of a response whose client went away", async () => {
     says(text("One "), pause(new Promise(() => undefined)));
     const client = await connect();
     client.ask("go");
@@ -593,8 +596,8 @@ describe("the model", () => {
   });
 });
 
-describe("a session in the hands of a test", () => {
-  it("sends, closes and loses its connection while the model has nothing to say", async () => {
+describe("a session of a test", () => {
+  it("sends, closes and drops while the model says nothing", async () => {
     const client = await connect();
     const session = await gemini.live.waitForSession(1);
     session.send({ goAway: { timeLeft: "1s" } });
@@ -606,7 +609,7 @@ describe("a session in the hands of a test", () => {
     await expect(next.closed).resolves.toMatchObject({ code: 1006 });
   });
 
-  it("ends with a reset, and whoever waits is told", async () => {
+  it("ends with a reset, which rejects what the test waits for", async () => {
     const client = await connect();
     const waiting = [
       gemini.live.waitForSession(2),
@@ -618,7 +621,7 @@ describe("a session in the hands of a test", () => {
     expect(gemini.live).toMatchObject({ open: 0, sessions: [] });
   });
 
-  it("is over when the server is closed, also in the middle of an answer", async () => {
+  it("ends when the server is closed, even during a response", async () => {
     const own = await startScriptedGemini({ rules: [{ say: [text("One"), pause(new Promise(() => undefined))] }] });
     const { socket, inbox } = await connectRaw(own.url);
     socket.send(JSON.stringify({ realtimeInput: { text: "go" } }));
@@ -631,7 +634,7 @@ describe("a session in the hands of a test", () => {
   });
 });
 
-describe("what the real one refuses", () => {
+describe("what Gemini refuses:", () => {
   it.each<[string, CallResponse, string]>([
     ["to a call never made", { id: "7", response: {} }, 'call "7", which this session never made'],
     ["without an id", { response: {} }, "call without an id, which this session never made"],
@@ -667,7 +670,7 @@ describe("what the real one refuses", () => {
     expect(gemini.live.errors).toEqual(["function calls and responses cannot be sent as client content"]);
   });
 
-  it("is only written down where the pairing is not strict", async () => {
+  it("is only recorded if pairing is not strict", async () => {
     const lax = await startScriptedGemini({ rules: payRules, strictPairing: false });
     const { socket, inbox } = await connectRaw(lax.url);
     socket.send(JSON.stringify({ toolResponse: { functionResponses: [{ id: "7", name: "pay", response: {} }] } }));
@@ -697,7 +700,7 @@ describe("what the real one refuses", () => {
     expect((await gemini.live.waitForSession(1)).setup).toMatchObject({ model: `models/${model}` });
   });
 
-  it("nothing, but says nothing either, where it is silent", async () => {
+  it("nothing, but says nothing either, if it is silent", async () => {
     gemini.reset(payRules, { live: { silent: true } });
     const { socket, inbox } = await connectRaw(gemini.url, { awaitSetup: false });
     socket.send(JSON.stringify({ realtimeInput: { text: "hello" } }));
@@ -709,14 +712,14 @@ describe("what the real one refuses", () => {
   });
 
   it.each<[string, (string | Buffer)[], number]>([
-    ["what is no JSON", ["{"], 1007],
-    ["what is no message", ["[]"], 1007],
-    ["a message that is nothing", ["{}"], 1007],
+    ["text that is not JSON", ["{"], 1007],
+    ["JSON that is not an object", ["[]"], 1007],
+    ["a message without a field", ["{}"], 1007],
     ["two messages in one", ['{"setup":{"model":"m"},"realtimeInput":{"text":"x"}}'], 1007],
-    ["a message of another shape", ['{"setup":{"model":"m"}}', '{"clientContent":{"turns":"hi"}}'], 1007],
-    ["words before the setup", ['{"realtimeInput":{"text":"hello"}}'], 1007],
+    ["a field of another type", ['{"setup":{"model":"m"}}', '{"clientContent":{"turns":"hi"}}'], 1007],
+    ["text before the setup", ['{"realtimeInput":{"text":"hello"}}'], 1007],
     ["a second setup", ['{"setup":{"model":"m"}}', '{"setup":{"model":"m"}}'], 1007],
-    ["bytes that are no text", [Buffer.from([0xff, 0xfe, 0x00])], 1007],
+    ["bytes that are not text", [Buffer.from([0xff, 0xfe, 0x00])], 1007],
     ["25 MB", [Buffer.alloc(25 * 1024 * 1024, 0x20)], 1009],
   ])("%s", async (_, frames, code) => {
     const { socket, inbox } = await connectRaw(gemini.url, { setup: false });
@@ -733,7 +736,7 @@ describe("what the real one refuses", () => {
     expect(said(await next.turn())).toBe("You said hello");
   });
 
-  it("everything behind what it refused", async () => {
+  it("everything after a message that it refused", async () => {
     gemini.reset(payRules);
     const { socket, inbox } = await connectRaw(gemini.url, { setup: false });
     for (const frame of ["{", '{"setup":{"model":"m"}}', '{"realtimeInput":{"text":"hello"}}']) socket.send(frame);
@@ -751,7 +754,7 @@ describe("what the real one refuses", () => {
 });
 
 describe("on the wire", () => {
-  it("no word follows an interruption, also when the model was about to say it", async () => {
+  it("no word follows an interruption, even if the model was about to say it", async () => {
     const { opened, open } = gate();
     gemini.reset([{ when: /slow/, say: [text("Well, "), pause(opened), text("never")] }, ...payRules]);
     let tcp!: Socket;
@@ -763,7 +766,7 @@ describe("on the wire", () => {
     });
     socket.send(JSON.stringify({ realtimeInput: { text: "slow" } }));
     await inbox.until((message) => said([message]) === "Well, ");
-    // Both frames arrive at once: the pause is over, and before the model goes on the user speaks.
+    // Both frames arrive at once: the pause ends, and the user's text comes before the model continues.
     void gemini.live.waitForMessage(({ realtimeInput }) => {
       if (realtimeInput?.["audioStreamEnd"] === true) open();
       return false;
@@ -777,13 +780,13 @@ describe("on the wire", () => {
     expect(said(inbox.all)).not.toContain("never");
   });
 
-  it("a refused upgrade leaves no connection behind, whatever the client does", async () => {
+  it("a refused upgrade leaves no connection open, whatever the client does", async () => {
     const own = await startScriptedGemini({ rules: [] });
     const tcp = createConnection({ port: Number(new URL(own.url).port), host: "127.0.0.1", allowHalfOpen: true });
     tcp.write("GET /elsewhere HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
-    const answer: Buffer[] = [];
-    for await (const chunk of tcp) answer.push(chunk as Buffer);
-    expect(Buffer.concat(answer).toString()).toMatch(/^HTTP\/1.1 404 /);
+    const reply: Buffer[] = [];
+    for await (const chunk of tcp) reply.push(chunk as Buffer);
+    expect(Buffer.concat(reply).toString()).toMatch(/^HTTP\/1.1 404 /);
     await own.close();
     tcp.destroy();
   });
@@ -798,7 +801,7 @@ describe("on the wire", () => {
   });
 });
 
-describe("a session is taken up again", () => {
+describe("a session is resumed", () => {
   const resumption = (handle?: string): LiveConnectConfig => ({
     sessionResumption: handle === undefined ? {} : { handle },
   });
@@ -809,7 +812,7 @@ describe("a session is taken up again", () => {
     return String(update?.newHandle);
   };
 
-  it("by its handle, with what was said, the open calls and the count of the ids", async () => {
+  it("with its handle: the conversation, the open calls and the numbering of ids continue", async () => {
     gemini.reset(payRules);
     const client = await connect(resumption());
     const first = await handleIn(client);
@@ -831,7 +834,7 @@ describe("a session is taken up again", () => {
     expect(gemini.live.sessions[1]?.errors).toEqual([]);
   });
 
-  it("on another socket while the first is still there, which is closed", async () => {
+  it("on another socket while the first is open, which is then closed", async () => {
     gemini.reset([{ when: /slow/, say: [text("Well, "), pause(new Promise(() => undefined))] }, ...payRules]);
     const client = await connect(resumption());
     const handle = await handleIn(client);
@@ -844,7 +847,7 @@ describe("a session is taken up again", () => {
     expect(gemini.requests[1]?.contents).toHaveLength(3);
   });
 
-  it("with the responses that the model had not spoken of", async () => {
+  it("with the responses that the model had not reported", async () => {
     gemini.reset([{ when: /slow/, say: [text("Well, "), pause(new Promise(() => undefined))] }, ...payRules]);
     const client = await connect(resumption());
     const handle = await handleIn(client);
@@ -860,7 +863,7 @@ describe("a session is taken up again", () => {
     expect(said(await later.turn())).toBe("1 to A: true");
   });
 
-  it("not by a handle that was never issued", async () => {
+  it("not with a handle that was never issued", async () => {
     const { socket, inbox } = await connectRaw(gemini.url, { setup: false });
     socket.send(JSON.stringify({ setup: { model: "models/m", sessionResumption: { handle: "made-up" } } }));
     await expect(inbox.closed).resolves.toMatchObject({ code: 1008 });
@@ -949,17 +952,17 @@ describe("a long-lived scripted Gemini", () => {
 });
 
 describe("over HTTP", () => {
-  it("the pieces of a live session are as if they were not there", async () => {
+  it("the pieces for live sessions are ignored", async () => {
     says(text("One "), goAway(), cancelCalls(), interrupted(), closeWith(1011, "no"), text("two"));
     const ai = new GoogleGenAI({ apiKey: "none", vertexai: false, httpOptions: { baseUrl: gemini.url } });
-    const answer = await ai.models.generateContent({ model, contents: "hi" });
-    expect(answer.text).toBe("One two");
+    const response = await ai.models.generateContent({ model, contents: "hi" });
+    expect(response.text).toBe("One two");
     expect(gemini.requests[0]?.wire).toBe("http");
   });
 });
 
 describe("ADK's runLive", () => {
-  it("runs a tool the model calls, and hears what the model says of it", async () => {
+  it("runs a tool that the model calls, and gets the model's report of its result", async () => {
     gemini.reset([
       { when: /pay/, say: [text("One moment."), call("pay", { to: "A" })] },
       {

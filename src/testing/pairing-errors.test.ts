@@ -67,7 +67,7 @@ describe("pairingErrors", () => {
     ],
     ["a response to nothing", [user("pay"), responses("pay")], ["turn 1 responds to [pay] but turn 0 calls nothing"]],
     [
-      "a response told twice",
+      "a response sent twice",
       [user("pay"), calls("pay"), responses("pay"), responses("pay")],
       ["turn 3 responds to [pay] but turn 2 calls nothing"],
     ],

@@ -27,17 +27,17 @@ type Ending = Extract<Piece, { kind: "fail" | "drop" | "blocked" }>;
  */
 export function piecesToSteps(pieces: readonly Piece[], envelope: Envelope, stream: boolean): Step[] {
   const end = pieces.findIndex(isEnding);
-  const spoken = end === -1 ? pieces : pieces.slice(0, end);
+  const content = end === -1 ? pieces : pieces.slice(0, end);
   const ending = end === -1 ? undefined : (pieces[end] as Ending);
 
-  const portions = stream ? toPortions(spoken) : mergePortions(toPortions(spoken));
-  if (ending === undefined) return toSteps(withLastChunk(portions, spoken), spoken, envelope, true);
+  const portions = stream ? toPortions(content) : mergePortions(toPortions(content));
+  if (ending === undefined) return toSteps(withLastChunk(portions, content), content, envelope, true);
   if (ending.kind === "blocked") {
     const waits = portions.filter((portion) => portion.kind === "wait");
     return [...waits, { kind: "send", response: refusal(ending, envelope) }];
   }
   const before = stream ? portions : portions.filter((portion) => portion.kind !== "say");
-  return [...toSteps(before, spoken, envelope, false), ending];
+  return [...toSteps(before, content, envelope, false), ending];
 }
 
 function isEnding(piece: Piece): piece is Ending {
@@ -64,6 +64,7 @@ export function toPortions(pieces: readonly Piece[]): Portion[] {
   return portions;
 }
 
+/** Whether a part is a function call. */
 export function isCall(part: Json): boolean {
   return part["functionCall"] !== undefined;
 }

@@ -14,7 +14,7 @@ const response = (...ids: string[]) => ({
 });
 const ask = (...contents: RequestBody["contents"]) => readAsk({ contents }, "m", 1);
 
-it("reads what the user has just said", () => {
+it("reads the user's new text", () => {
   expect(ask(user("hi"), model("hello"), user("pay Bob"))).toMatchObject({
     text: "pay Bob",
     fresh: true,
@@ -22,7 +22,7 @@ it("reads what the user has just said", () => {
   });
 });
 
-it("remembers what the user said while tool results come in, with the arguments they belong to", () => {
+it("keeps the user's text while tool results come in, and adds the arguments of their calls", () => {
   expect(ask(user("pay"), call({ a: 1 }, { a: 2 }), response("c0", "c1"))).toMatchObject({
     text: "pay",
     fresh: false,
@@ -33,12 +33,12 @@ it("remembers what the user said while tool results come in, with the arguments 
   });
 });
 
-it("sees both when the user speaks over a pending call", () => {
+it("reads both when the user writes while a call waits", () => {
   const seen = ask(user("pay"), call({ a: 1 }), response("c0"), user("never mind"));
   expect(seen).toMatchObject({ text: "never mind", fresh: true, responses: [{ id: "c0" }] });
 });
 
-it("leaves out what ADK says in the user's name", () => {
+it("leaves out texts that ADK adds under the user's role", () => {
   expect(ask(user("pay"), user("For context:\n[root] called tool `transfer_to_agent`"))).toMatchObject({
     text: "pay",
     fresh: true,
@@ -48,12 +48,12 @@ it("leaves out what ADK says in the user's name", () => {
   expect(ask(user("pay"), model("Done."), user(" "))).toMatchObject({ text: "pay", fresh: false });
 });
 
-it("finds the arguments of an older call where the talk went on before its response", () => {
+it("finds the arguments of an older call if other turns came before its response", () => {
   const seen = ask(user("pay"), call({ a: 1 }, { a: 2 }), user("hi"), model("hello"), response("c1"));
   expect(seen).toMatchObject({ text: "hi", fresh: false, responses: [{ id: "c1", args: { a: 2 } }] });
 });
 
-it("leaves out calls and responses of an earlier connection that are told as text", () => {
+it("leaves out calls and responses of an earlier connection that were sent as text", () => {
   const retold = [user("pay"), model('[called pay({"a":1})]'), user('[pay returned {"ok":true}]')];
   expect(ask(...retold)).toMatchObject({ text: "pay", fresh: false, responses: [] });
   expect(ask(...retold, user("thanks"))).toMatchObject({ text: "thanks", fresh: true });
@@ -65,7 +65,7 @@ it("leaves out calls and responses of an earlier connection that are told as tex
   });
 });
 
-it("takes the first rule that fits, and a pattern only for what is new", () => {
+it("finds the first rule that fits, by a regular expression only for new text", () => {
   const weather: Rule = { when: /weather/gi, say: [] };
   const otherwise: Rule = { say: [] };
   const rules = [weather, otherwise];

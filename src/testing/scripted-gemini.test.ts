@@ -87,7 +87,7 @@ const partsOf = (events: Event[]) => events.flatMap((event) => event.content?.pa
 const deltas = (events: Event[]) =>
   events.flatMap((event) => (event.partial === true ? (event.content?.parts ?? []) : [])).map(({ text: said }) => said);
 
-describe("ADK's Gemini hears from the scripted one", () => {
+describe("ADK's Gemini gets from the scripted one", () => {
   it("text, word by word, and then whole", async () => {
     says(text("Hello there, friend."));
     const events = await run("hi");
@@ -121,7 +121,7 @@ describe("ADK's Gemini hears from the scripted one", () => {
     expect(counts?.totalTokenCount).toBe(6 + (counts?.promptTokenCount ?? Number.NaN));
   });
 
-  it("no thought count where there was no thought, and the counts of the script where it has some", async () => {
+  it("no thought count without a thought, and the token counts of the script if it has some", async () => {
     says(text("Done."), usage({ promptTokenCount: 7, cachedContentTokenCount: 3, totalTokenCount: 12 }));
     const counts = (await run("hi")).at(-1)?.usageMetadata;
     expect(counts).toEqual({
@@ -132,7 +132,7 @@ describe("ADK's Gemini hears from the scripted one", () => {
     });
   });
 
-  it("a call, and goes on with its result", async () => {
+  it("a call, and continues with its result", async () => {
     gemini.reset([
       { when: /weather/i, say: [text("Let me look."), call("get_weather", { location: "Tokyo" })] },
       {
@@ -217,7 +217,7 @@ describe("ADK's Gemini hears from the scripted one", () => {
     expect(event?.content).toBeUndefined();
   });
 
-  it("an empty answer", async () => {
+  it("an empty response", async () => {
     says();
     const events = await run("hi");
     expect(partsOf(events)).toEqual([]);
@@ -272,17 +272,17 @@ describe("ADK's Gemini hears from the scripted one", () => {
   it("nothing more until a pause is over", async () => {
     const { opened, open } = gate();
     says(text("First "), pause(opened), text("second."));
-    const heard: (string | undefined)[] = [];
+    const received: (string | undefined)[] = [];
     const events = await run("hi", {
       onEvent: (event) => {
-        heard.push(...deltas([event]));
-        if (heard.length === 1) {
-          expect(heard).toEqual(["First "]);
+        received.push(...deltas([event]));
+        if (received.length === 1) {
+          expect(received).toEqual(["First "]);
           open();
         }
       },
     });
-    expect(heard).toEqual(["First ", "second."]);
+    expect(received).toEqual(["First ", "second."]);
     expect(events.at(-1)).toMatchObject({ partial: false, content: { parts: [{ text: "First second." }] } });
   });
 
@@ -296,7 +296,7 @@ describe("ADK's Gemini hears from the scripted one", () => {
 });
 
 describe("the scripted Gemini", () => {
-  it("asks a sub-agent in the user's own words", async () => {
+  it("passes the user's text to a sub-agent", async () => {
     gemini.reset([
       {
         when: ({ system }) => system.includes("Pass it on."),
@@ -314,7 +314,7 @@ describe("the scripted Gemini", () => {
     expect(gemini.requests[1]).toMatchObject({ text: "The weather?", fresh: true, responses: [] });
   });
 
-  it("records what the model was told", async () => {
+  it("records each request", async () => {
     says(text("ok"));
     await run("hi");
     expect(gemini.requests).toHaveLength(1);
@@ -366,7 +366,7 @@ describe("the scripted Gemini", () => {
     await expect(startScriptedGemini({ rules: [], maxRequests })).rejects.toThrow("maxRequests must be a whole number");
   });
 
-  it("tells those who wait when it is reset", async () => {
+  it("rejects what a test waits for when it is reset", async () => {
     const waiting = gemini.waitForRequest(1);
     gemini.reset();
     await expect(waiting).rejects.toThrow("reset");
@@ -379,7 +379,7 @@ describe("the scripted Gemini", () => {
     expect(await gemini.waitForEnd(1)).toBe("disconnected");
   });
 
-  it("stops when the client goes away while the script is still thinking", async () => {
+  it("stops when the client goes away while a rule is still deciding", async () => {
     const controller = new AbortController();
     gemini.reset([{ say: () => new Promise<Piece[]>(() => undefined) }]);
     const running = run("hi", { abortSignal: controller.signal });
@@ -398,7 +398,7 @@ describe("the scripted Gemini", () => {
     await slow.close();
   });
 
-  it("refuses a conversation whose calls and responses do not pair, and keeps it for the record", async () => {
+  it("refuses and records a conversation whose calls and responses do not pair", async () => {
     says(text("ok"));
     const contents = [
       { role: "user", parts: [{ text: "pay" }] },
@@ -424,7 +424,7 @@ describe("the scripted Gemini", () => {
     await tolerant.close();
   });
 
-  it("answers with the wire's own shape", async () => {
+  it("sends chunks in the format of the API", async () => {
     says(text("Hello there."));
     const response = await post("/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse");
     expect(response.headers.get("content-type")).toBe("text/event-stream");
@@ -440,13 +440,13 @@ describe("the scripted Gemini", () => {
     expect(last).toMatchObject({ candidates: [{ finishReason: "STOP" }], responseId: first.responseId });
   });
 
-  it.each(["v1", "v1beta", "v1alpha"])("answers under %s", async (version) => {
+  it.each(["v1", "v1beta", "v1alpha"])("responds under %s", async (version) => {
     says(text("ok"));
     expect((await post(`/${version}/models/m:generateContent`)).status).toBe(200);
   });
 
   it.each(["/", "/v1beta/models", "/v1beta/models/m:countTokens", "/models/m:generateContent"])(
-    "knows nothing at %s",
+    "responds with 404 at %s",
     async (path) => {
       const response = await post(path);
       expect(response.status).toBe(404);
@@ -454,7 +454,7 @@ describe("the scripted Gemini", () => {
     },
   );
 
-  it("knows nothing under another method", async () => {
+  it("responds with 404 to another method", async () => {
     expect((await fetch(`${gemini.url}/v1beta/models/m:generateContent`)).status).toBe(404);
   });
 
@@ -479,7 +479,7 @@ describe("the scripted Gemini", () => {
     expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining("exceeds the limit") } });
   });
 
-  it("says which request no rule fits", async () => {
+  it("names the request that no rule fits", async () => {
     gemini.reset([{ when: /weather/, say: [text("ok")] }]);
     const [event] = await run("hi");
     expect(event?.errorCode).toBe("500");
@@ -498,7 +498,7 @@ describe("the scripted Gemini", () => {
     expect(event?.errorMessage).toContain("oops");
   });
 
-  it("closes with an answer under way", async () => {
+  it("closes with a response under way", async () => {
     const other = await startScriptedGemini({ rules: [{ say: [text("a "), pause(new Promise(() => undefined))] }] });
     const url = `${other.url}/v1beta/models/m:streamGenerateContent?alt=sse`;
     const response = await fetch(url, { method: "POST", body: JSON.stringify(hello) });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { splitWords } from "./split-words.ts";
 
-it("splits Latin text by words, with the space behind them", () => {
+it("splits Latin text by words, with the space after them", () => {
   expect(splitWords("Hello, my friend.\n\nBye")).toEqual(["Hello, ", "my ", "friend.\n\n", "Bye"]);
 });
 
