@@ -72,6 +72,7 @@ async function open({ tools, policy = {} }: Setting = {}) {
       digest: "digest",
       messageId: "msg_1",
       agent: "root_agent",
+      mode: "request",
       external: false,
       effect: "opaque",
       gated: true,

@@ -21,7 +21,7 @@ import type { Approval, NewApproval, Store } from "../stores/index.ts";
 import { isClientTool } from "./client-tool.ts";
 import { callsOf, openCalls, orderResponses } from "./history.ts";
 import { newId } from "./ids.ts";
-import { noteHandover } from "./live-notices.ts";
+import { isAskedLive, noteHandover } from "./live-notices.ts";
 import { describeError, type Logger } from "./logger.ts";
 import { MissingTool, offerMissing } from "./missing-tool.ts";
 import { approvalToResponse } from "./outcome.ts";
@@ -340,6 +340,7 @@ export class Gate extends BasePlugin {
         messageId: run.messageId(),
         agent: agent?.name ?? "",
         branch,
+        mode: isAskedLive({ toolCallId: call.toolCallId, session: context.sessionId }) ? "live" : "request",
         digest: await actionDigest({ approvalId: id, owner: run.owner, chat: run.chat, ...call, input: args }),
         effect: tools.get(tool.name)?.effect ?? "opaque",
         state: how.gated ? "pending" : "approved",

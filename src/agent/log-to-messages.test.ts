@@ -45,6 +45,7 @@ const row = (state: ApprovalState, more: Partial<Approval> = {}): Approval => ({
   digest: "d",
   messageId: "m1",
   agent: "a",
+  mode: "request",
   external: false,
   effect: "opaque",
   gated: true,

@@ -25,6 +25,7 @@ const base: Approval = {
   digest: "digest",
   messageId: "msg_1",
   agent: "root_agent",
+  mode: "request",
   external: false,
   effect: "opaque",
   gated: true,

@@ -45,6 +45,7 @@ async function askedChat(changes: readonly Change[]): Promise<{ store: Store; ch
     digest: "d",
     messageId: "m1",
     agent: "a",
+    mode: "request",
     external: false,
     effect: "opaque",
     gated: true,

@@ -1,11 +1,11 @@
 import type { DatabaseSync } from "node:sqlite";
 import { approvalEvents, approvalStates, type ApprovalState, transitions } from "../protocol/index.ts";
+import { migrations } from "./sqlite-migrations.ts";
 import type { Approval } from "./store.ts";
 
 /**
- * The tables of the SQLite store, and the rules the database itself keeps. Tables change by appending a migration;
- * `PRAGMA user_version` counts those that ran. Triggers are derived from the code and made anew at every opening, so a
- * change of `transitions` reaches databases that are already there.
+ * The columns of an approval, and the rules the database itself enforces. The triggers are derived from the code and
+ * created again at every opening, so that a change of `transitions` reaches existing databases.
  */
 
 /** Every field of a row is a column of the same name; the compiler notices a missing one. */
@@ -21,6 +21,7 @@ export const approvalColumns = {
   messageId: "fixed",
   agent: "fixed",
   branch: "fixed",
+  mode: "fixed",
   hint: "fixed",
   payload: "fixed",
   external: "fixed",
@@ -45,114 +46,6 @@ export const approvalColumns = {
   finishedAt: "moves",
   told: "moves",
 } as const satisfies Record<keyof Approval, "fixed" | "moves">;
-
-const migrations = [
-  `
-  CREATE TABLE session (
-    id        TEXT PRIMARY KEY,
-    chat      TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
-    owner     TEXT NOT NULL,
-    name      TEXT,
-    appName   TEXT NOT NULL,
-    state     TEXT NOT NULL,
-    createdAt INTEGER NOT NULL,
-    updatedAt INTEGER NOT NULL,
-    UNIQUE (owner, name),
-    CHECK ((name IS NULL) = (chat <> id))
-  ) STRICT;
-  CREATE INDEX session_of_chat ON session (chat);
-
-  CREATE TABLE event (
-    session   TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
-    position  INTEGER NOT NULL,
-    id        TEXT NOT NULL,
-    event     TEXT NOT NULL,
-    withdrawn INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (session, position)
-  ) STRICT, WITHOUT ROWID;
-  CREATE UNIQUE INDEX event_id ON event (session, id) WHERE withdrawn = 0;
-
-  CREATE TABLE response (
-    session  TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
-    callId   TEXT NOT NULL,
-    position INTEGER NOT NULL,
-    UNIQUE (session, callId)
-  ) STRICT;
-  CREATE INDEX response_of_event ON response (session, position);
-
-  CREATE TABLE log (
-    chat     TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
-    sequence INTEGER NOT NULL,
-    at       INTEGER NOT NULL,
-    entry    TEXT NOT NULL,
-    PRIMARY KEY (chat, sequence)
-  ) STRICT, WITHOUT ROWID;
-
-  CREATE TABLE openTurn (
-    opened   INTEGER PRIMARY KEY,
-    chat     TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
-    turn     TEXT NOT NULL,
-    sequence INTEGER NOT NULL,
-    UNIQUE (chat, turn)
-  ) STRICT;
-
-  CREATE TABLE approval (
-    created        INTEGER PRIMARY KEY,
-    id             TEXT NOT NULL UNIQUE,
-    chat           TEXT NOT NULL,
-    session        TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
-    owner          TEXT NOT NULL,
-    toolCallId     TEXT NOT NULL,
-    toolName       TEXT NOT NULL,
-    input          TEXT NOT NULL,
-    digest         TEXT NOT NULL,
-    messageId      TEXT NOT NULL,
-    agent          TEXT NOT NULL,
-    branch         TEXT,
-    hint           TEXT,
-    payload        TEXT,
-    external       INTEGER NOT NULL,
-    effect         TEXT NOT NULL,
-    gated          INTEGER NOT NULL,
-    startMs        INTEGER NOT NULL,
-    innerSession   TEXT,
-    createdAt      INTEGER NOT NULL,
-    expiresAt      INTEGER NOT NULL,
-    idempotencyKey TEXT NOT NULL UNIQUE,
-    state          TEXT NOT NULL,
-    startBy        INTEGER,
-    decidedAt      INTEGER,
-    decidedBy      TEXT,
-    decisionKey    TEXT,
-    reason         TEXT,
-    fence          INTEGER NOT NULL,
-    leaseOwner     TEXT,
-    leaseUntil     INTEGER,
-    outcome        TEXT,
-    stateDelta     TEXT,
-    finishedAt     INTEGER,
-    told           INTEGER NOT NULL,
-    dueAt          INTEGER,
-    UNIQUE (session, toolCallId)
-  ) STRICT;
-  CREATE INDEX approval_of_chat ON approval (chat, state);
-  CREATE INDEX approval_of_owner ON approval (owner);
-  CREATE INDEX approval_due ON approval (dueAt) WHERE dueAt IS NOT NULL;
-
-  CREATE TABLE audit (
-    chat       TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
-    sequence   INTEGER NOT NULL,
-    at         INTEGER NOT NULL,
-    approvalId TEXT NOT NULL,
-    event      TEXT NOT NULL,
-    state      TEXT NOT NULL,
-    by         TEXT,
-    digest     TEXT NOT NULL,
-    hash       TEXT NOT NULL,
-    PRIMARY KEY (chat, sequence)
-  ) STRICT, WITHOUT ROWID;
-  `,
-];
 
 /** Throws a sentence when a later release has written this database: its rows may mean something unknown here. */
 export function refuseNewerSchema(db: DatabaseSync, path: string): void {

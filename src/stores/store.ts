@@ -142,6 +142,11 @@ export interface NewApproval {
   /** The agent that made the call, and its branch. */
   agent: string;
   branch?: string;
+  /**
+   * How the model that made the call was talked to: one request at a time, or over a live connection. A call made by an
+   * agent that runs as a tool has the mode of the call that agent works for.
+   */
+  mode: "request" | "live";
   hint?: string;
   payload?: unknown;
   /** True where the answer comes from outside (a browser tool, a long-running tool, an agent run as a tool). */

@@ -37,6 +37,7 @@ export function newApproval(chat: Session, call: string, fields: Partial<NewAppr
     digest: `digest of ${call}`,
     messageId: "message",
     agent: "root",
+    mode: "request",
     external: false,
     gated: true,
     effect: "opaque",
@@ -616,6 +617,15 @@ export function storeContract(name: string, open: OpenStore): void {
         const { row } = await openRow({ state: "approved", external: true, gated: false });
         expect(await row()).toMatchObject({ state: "approved", startBy: start + startMs, gated: false });
         expect(await row()).not.toHaveProperty("decidedAt");
+      });
+
+      test("a row keeps the mode of its call, whatever becomes of it", async () => {
+        for (const mode of ["request", "live"] as const) {
+          const { store, row, id } = await openRow({ mode }, approve, claim, succeed(1));
+          await store.markTold(id);
+          expect(await row()).toMatchObject({ mode, state: "succeeded", told: true });
+          expect(await store.listApprovals({})).toMatchObject([{ mode }]);
+        }
       });
 
       test("a span that is no number is refused, and one without end never passes", async () => {
