@@ -94,8 +94,9 @@ async function withInner({ id }: Approval, store: Store): Promise<Approval[]> {
 export async function cancel(approval: Approval, store: Store): Promise<Approval[]> {
   const inner = approval.innerSession ? await store.listApprovals({ session: approval.innerSession }) : [];
   const cancelled = (await Promise.all(inner.map((row) => cancel(row, store)))).flat();
-  const { moved, approval: row } = await store.move(approval.id, { event: "cancel" });
-  return moved && row ? [...cancelled, row] : cancelled;
+  // A row past its time expires instead, and is shown and told like a cancelled one.
+  const { applied, approval: row } = await store.move(approval.id, { event: "cancel" });
+  return applied && row ? [...cancelled, row] : cancelled;
 }
 
 /**

@@ -18,7 +18,11 @@ export class Settlement {
   }
 
   async decide(found: Approval, { approved, reason, key }: { approved: boolean; reason?: string; key?: string }) {
-    const { moved, approval = found } = await this.#stage.store.move(found.id, {
+    const {
+      moved,
+      applied,
+      approval = found,
+    } = await this.#stage.store.move(found.id, {
       event: approved ? "approve" : "deny",
       by: found.owner,
       reason,
@@ -27,8 +31,7 @@ export class Settlement {
     // The tool starts here and not when a turn comes round to it: nothing stands between the click and the call.
     if (moved && approval.state === "approved" && !approval.external) this.#execute(approval);
     // An answer that came too late may be the first to notice.
-    const expired = found.state === "pending" && approval.state === "expired";
-    return { moved, expired, approval };
+    return { moved, expired: applied === "expire", approval };
   }
 
   #execute(approval: Approval): void {

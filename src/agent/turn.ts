@@ -144,7 +144,7 @@ async function stopAgents({ chat, reply }: Turn, { store }: Stage, log: TurnLog)
     if (row.innerSession === undefined || row.messageId !== reply) continue;
     const inner = await store.listApprovals({ session: row.innerSession });
     if (inner.some(({ state }) => state === "pending")) continue;
-    const { moved, approval } = await store.move(row.id, { event: "cancel" });
-    if (moved && approval) await log.showInner(approval);
+    const { applied, approval } = await store.move(row.id, { event: "cancel" });
+    if (applied && approval) await log.showInner(approval);
   }
 }

@@ -5,7 +5,8 @@ import type { Approval, Change, NewApproval } from "./store.ts";
  * What a change does to an approval, as pure functions of the row, the change and the clock. Every store calls these and
  * only keeps the result, so no two stores can disagree about a deadline, a lease or a fence.
  *
- * A deadline belongs to the time after it: at `expiresAt`, `startBy` and `leaseUntil` themselves it is already too late.
+ * A row past its deadline expires with the first change that finds it, whatever that change is. At `expiresAt`, `startBy`
+ * and `leaseUntil` themselves it is already too late.
  */
 
 /** What to write: the row afterwards, and the event that goes into the audit. */
@@ -13,7 +14,7 @@ interface Applied {
   approval: Approval;
   event: Change["event"];
   by?: string;
-  /** False when the caller's own change came too late and the row expired instead. */
+  /** False when the caller's change came too late and the row expired instead. */
   moved: boolean;
 }
 
@@ -42,6 +43,7 @@ export function refusePast(maxPending: number, pending: number): void {
 
 /** The row after `change`, or undefined when the change is refused and nothing may be written. */
 export function applyChange(row: Approval, change: Change, now: number): Applied | undefined {
+  if (deadlinePassed(row, now)) return expired(row, now, change.event === "expire");
   const cell = transition(row.state, change.event);
   if (!("to" in cell)) return undefined;
   const move = (fields: Partial<Approval>, by?: string): Applied => ({
@@ -54,7 +56,6 @@ export function applyChange(row: Approval, change: Change, now: number): Applied
   switch (change.event) {
     case "approve":
     case "deny": {
-      if (deadlinePassed(row, now)) return expired(row, now, false);
       const by = wellFormed(change.by);
       const decision = {
         decidedAt: now,
@@ -70,12 +71,11 @@ export function applyChange(row: Approval, change: Change, now: number): Applied
       );
     }
     case "expire":
-      return deadlinePassed(row, now) ? expired(row, now, true) : undefined;
+      return undefined; // its time has not passed
     case "cancel":
       return move({ finishedAt: now, reason: wellFormed(change.reason) ?? row.reason });
     case "claim":
     case "reclaim": {
-      if (change.event === "claim" && deadlinePassed(row, now)) return expired(row, now, false);
       if (change.event === "reclaim" && !leaseLapsed(row, now)) return undefined;
       const leaseOwner = wellFormed(change.leaseOwner);
       return move({ fence: row.fence + 1, leaseOwner, leaseUntil: later(now, change.leaseMs) }, leaseOwner);
@@ -140,9 +140,10 @@ function expired(row: Approval, now: number, moved: boolean): Applied {
   return { approval: { ...row, state: "expired", finishedAt: now }, event: "expire", moved };
 }
 
+/** Only a row that waits has a deadline: for its decision, and then for its start. */
 function deadlinePassed(row: Approval, now: number): boolean {
-  const deadline = row.state === "pending" ? row.expiresAt : row.startBy;
-  return deadline === undefined || now >= deadline;
+  if (row.state === "pending") return now >= row.expiresAt;
+  return row.state === "approved" && (row.startBy === undefined || now >= row.startBy);
 }
 
 function leaseLapsed(row: Approval, now: number): boolean {

@@ -238,7 +238,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const approval = keep(applied.approval);
       approvals.set(id, approval);
       addAudit(approval, applied.event, applied.by, at);
-      return { moved: applied.moved, approval: copy(approval) };
+      return { moved: applied.moved, applied: applied.event, approval: copy(approval) };
     },
 
     async renewLease(id, fence, leaseMs) {

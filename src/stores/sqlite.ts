@@ -304,7 +304,7 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
         if (!applied) return { moved: false, approval: row };
         saveApproval(applied.approval, row);
         addAudit(applied.approval, applied.event, applied.by, at);
-        return { moved: applied.moved, approval: getApproval(id) };
+        return { moved: applied.moved, applied: applied.event, approval: getApproval(id) };
       });
     },
 

@@ -62,11 +62,10 @@ export interface Store {
   /** Oldest first. */
   listApprovals(filter: ApprovalFilter): Promise<Approval[]>;
   /**
-   * One compare-and-set along `transition`. `moved` tells whether this call did it; `approval` is the row afterwards
-   * either way, so a loser sees what won. A decision after `expiresAt`, and a claim after `startBy`, moves the row to
-   * `expired` instead and reports `moved: false`.
+   * One compare-and-set along `transition`. A pending row past `expiresAt` and an approved one past `startBy` expire
+   * instead, whatever the change is.
    */
-  move(id: string, change: Change): Promise<{ moved: boolean; approval: Approval | undefined }>;
+  move(id: string, change: Change): Promise<Moved>;
   /** Extends the lease of the attempt that holds `fence`; false when the row has moved on. */
   renewLease(id: string, fence: number, leaseMs: number): Promise<boolean>;
   /** Marks that the outcome reached the model's history; true for the first caller only, and only once it is settled. */
@@ -198,6 +197,16 @@ export type Change =
   | { event: "claim" | "reclaim"; leaseOwner: string; leaseMs: number }
   | { event: "succeed" | "fail"; outcome: JsonObject; stateDelta?: JsonObject; fence?: number }
   | { event: "lose" };
+
+/** What a call of `move` did. */
+export interface Moved {
+  /** True when the caller's own change was made; false also when the row expired instead. */
+  moved: boolean;
+  /** The event that this call added to the audit: the caller's, or `expire` for one that came too late. */
+  applied?: Change["event"];
+  /** The row afterwards, changed or not, so that a caller who came second sees what won; undefined for an unknown id. */
+  approval: Approval | undefined;
+}
 
 export interface AuditEntry {
   sequence: number;

@@ -40,23 +40,20 @@ function moveModel(row: ModelRow, change: Change, now: number): boolean {
     row.audit.push(event);
     return event === change.event;
   };
-  const over = row.state === "pending" ? now >= row.expiresAt : now >= (row.startBy ?? 0);
+  const deadline = { pending: row.expiresAt, approved: row.startBy }[row.state as string] ?? Infinity;
+  // X32: a row past its time expires, whatever the change.
+  if (now >= deadline) return go("expired", "expire");
   const lapsed = now >= (row.leaseUntil ?? 0);
   switch (`${row.state} ${change.event}`) {
     case "pending approve":
-      if (over) return go("expired", "expire");
       row.startBy = now + row.startMs;
       return go("approved");
     case "pending deny":
-      return over ? go("expired", "expire") : go("denied");
-    case "pending expire":
-    case "approved expire":
-      return over && go("expired");
+      return go("denied");
     case "pending cancel":
     case "approved cancel":
       return go("cancelled");
     case "approved claim":
-      if (over) return go("expired", "expire");
       row.fence += 1;
       row.leaseUntil = now + (change as { leaseMs: number }).leaseMs;
       return go("executing");
@@ -237,7 +234,9 @@ describe.each([
         const aimed = next.fence === undefined ? undefined : (row?.fence ?? 0) + next.fence;
         const change = toChange(next.event, aimed, next.leaseMs);
         const result = await store.move(id, change);
+        const audited = row?.audit.length;
         expect(result.moved).toBe(row ? moveModel(row, change, clock.at) : false);
+        expect(result.applied).toBe(row && row.audit.length > (audited ?? 0) ? row.audit.at(-1) : undefined);
         expect(result.approval?.state).toBe(row?.state);
       } else if (next.do === "renew") {
         const aimed = (row?.fence ?? 0) + next.fence;

@@ -826,6 +826,48 @@ export function storeContract(name: string, open: OpenStore): void {
         });
       });
 
+      test("X32: a row that is past its time expires, whatever change finds it", async () => {
+        const changes: Change[] = [
+          ...[approve, deny, claim, reclaim, succeed(), fail(0)],
+          ...([{ event: "cancel", reason: "the user went on" }, { event: "lose" }] as const),
+        ];
+        for (const change of changes) {
+          const pending = await openRow({});
+          clock.at = start + ttlMs;
+          const late = await pending.move(change);
+          expect(late).toMatchObject({
+            moved: false,
+            applied: "expire",
+            approval: { state: "expired", finishedAt: start + ttlMs },
+          });
+          expect(late.approval).not.toHaveProperty("reason");
+          expect(await pending.row()).toEqual(late.approval);
+          const audit = await pending.store.audit(pending.chat.id);
+          expect(audit.map(({ event, state }) => [event, state])).toEqual([
+            ["create", "pending"],
+            ["expire", "expired"],
+          ]);
+          // The next one finds a row that is over.
+          expect(await pending.move(change)).toEqual({ moved: false, approval: late.approval });
+          expect(await pending.store.audit(pending.chat.id)).toEqual(audit);
+
+          const approved = await openRow({}, { ...approve, reason: "fine" } as Change);
+          clock.at = start + startMs;
+          expect(await approved.move(change)).toMatchObject({
+            moved: false,
+            applied: "expire",
+            approval: { state: "expired", reason: "fine", decidedBy: "alice", fence: 0 },
+          });
+        }
+      });
+
+      test("says which event was applied: the caller's own, or none", async () => {
+        const { move } = await openRow({});
+        expect(await move(approve)).toMatchObject({ moved: true, applied: "approve" });
+        expect((await move(deny)).applied).toBeUndefined();
+        expect(await move({ event: "cancel" })).toMatchObject({ moved: true, applied: "cancel" });
+      });
+
       test("claim raises the fence and holds the row for a while; one of many claimers gets it", async () => {
         const { row } = await openRow({}, approve, claim);
         expect(await row()).toMatchObject({

@@ -78,6 +78,25 @@ for (const { name, options } of storeKinds)
       expect(world.payments).toHaveLength(1);
     });
 
+    it("X32: text after its time and before the sweep finds a question that expired, not one it cancels", async () => {
+      const world = await openWorld({ ...options(), bridge });
+      const { approvalId } = asked(await say(world, "pay"));
+      world.clock.now += ttl;
+      expect(states(await say(world, "hello"))).toEqual(["expired"]);
+      await quiet(world);
+      expect(await ledger(world)).toMatchObject([{ id: approvalId, state: "expired" }]);
+      const messages = await messagesOf(world);
+      expect(parts(messages, "data-approval").at(-1)).toMatchObject({ id: approvalId, data: { state: "expired" } });
+      expect(parts(messages, "tool-process_payment")).toMatchObject([{ state: "output-denied" }]);
+      expect(world.gemini.requests).toHaveLength(2);
+      expect(modelHeard(world)).toContain("Nobody answered the approval request in time");
+      await world.bridge.sweep();
+      await quiet(world);
+      expect(world.gemini.requests).toHaveLength(2);
+      expect(world.payments).toEqual([]);
+      await expectSound(world);
+    });
+
     it("a question that expired while nobody was running is expired and told at the start", async () => {
       const world = await openWorld({ ...options(), bridge });
       await say(world, "pay");
