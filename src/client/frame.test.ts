@@ -9,6 +9,11 @@ describe("parseFrame", () => {
     expect(parseFrame(encodeSseEvent(chunk))).toEqual({ type: "chunk", chunk, sequence: undefined });
   });
 
+  it("gives no number to a chunk whose id is none", () => {
+    for (const id of ["", "abc", "-1", "1.5", "1234567890123456"])
+      expect(parseFrame(`id: ${id}\ndata: {"type":"start"}\n\n`)).toMatchObject({ type: "chunk", sequence: undefined });
+  });
+
   it("reads the end of a turn", () => {
     expect(parseFrame(sseDone)).toEqual({ type: "done" });
   });

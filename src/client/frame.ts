@@ -1,6 +1,7 @@
 import type { UIMessageChunk } from "ai";
 import { type ErrorCode, errorTable } from "../protocol/errors.ts";
 import type { ControlFrame } from "../protocol/frames.ts";
+import { parseSseEvent } from "../protocol/sse.ts";
 
 /**
  * What the server says on a socket with `?sequence=1`. A `sequence` is the number of an entry of the chat's log; of
@@ -20,19 +21,13 @@ export function parseFrame(text: string): ServerFrame | undefined {
 }
 
 function parseEvent(text: string): ServerFrame | undefined {
-  let data: string | undefined;
-  let sequence: number | undefined;
-  for (const line of text.split(/\r\n|\r|\n/)) {
-    const [, field, value = ""] = /^([a-z]*)(?:: ?(.*))?$/s.exec(line) ?? [];
-    if (field === "data") data = data === undefined ? value : `${data}\n${value}`;
-    else if (field === "id" && /^\d{1,15}$/.test(value)) sequence = Number(value);
-    else if (field === undefined) throw new Error("A frame of the server is neither an event nor JSON.");
-  }
+  if (!/^[a-z]*:/.test(text)) throw new Error("A frame of the server is neither an event nor JSON.");
+  const { data, id = "" } = parseSseEvent(text) ?? {};
   if (data === undefined) return undefined;
   if (data === "[DONE]") return { type: "done" };
   const chunk: unknown = JSON.parse(data);
   if (!isObject(chunk) || typeof chunk["type"] !== "string") throw new Error("An event of the server is not a chunk.");
-  return { type: "chunk", chunk: chunk as UIMessageChunk, sequence };
+  return { type: "chunk", chunk: chunk as UIMessageChunk, sequence: /^\d{1,15}$/.test(id) ? Number(id) : undefined };
 }
 
 function parseControl(text: string): ServerFrame | undefined {

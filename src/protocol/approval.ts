@@ -99,8 +99,7 @@ export function isSettled(state: ApprovalState): boolean {
 }
 
 /** What a crash in the middle of the call means; declared per tool, `opaque` when nothing is. */
-export const effectClasses = ["readonly", "idempotent", "queryable", "transactional", "opaque"] as const;
-export type EffectClass = (typeof effectClasses)[number];
+export type EffectClass = "readonly" | "idempotent" | "queryable" | "transactional" | "opaque";
 
 /** One person's answer. Only `true` and `false` decide. */
 export interface Decision {

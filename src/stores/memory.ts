@@ -260,12 +260,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return copy([...approvals.values()].filter((row) => (dueAt(row) ?? Infinity) <= at));
     },
 
-    async nextDue() {
-      const at = now();
-      const next = [...approvals.values()].map((row) => dueAt(row) ?? 0).filter((due) => due > at);
-      return next.length > 0 ? next.reduce((a, b) => Math.min(a, b)) : undefined;
-    },
-
     async audit(chat) {
       return copy(audits.get(chat) ?? []);
     },

@@ -332,11 +332,6 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
       return all(due, now()).map((row) => rowToApproval(row) as Approval);
     },
 
-    async nextDue() {
-      const next = one("SELECT min(dueAt) AS next FROM approval INDEXED BY approval_due WHERE dueAt > ?", now());
-      return next?.["next"] == null ? undefined : Number(next["next"]);
-    },
-
     async audit(chat) {
       const rows = all("SELECT * FROM audit WHERE chat = ? ORDER BY sequence", chat);
       return rows.map((row) => rowToAuditEntry(row) as AuditEntry);

@@ -75,8 +75,6 @@ export interface Store {
    * executing with a lapsed lease, settled ones that were never told.
    */
   dueApprovals(): Promise<Approval[]>;
-  /** The next moment at which `dueApprovals` may grow by itself, if any. */
-  nextDue(): Promise<number | undefined>;
 
   /** Every change of a chat's approvals in order, each entry hashed over the one before. */
   audit(chat: string): Promise<AuditEntry[]>;

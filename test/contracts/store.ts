@@ -1041,10 +1041,8 @@ export function storeContract(name: string, open: OpenStore): void {
       test("a pending row is due when it has expired", async () => {
         const { store, id } = await openRow({});
         expect(await store.dueApprovals()).toEqual([]);
-        expect(await store.nextDue()).toBe(start + ttlMs);
         clock.at = start + ttlMs;
         expect((await store.dueApprovals()).map((row) => row.id)).toEqual([id]);
-        expect(await store.nextDue()).toBeUndefined();
       });
 
       test("an approved server tool is due at once, one answered from outside when its time has passed", async () => {
@@ -1052,17 +1050,14 @@ export function storeContract(name: string, open: OpenStore): void {
         expect(await server.store.dueApprovals()).toHaveLength(1);
         const external = await openRow({ external: true }, approve);
         expect(await external.store.dueApprovals()).toEqual([]);
-        expect(await external.store.nextDue()).toBe(start + startMs);
         clock.at = start + startMs;
         expect(await external.store.dueApprovals()).toHaveLength(1);
       });
 
       test("an executing row is due when its lease has lapsed, later after a renewal", async () => {
         const { store, id } = await openRow({}, approve, claim);
-        expect(await store.nextDue()).toBe(start + leaseMs);
         clock.at = start + 1;
         await store.renewLease(id, 1, leaseMs);
-        expect(await store.nextDue()).toBe(start + 1 + leaseMs);
         clock.at = start + leaseMs;
         expect(await store.dueApprovals()).toEqual([]);
         clock.at = start + 1 + leaseMs;
@@ -1081,21 +1076,18 @@ export function storeContract(name: string, open: OpenStore): void {
         for (const changes of ways) {
           const { store, id } = await openRow({}, ...changes);
           expect((await store.dueApprovals()).map((row) => row.id)).toEqual([id]);
-          expect(await store.nextDue()).toBeUndefined();
           await store.markTold(id);
           expect(await store.dueApprovals()).toEqual([]);
         }
       });
 
-      test("oldest first, and the next moment is the earliest one to come", async () => {
+      test("lists due rows oldest first, whatever their deadlines", async () => {
         const { store, chat } = await openChat();
         await store.createApproval(newApproval(chat, "late", { ttlMs: 500 }));
         await store.createApproval(newApproval(chat, "early", { ttlMs: 300 }));
         await store.createApproval(newApproval(chat, "latest", { ttlMs: 900 }));
-        expect(await store.nextDue()).toBe(start + 300);
         clock.at = start + 600;
         expect((await store.dueApprovals()).map(({ toolCallId }) => toolCallId)).toEqual(["late", "early"]);
-        expect(await store.nextDue()).toBe(start + 900);
       });
     });
 
@@ -1236,7 +1228,6 @@ export function durableStoreContract(
         turns: await each.openTurns(),
         approvals: await each.listApprovals({}),
         due: await each.dueApprovals(),
-        next: await each.nextDue(),
         audit: await each.audit(chat.id),
       });
       const before = await everything(store);
