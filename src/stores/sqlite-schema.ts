@@ -8,7 +8,7 @@ import type { Approval } from "./store.ts";
  * created again at every opening, so that a change of `transitions` reaches existing databases.
  */
 
-/** Every field of a row is a column of the same name; the compiler notices a missing one. */
+/** Every field of a row is a column of the same name. Fixed columns never change after the insert. */
 export const approvalColumns = {
   id: "fixed",
   chat: "fixed",
@@ -47,17 +47,17 @@ export const approvalColumns = {
   told: "moves",
 } as const satisfies Record<keyof Approval, "fixed" | "moves">;
 
-/** Throws a sentence when a later release has written this database: its rows may mean something unknown here. */
+/** Throws when a later release has written this database: this release may misread its rows. */
 export function refuseNewerSchema(db: DatabaseSync, path: string): void {
   const version = schemaVersion(db);
   if (version <= migrations.length) return;
   throw new Error(
-    `The database ${path} has schema version ${version}, this release knows up to ${migrations.length}: ` +
-      "open it with the release that wrote it, or a later one.",
+    `The database ${path} has schema version ${version}; this release knows versions up to ${migrations.length}. ` +
+      "Open it with the release that wrote it, or a later one.",
   );
 }
 
-/** Brings the tables and triggers to this release's; call it inside a transaction. */
+/** Creates or upgrades the tables, and creates the triggers again. Call it inside a transaction. */
 export function migrate(db: DatabaseSync): void {
   const old = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all();
   for (const { name } of old) db.exec(`DROP TRIGGER ${String(name)}`);
@@ -71,8 +71,8 @@ function schemaVersion(db: DatabaseSync): number {
 }
 
 /**
- * The store's own code never meets these. They are there for every other hand on the file: an old release, a repair
- * script, a shell.
+ * The store's own code never violates these. They guard against everything else that writes to the file: an old release,
+ * a repair script, a shell.
  */
 function triggers(): Record<string, string> {
   const columns = Object.entries(approvalColumns);
@@ -140,7 +140,7 @@ function refuse(when: string, condition: string, because: string): string {
   return `${when} WHEN ${condition} BEGIN SELECT RAISE(ABORT, ${quote(`refused: ${because}`)}); END`;
 }
 
-/** Where an event leads from a state; staying in a state is no move (a reclaim is seen by its fence). */
+/** The other states that an event can lead to. (A reclaim stays in its state; the trigger sees it by its fence.) */
 function targets(from: ApprovalState): ApprovalState[] {
   const cells = approvalEvents.map((event) => transitions[from][event]);
   return [...new Set(cells.flatMap((cell) => ("to" in cell && cell.to !== from ? [cell.to] : [])))];

@@ -318,7 +318,7 @@ describe("the SQLite file", () => {
     const raw = new DatabaseSync(path);
     raw.exec("PRAGMA user_version = 99; DROP TRIGGER approval_moves");
     raw.close();
-    expect(() => sqliteStore({ path })).toThrow(/store\.db has schema version 99, this release knows up to 2/);
+    expect(() => sqliteStore({ path })).toThrow(/store\.db has schema version 99; this release knows versions up to 2/);
     expect(() => sqliteStore({ path })).toThrow(/schema version 99/);
     const after = new DatabaseSync(path);
     expect(after.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE name = 'approval_moves'").get()?.["n"]).toBe(0);
