@@ -4,8 +4,8 @@ import type { ControlFrame } from "../protocol/frames.ts";
 import { parseSseEvent } from "../protocol/sse.ts";
 
 /**
- * What the server says on a socket with `?sequence=1`. A `sequence` is the number of an entry of the chat's log; of
- * several chunks that one entry became, the last one has it.
+ * What the server sends on a socket with `?sequence=1`. `sequence` is the number of an entry of the chat's log; if one
+ * entry became several chunks, the last one has the number.
  */
 export type ServerFrame =
   | { type: "chunk"; chunk: UIMessageChunk; sequence: number | undefined }
@@ -13,10 +13,10 @@ export type ServerFrame =
   | ControlFrame;
 
 /**
- * One text frame of the server: server-sent event text for chunks and `[DONE]`, bare JSON for everything else. Undefined
- * for what a newer server may say and we do not know; throws for what is no frame at all.
+ * Parses one text frame of the server: a server-sent event for chunks and `[DONE]`, JSON for everything else. Returns
+ * undefined for frames that only a newer server sends; throws for a text that is not a frame.
  */
-export function parseFrame(text: string): ServerFrame | undefined {
+export function parseServerFrame(text: string): ServerFrame | undefined {
   return text.startsWith("{") ? parseControl(text) : parseEvent(text);
 }
 

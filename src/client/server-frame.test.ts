@@ -1,21 +1,24 @@
 import { describe, expect, it } from "vitest";
 import { encodeSseEvent, sseComment, sseDone } from "../protocol/sse.ts";
-import { parseFrame } from "./frame.ts";
+import { parseServerFrame } from "./server-frame.ts";
 
-describe("parseFrame", () => {
+describe("parseServerFrame", () => {
   it("reads a chunk with its number, as the server writes it", () => {
     const chunk = { type: "text-delta", id: "t", delta: "line\r\nline: data: \u2028[DONE]" };
-    expect(parseFrame(encodeSseEvent(chunk, 12))).toEqual({ type: "chunk", chunk, sequence: 12 });
-    expect(parseFrame(encodeSseEvent(chunk))).toEqual({ type: "chunk", chunk, sequence: undefined });
+    expect(parseServerFrame(encodeSseEvent(chunk, 12))).toEqual({ type: "chunk", chunk, sequence: 12 });
+    expect(parseServerFrame(encodeSseEvent(chunk))).toEqual({ type: "chunk", chunk, sequence: undefined });
   });
 
   it("gives no number to a chunk whose id is none", () => {
     for (const id of ["", "abc", "-1", "1.5", "1234567890123456"])
-      expect(parseFrame(`id: ${id}\ndata: {"type":"start"}\n\n`)).toMatchObject({ type: "chunk", sequence: undefined });
+      expect(parseServerFrame(`id: ${id}\ndata: {"type":"start"}\n\n`)).toMatchObject({
+        type: "chunk",
+        sequence: undefined,
+      });
   });
 
   it("reads the end of a turn", () => {
-    expect(parseFrame(sseDone)).toEqual({ type: "done" });
+    expect(parseServerFrame(sseDone)).toEqual({ type: "done" });
   });
 
   it.each([
@@ -26,19 +29,19 @@ describe("parseFrame", () => {
     { type: "attached", id: "c1", sequence: 4, running: true },
     { type: "pong", timestamp: 7 },
   ])("reads $type", (frame) => {
-    expect(parseFrame(JSON.stringify(frame))).toEqual(frame);
+    expect(parseServerFrame(JSON.stringify(frame))).toEqual(frame);
   });
 
   it("passes over what a newer server may say", () => {
-    expect(parseFrame(JSON.stringify({ type: "weather" }))).toBeUndefined();
-    expect(parseFrame(sseComment("keep-alive"))).toBeUndefined();
-    expect(parseFrame("event: later\nid: 4\n\n")).toBeUndefined();
+    expect(parseServerFrame(JSON.stringify({ type: "weather" }))).toBeUndefined();
+    expect(parseServerFrame(sseComment("keep-alive"))).toBeUndefined();
+    expect(parseServerFrame("event: later\nid: 4\n\n")).toBeUndefined();
   });
 
   it.each(["{", "data: {", "data: 3\n\n", "data: {}\n\n", '{"type":"accepted","requestId":"r1"}', "\u0000", "<html>"])(
     "throws for %j, which is no frame",
     (text) => {
-      expect(() => parseFrame(text)).toThrow(/JSON|chunk|lacks/);
+      expect(() => parseServerFrame(text)).toThrow(/JSON|chunk|lacks/);
     },
   );
 });

@@ -1,40 +1,28 @@
-import { parseFrame, type ServerFrame } from "./frame.ts";
+import { parseServerFrame, type ServerFrame } from "./server-frame.ts";
+import { reconnectDelay } from "./reconnect-delay.ts";
+import { watchNetwork } from "./watch-network.ts";
+import type { WebSocketHandlers, WebSocketLike } from "./websocket-like.ts";
+import { websocketUrl } from "./websocket-url.ts";
 
-/** What we use of a WebSocket; the browser's, Node's and `ws`'s fit. Its `on…` handlers are set, see {@link Handlers}. */
-export interface WebSocketLike {
-  readonly readyState: number;
-  readonly bufferedAmount: number;
-  send(data: string): void;
-  close(code?: number, reason?: string): void;
-}
-
-/** Every implementation has them, and each types their events in its own way. */
-interface Handlers {
-  onopen(): void;
-  onmessage(event: { data: unknown }): void;
-  onerror(): void;
-  onclose(event: { code: number; reason: string }): void;
-}
-
-/** The state of the connection, for a person to see. A new object at each change, so that it can be compared. */
+/** The state of the connection, to be shown to a person. A new object at each change, so that it can be compared. */
 export interface ConnectionState {
   status: "idle" | "connecting" | "open" | "reconnecting" | "closed";
-  /** How long the last ping took. */
+  /** The round trip time of the last ping. */
   latencyMs?: number;
-  /** When the next attempt begins, by the transport's clock; absent while one is being made. */
+  /** When the next attempt begins, by the transport's clock; absent during an attempt. */
   retryAt?: number;
 }
 
-export interface LiveSocketOptions {
-  /** Where the server's `/live` is; `http:` becomes `ws:`, and a path is taken from the page's own address. */
+export interface WebSocketConnectionOptions {
+  /** The server's `/live`; `http:` becomes `ws:`, and a path is resolved against the page's own address. */
   url: string | URL | (() => string | URL | Promise<string | URL>);
   /** Default: the global one. */
   webSocket?: new (url: string) => WebSocketLike;
-  /** How often the connection is tried out. Default 10 seconds. */
+  /** How often the server is pinged. Default 10 seconds. */
   pingMs?: number;
-  /** How long a handshake or an answer to a ping may take before the socket is replaced. Default 10 seconds. */
+  /** How long a handshake or the reply to a ping may take before the socket is replaced. Default 10 seconds. */
   timeoutMs?: number;
-  /** How long a lost connection is sought before giving up. Default 60 seconds. */
+  /** How long to try to restore a lost connection. Default 60 seconds. */
   giveUpMs?: number;
   now?: () => number;
   random?: () => number;
@@ -46,44 +34,42 @@ export interface Timers {
   clearTimeout(timer: unknown): void;
 }
 
-export interface LiveSocketEvents {
-  /** A socket is open: say on it what the server does not know. */
+export interface WebSocketConnectionEvents {
+  /** A socket is open: send what the server has not received. */
   onOpen(): void;
   onFrame(frame: ServerFrame): void;
-  /** The socket is gone; another is being opened. */
+  /** The socket is lost; another one will be opened. */
   onLost(): void;
-  /** There will be no other until somebody asks. */
+  /** The socket is lost, and no other is opened until `open` is called. */
   onGiveUp(error: Error): void;
 }
 
-const firstDelayMs = 250;
-const longestDelayMs = 10_000;
 const openState = 1;
-/** The server understood us and does not want this: saying it again would not help. */
+/** Close codes that say that the client's frames are at fault: to connect again would not help. */
 const finalCodes: ReadonlySet<number> = new Set([1003, 1007, 1008, 1009]);
 
 /**
- * One connection that outlives its sockets: it opens when asked, measures itself, and after a loss tries again, at first
- * soon and then less often. It knows frames but not what they mean.
+ * A connection that outlives its sockets: it opens on demand, pings the server, and after a loss connects again, at first
+ * soon and then less often. It parses frames and passes them on.
  */
-export class LiveSocket {
-  readonly #options: LiveSocketOptions;
-  readonly #events: LiveSocketEvents;
+export class WebSocketConnection {
+  readonly #options: WebSocketConnectionOptions;
+  readonly #events: WebSocketConnectionEvents;
   readonly #timers: Timers;
   readonly #now: () => number;
   readonly #listeners = new Set<() => void>();
   #state: ConnectionState = { status: "idle" };
   #socket: WebSocketLike | undefined;
-  /** Names the attempt under way, so that what an earlier one still says is not heard. */
+  /** Identifies the socket in use, so that late events of an earlier one are ignored. */
   #attempt: object | undefined;
-  #failures = 0;
-  #failingSince: number | undefined;
+  /** Since when and how often it could not connect; undefined while the server replies. */
+  #failing: { since: number; times: number } | undefined;
   #retry: unknown;
   #deadline: unknown;
   #nextPing: unknown;
-  #isWatching = false;
+  #stopWatching: (() => void) | undefined;
 
-  constructor(options: LiveSocketOptions, events: LiveSocketEvents) {
+  constructor(options: WebSocketConnectionOptions, events: WebSocketConnectionEvents) {
     this.#options = options;
     this.#events = events;
     this.#now = options.now ?? Date.now;
@@ -104,38 +90,41 @@ export class LiveSocket {
     return this.#state.status === "open" && this.#socket?.readyState === openState;
   }
 
-  /** Connects, if nothing is connected; a waiting attempt begins now, because somebody wants something. */
+  /** Connects, unless a socket is open or opening. Does not wait for the next attempt that is due. */
   open(): void {
     if (this.#attempt) return;
-    this.#watchNetwork();
+    // The browser knows before any deadline does.
+    this.#stopWatching ??= watchNetwork({
+      onOnline: () => {
+        if (!this.#attempt) this.#connect();
+      },
+      onOffline: () => {
+        if (this.#attempt) this.#lose("The browser is offline.");
+      },
+    });
     this.#connect();
   }
 
-  /** False where there is no open socket: then `onOpen` comes, and is the place to say it. */
+  /** Returns false if no socket is open. Then send it in `onOpen`. */
   send(frame: object): boolean {
     if (!this.isOpen) return false;
     this.#socket?.send(JSON.stringify({ version: "1.0", ...frame }));
     return true;
   }
 
-  /** Gives this socket up for another, at once. */
+  /** Closes the socket and opens another one at once. */
   replace(): void {
     this.#drop();
-    this.#failures = 0;
-    this.#failingSince = undefined;
+    this.#failing = undefined;
     this.#connect();
   }
 
-  /** Nothing is left running. `open` starts anew. */
+  /** Closes the socket and stops all timers and listeners. `open` connects again. */
   close(): void {
     this.#drop();
-    this.#failures = 0;
-    this.#failingSince = undefined;
-    if (this.#isWatching) {
-      globalThis.removeEventListener("online", this.#onOnline);
-      globalThis.removeEventListener("offline", this.#onOffline);
-    }
-    this.#isWatching = false;
+    this.#failing = undefined;
+    this.#stopWatching?.();
+    this.#stopWatching = undefined;
     if (this.#state.status !== "idle") this.#become({ status: "closed" });
   }
 
@@ -146,8 +135,8 @@ export class LiveSocket {
     this.#attempt = attempt;
     const { status } = this.#state;
     this.#become({ status: status === "open" || status === "reconnecting" ? "reconnecting" : "connecting" });
-    this.#expectWithin(() => this.#lose("The server did not answer in time."));
-    this.#address().then(
+    this.#expectWithin(() => this.#lose("The server did not reply in time."));
+    this.#url().then(
       (url) => {
         if (this.#attempt === attempt) this.#begin(url, attempt);
       },
@@ -157,15 +146,10 @@ export class LiveSocket {
     );
   }
 
-  async #address(): Promise<string> {
+  async #url(): Promise<string> {
     const { url } = this.#options;
     const given = typeof url === "function" ? await url() : url;
-    const address = new URL(given, (globalThis as { location?: { href: string } }).location?.href);
-    if (address.protocol === "http:") address.protocol = "ws:";
-    if (address.protocol === "https:") address.protocol = "wss:";
-    address.searchParams.set("sequence", "1");
-    address.hash = "";
-    return address.href;
+    return websocketUrl(given, (globalThis as { location?: { href: string } }).location?.href);
   }
 
   #begin(url: string, attempt: object): void {
@@ -189,7 +173,7 @@ export class LiveSocket {
       onmessage: ({ data }) => {
         if (isMine()) this.#receive(data);
       },
-      // A close event follows, with what there is to know. Without a handler some implementations throw.
+      // A close event with the reason follows. Without a handler some implementations throw.
       onerror: () => undefined,
       onclose: ({ code, reason }) => {
         if (!isMine()) return;
@@ -197,28 +181,27 @@ export class LiveSocket {
         if (finalCodes.has(code)) this.#giveUp(why);
         else this.#lose(why);
       },
-    } satisfies Handlers);
+    } satisfies WebSocketHandlers);
   }
 
   #receive(data: unknown): void {
     let frame: ServerFrame | undefined;
     try {
       if (typeof data !== "string") throw new Error("The server sent bytes where text was expected.");
-      frame = parseFrame(data);
+      frame = parseServerFrame(data);
     } catch (error) {
-      // What comes after a frame that nobody understood cannot be trusted to be whole: it is asked for again.
+      // A frame is missing from here on, so the next socket resumes before it.
       this.#lose(String(error));
       return;
     }
-    this.#failures = 0;
-    this.#failingSince = undefined;
-    // Whatever comes shows that the other side is there.
+    this.#failing = undefined;
+    // Any frame shows that the server is alive.
     if (this.#deadline !== undefined) this.#expectPong();
     if (frame?.type === "pong") this.#onPong(Number(frame.timestamp));
     else if (frame) this.#events.onFrame(frame);
   }
 
-  // ── is it alive ────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── pings ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #ping(): void {
     this.send({ type: "ping", timestamp: this.#now() });
@@ -239,10 +222,10 @@ export class LiveSocket {
   #expectPong(): void {
     const unsent = this.#socket?.bufferedAmount ?? 0;
     this.#expectWithin(() => {
-      // A large message on a slow line: our ping waits behind it, and silence says nothing as long as it moves.
+      // The ping waits after a large message on a slow line: go on waiting as long as the buffer changes.
       const left = this.#socket?.bufferedAmount ?? 0;
       if (left > 0 && left !== unsent) this.#expectPong();
-      else this.#lose("The server did not answer in time.");
+      else this.#lose("The server did not reply in time.");
     });
   }
 
@@ -251,21 +234,20 @@ export class LiveSocket {
     this.#deadline = this.#timers.setTimeout(onLate, this.#options.timeoutMs ?? 10_000);
   }
 
-  // ── losing and finding ─────────────────────────────────────────────────────────────────────────────────────────
+  // ── losing the socket ──────────────────────────────────────────────────────────────────────────────────────────
 
   #lose(why: string): void {
     const { giveUpMs = 60_000, random = Math.random } = this.#options;
     const now = this.#now();
-    this.#failingSince ??= now;
-    const left = this.#failingSince + giveUpMs - now;
+    const failing = (this.#failing ??= { since: now, times: 0 });
+    const left = failing.since + giveUpMs - now;
     if (left <= 0) {
       this.#giveUp(why);
       return;
     }
     this.#drop();
-    const longest = Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(this.#failures, 10));
-    const delay = Math.min(left, longest * (0.5 + random() / 2));
-    this.#failures += 1;
+    const delay = Math.min(left, reconnectDelay(failing.times, random));
+    failing.times += 1;
     this.#retry = this.#timers.setTimeout(() => this.#connect(), delay);
     this.#become({ status: "reconnecting", retryAt: now + delay });
     this.#events.onLost();
@@ -273,10 +255,9 @@ export class LiveSocket {
 
   #giveUp(why: string): void {
     this.#drop();
-    this.#failures = 0;
-    this.#failingSince = undefined;
+    this.#failing = undefined;
     this.#become({ status: "closed" });
-    // AI SDK takes a TypeError that speaks of the network for a lost connection, which can be resumed.
+    // AI SDK takes a TypeError whose message has the word "network" for a lost connection, which can be resumed.
     this.#events.onGiveUp(new TypeError(`The network connection to the chat is lost. ${why}`));
   }
 
@@ -290,25 +271,9 @@ export class LiveSocket {
     try {
       socket.close(1000);
     } catch {
-      // It was closed already.
+      // It was closed before.
     }
   }
-
-  #watchNetwork(): void {
-    if (this.#isWatching || typeof globalThis.addEventListener !== "function") return;
-    this.#isWatching = true;
-    globalThis.addEventListener("online", this.#onOnline);
-    globalThis.addEventListener("offline", this.#onOffline);
-  }
-
-  /** The browser knows before any deadline does. */
-  readonly #onOffline = (): void => {
-    if (this.#attempt) this.#lose("The browser is offline.");
-  };
-
-  readonly #onOnline = (): void => {
-    if (!this.#attempt) this.#connect();
-  };
 
   #become(next: ConnectionState): void {
     const { latencyMs } = this.#state;
