@@ -1,6 +1,6 @@
 /**
- * One error for every rule a caller can break. The table says what each code is on each wire; the text says what was
- * expected, what came, and which id. Nothing else reaches a browser: details go to the log.
+ * One error class for every rule a caller can break. The table maps each code to its HTTP status and WebSocket close code;
+ * the message says what was expected, what came, and which id. Only code and message reach a browser; details are logged.
  */
 
 export const errorTable = {
@@ -21,7 +21,7 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
-/** A broken rule, with a sentence that is safe to show. */
+/** A broken rule, with a message that is safe to show. */
 export class BridgeError extends Error {
   override readonly name = "BridgeError";
   readonly code: ErrorCode;

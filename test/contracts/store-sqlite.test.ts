@@ -42,7 +42,7 @@ const waysTo: Record<ApprovalState, Change[]> = {
   indeterminate: [approve, claim, { event: "lose" }],
 };
 
-/** A database with one row in every state, named after it, and a second hand on the file. */
+/** A database with one row in every state, named after it, and a second connection to the file. */
 async function withEveryState(work: (raw: DatabaseSync, store: Store) => void | Promise<void>): Promise<void> {
   const path = newPath();
   const store = sqliteStore({ path });
@@ -59,7 +59,7 @@ async function withEveryState(work: (raw: DatabaseSync, store: Store) => void | 
   await store.close();
 }
 
-/** Runs raw SQL and takes it back; undefined when the database let it pass, else what it said. */
+/** Runs raw SQL and rolls it back; returns the error message, or undefined if there was none. */
 function attempt(raw: DatabaseSync, sql: string): string | undefined {
   raw.exec("BEGIN");
   try {
@@ -72,7 +72,7 @@ function attempt(raw: DatabaseSync, sql: string): string | undefined {
   }
 }
 
-describe("the SQLite database keeps the rules against every other hand", () => {
+describe("the SQLite database enforces the rules against every other writer", () => {
   test("I1, A39: a state moves along the transitions only", async () => {
     await withEveryState((raw) => {
       for (const from of approvalStates) {
@@ -225,7 +225,7 @@ describe("the SQLite file", () => {
     for (const child of children.splice(0)) child.kill("SIGKILL");
   });
 
-  /** A process of its own that opens the store and says how that went. */
+  /** Starts a process that opens the store and prints the result. */
   async function openInChild(path: string) {
     const store = new URL("../../src/stores/sqlite.ts", import.meta.url).href;
     const script = `

@@ -12,7 +12,7 @@ import {
   verifyAudit,
 } from "../../src/stores/index.ts";
 
-/** A store that was just opened, and the way to close it and open the same data again where it has one. */
+/** A store that was just opened; `reopen`, for durable stores, closes it and opens the same data again. */
 export interface OpenedStore {
   store: Store;
   reopen?: () => Promise<Store>;
@@ -221,7 +221,7 @@ export function storeContract(name: string, open: OpenStore): void {
         expect(await store.getSession(chat.id)).toMatchObject({ state: { a: 1, b: 3 }, updatedAt: start + 7 });
       });
 
-      test("replaces an event with the same id where it stands", async () => {
+      test("replaces an event with the same id in place", async () => {
         const { store, chat } = await openChat();
         await store.appendEvent(chat.id, { id: "a", event: { n: 1 }, responses: ["call"] });
         await store.appendEvent(chat.id, { id: "b", event: { n: 2 }, responses: [] });
@@ -381,7 +381,7 @@ export function storeContract(name: string, open: OpenStore): void {
         expect(entries).toHaveLength(70);
       });
 
-      test("appending nothing adds nothing and calls nobody", async () => {
+      test("appending nothing adds nothing and calls no watcher", async () => {
         const { store, chat } = await openChat();
         const listener = vi.fn();
         store.watch(chat.id, listener);
@@ -390,7 +390,7 @@ export function storeContract(name: string, open: OpenStore): void {
         expect(listener).not.toHaveBeenCalled();
       });
 
-      test("refuses entries for what is no chat", async () => {
+      test("refuses entries for an unknown chat and for an inner session", async () => {
         const { store, chat } = await openChat();
         await store.openSession({ id: "inner", chat: chat.id, appName: "tool" });
         await refusedWith("not_found", store.append("unknown", [chunk("a")]));
@@ -549,7 +549,7 @@ export function storeContract(name: string, open: OpenStore): void {
         expect(await row()).toMatchObject({ hint: "a\ufffdb", reason: "c\ufffdd\ufffd" });
       });
 
-      test("I15: nobody changes what is stored by holding on to what went in or came out", async () => {
+      test("I15: a caller cannot change the stored data by changing what it passed in or got back", async () => {
         const { store, chat } = await openChat();
         const event = { deep: { n: 1 } };
         const stateDelta = { deep: { n: 1 } };
@@ -847,7 +847,7 @@ export function storeContract(name: string, open: OpenStore): void {
             ["create", "pending"],
             ["expire", "expired"],
           ]);
-          // The next one finds a row that is over.
+          // The second time the row is over already.
           expect(await pending.move(change)).toEqual({ moved: false, approval: late.approval });
           expect(await pending.store.audit(pending.chat.id)).toEqual(audit);
 
@@ -938,13 +938,13 @@ export function storeContract(name: string, open: OpenStore): void {
         expect(await failed.row()).toMatchObject({ state: "failed", outcome: { error: "no money" } });
       });
 
-      test("a lapsed lease that nobody took over may still be finished by its holder", async () => {
+      test("an attempt whose lease lapsed may still finish if no other attempt took over", async () => {
         const { move } = await openRow({}, approve, claim);
         clock.at = start + 10 * leaseMs;
         expect((await move(succeed(1))).moved).toBe(true);
       });
 
-      test("what was lost is settled by whoever finds out, or by the attempt that comes back", async () => {
+      test("an indeterminate row is settled without a fence, or by the attempt that comes back", async () => {
         const lost = async () => {
           const running = await openRow({}, approve, claim);
           clock.at = start + leaseMs;
