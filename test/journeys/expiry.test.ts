@@ -155,6 +155,22 @@ describe("a late answer", () => {
       expect(world.payments).toEqual([]);
     });
 
+  it("X32: a second yes after the time for a browser tool's result finds that it expired, and the model is told", async () => {
+    const world = await openWorld({ bridge });
+    const question = { ...asked(await say(world, "where")), approved: true, toolName: "get_location" };
+    await answer(world, [question]);
+    world.clock.now += ttl;
+    expect(states(await answer(world, [question])).at(-1)).toBe("expired");
+    await quiet(world);
+    expect(await ledger(world)).toMatchObject([{ state: "expired" }]);
+    expect(world.gemini.requests).toHaveLength(2);
+    expect(modelHeard(world)).toContain("No result of the call came in time");
+    await world.bridge.sweep();
+    await quiet(world);
+    expect(world.gemini.requests).toHaveLength(2);
+    await expectSound(world);
+  });
+
   it("outside the chat is refused with the state, and the chat goes on", async () => {
     const world = await openWorld({ bridge });
     const { approvalId } = asked(await say(world, "pay"));
