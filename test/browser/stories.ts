@@ -153,9 +153,11 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       await say(page, "count");
       await page.getByText("one two").waitFor({ timeout: waiting });
       await say(page, "hello");
-      await page.getByText("Goes as soon as the reply has ended").waitFor({ timeout: waiting });
+      await page.getByText("This message is sent when the reply has ended").waitFor({ timeout: waiting });
       await page.keyboard.press("Escape");
-      await page.getByText("Goes as soon as the reply has ended").waitFor({ state: "detached", timeout: waiting });
+      await page
+        .getByText("This message is sent when the reply has ended")
+        .waitFor({ state: "detached", timeout: waiting });
       await page.keyboard.press("Enter");
       // Somebody presses Send in the very moment in which the reply ends.
       await page.evaluate(() => {
