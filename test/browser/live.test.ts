@@ -54,7 +54,7 @@ beforeEach(async () => {
   before = await demo.balance();
 });
 afterEach(async () => {
-  line.flow();
+  line.release();
   line.refuse(false);
   await visitor.leave();
 });
@@ -383,7 +383,7 @@ describe("a socket that is cut", () => {
     await expect.poll(() => demo.balance(), { timeout: waiting }).toBe(before - 9);
     await inState(cards(page).first(), "sending");
     line.cut();
-    line.flow();
+    line.release();
     await inState(cards(page).first(), "done");
     await assistantSays(/Ida/);
     expect(await demo.balance()).toBe(before - 9);

@@ -31,7 +31,7 @@ const stories: Record<string, Story> = {
     tell: async (stage) => {
       await stage.say("pay");
       await stage.decide((await stage.pending())[0]!.id, true);
-      await stage.rest();
+      await stage.untilIdle();
     },
   },
   "a yes to a tool that can be asked what happened": {
@@ -52,7 +52,7 @@ const stories: Record<string, Story> = {
       await stage.say("two payments");
       const [first, second] = await stage.pending();
       await stage.decide(first!.id, true);
-      await stage.rest();
+      await stage.untilIdle();
       await stage.answer([{ id: second!.id, approved: false }]);
     },
   },
@@ -68,7 +68,7 @@ const stories: Record<string, Story> = {
     tell: async (stage) => {
       await stage.say("chain");
       await stage.decide((await stage.pending())[0]!.id, true);
-      await stage.rest();
+      await stage.untilIdle();
       await stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: true })));
     },
   },
@@ -89,7 +89,7 @@ const stories: Record<string, Story> = {
       await stage.say("hello");
       slow.open();
       await running;
-      await stage.rest();
+      await stage.untilIdle();
     },
   },
   "a stop while the tool runs": {
@@ -103,7 +103,7 @@ const stories: Record<string, Story> = {
       await stage.stop();
       slow.open();
       await running;
-      await stage.rest();
+      await stage.untilIdle();
     },
   },
   "a reply that is made again": {
@@ -111,7 +111,7 @@ const stories: Record<string, Story> = {
       await stage.say("pay");
       await stage.submit({ type: "regenerate" });
       await stage.decide((await stage.pending())[0]!.id, true);
-      await stage.rest();
+      await stage.untilIdle();
     },
   },
   "an agent run as a tool, asked about itself": {
@@ -121,7 +121,7 @@ const stories: Record<string, Story> = {
       await stage.say("ask the clerk to pay");
       await stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: true })));
       await stage.decide((await stage.pending())[0]!.id, true);
-      await stage.rest();
+      await stage.untilIdle();
     },
   },
   "an agent run as a tool, left behind between two payments": {
@@ -130,7 +130,7 @@ const stories: Record<string, Story> = {
     tell: async (stage) => {
       await stage.say("chain (ask the clerk)");
       await stage.decide((await stage.pending())[0]!.id, true);
-      await stage.rest();
+      await stage.untilIdle();
       await stage.say("hello");
     },
   },
@@ -140,7 +140,7 @@ const stories: Record<string, Story> = {
     tell: async (stage) => {
       await stage.say("ask the clerk to pay");
       await stage.decide((await stage.pending())[0]!.id, true);
-      await stage.rest();
+      await stage.untilIdle();
     },
   },
 };
@@ -194,7 +194,7 @@ async function dieAt(nth: number, story: Story, options: Omit<StageOptions, "gem
   try {
     stage.setPace(undefined);
     await stage.crash();
-    await stage.rest();
+    await stage.untilIdle();
     for (const row of before) {
       const after = (await stage.rows()).find(({ id }) => id === row.id);
       expect(after, "the same approval").toMatchObject({ digest: row.digest, expiresAt: row.expiresAt });
@@ -204,7 +204,7 @@ async function dieAt(nth: number, story: Story, options: Omit<StageOptions, "gem
     if ((await stage.rows()).length === 0) await stage.say(story.again ?? "pay");
     for (let [question] = await stage.pending(); question; [question] = await stage.pending()) {
       await stage.decide(question.id, true);
-      await stage.rest();
+      await stage.untilIdle();
     }
     const rows = await expectTruth(stage);
     expect(

@@ -27,9 +27,9 @@ const answer = fc.record({
   times: fc.integer({ min: 1, max: 3 }),
 });
 const answerAll = fc.record({ do: fc.constant("answer all" as const), approved: fc.boolean() });
-const pass = fc.record({ do: fc.constant("pass" as const), ms: fc.constantFrom(0, 5000, 31_000, 61_000) });
-const breathe = fc.record({ do: fc.constant("breathe" as const), ticks: fc.integer({ min: 1, max: 30 }) });
-const blow = fc.constantFrom<Act>(
+const passTime = fc.record({ do: fc.constant("pass time" as const), ms: fc.constantFrom(0, 5000, 31_000, 61_000) });
+const yieldTicks = fc.record({ do: fc.constant("yield" as const), ticks: fc.integer({ min: 1, max: 30 }) });
+const failure = fc.constantFrom<Act>(
   { do: "crash" },
   { do: "crash" },
   { do: "restart" },
@@ -51,22 +51,22 @@ const acts: fc.Arbitrary<Act[]> = fc
             { do: "regenerate" },
             { do: "slow tools" },
             { do: "quick tools" },
-            { do: "rest" },
+            { do: "wait until idle" },
           )
           .map((one) => [one]),
       },
-      { weight: 3, arbitrary: fc.oneof(pass, breathe, blow).map((one): Act[] => [one]) },
-      { weight: 1, arbitrary: fc.tuple(say, pass).map(([asks, late]): Act[] => [{ ...asks, waits: true }, late]) },
+      { weight: 3, arbitrary: fc.oneof(passTime, yieldTicks, failure).map((one): Act[] => [one]) },
+      { weight: 1, arbitrary: fc.tuple(say, passTime).map(([asks, late]): Act[] => [{ ...asks, waits: true }, late]) },
       {
         weight: 3,
         arbitrary: fc
-          .tuple(say, fc.oneof(answer, answerAll), breathe)
+          .tuple(say, fc.oneof(answer, answerAll), yieldTicks)
           .map(([asks, ...rest]): Act[] => [{ ...asks, waits: true }, ...rest]),
       },
       {
         weight: 3,
         arbitrary: fc
-          .tuple(say, answerAll, breathe, blow)
+          .tuple(say, answerAll, yieldTicks, failure)
           .map(([asks, yes, breath, last]): Act[] => [
             { do: "slow tools" },
             { ...asks, waits: true },
@@ -88,7 +88,7 @@ const twoMessagesAtOnce: Act[] = [
   { do: "slow tools" },
   { do: "say", words: "pay", waits: true },
   { do: "answer all", approved: true },
-  { do: "breathe", ticks: 1 },
+  { do: "yield", ticks: 1 },
   { do: "crash" },
 ];
 
@@ -97,9 +97,9 @@ const agentLeftBehind: Act[] = [
   { do: "slow tools" },
   { do: "say", words: "pay", waits: true },
   { do: "answer all", approved: true },
-  { do: "breathe", ticks: 1 },
+  { do: "yield", ticks: 1 },
   { do: "say", words: "hello", waits: false },
-  { do: "breathe", ticks: 1 },
+  { do: "yield", ticks: 1 },
   { do: "crash" },
 ];
 
@@ -167,7 +167,7 @@ describe("whatever happens in whatever order", () => {
                 await expectSound(stage);
                 // New text leaves nothing behind: every call answered, every row settled and told, nothing due.
                 await stage.say("hello");
-                await stage.rest();
+                await stage.untilIdle();
                 const rows = await expectTruth(stage);
                 expect(rows.filter(({ state }) => ["pending", "approved", "executing"].includes(state))).toEqual([]);
                 const { open } = await expectSound(stage);

@@ -35,7 +35,7 @@ const modes = [{ live: true }, { live: false }];
 
 const yes = async (stage: LiveStage) => stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: true })));
 const timesTold = (stage: LiveStage, amount: number) =>
-  [...stage.responses().map(({ response }) => JSON.stringify(response)), ...stage.heard()].filter((said) =>
+  [...stage.responses().map(({ response }) => JSON.stringify(response)), ...stage.textToModel()].filter((said) =>
     said.includes(`{"paid":${amount}}`),
   ).length;
 
@@ -416,7 +416,7 @@ describe.each(modes)("what goes wrong around a tool, live: $live", (how) => {
     expect(sequence(reply)).toBe(goesOn);
     expect(textOf(reply)).toContain('{"paid":50}');
     expect((await stage.rows()).map(({ state }) => state)).toEqual(["succeeded"]);
-    expect(stage.complaints.join()).toContain("The callback is broken.");
+    expect(stage.loggedErrors.join()).toContain("The callback is broken.");
     await expectWhole(stage);
   });
 
@@ -426,7 +426,7 @@ describe.each(modes)("what goes wrong around a tool, live: $live", (how) => {
       const stage = await openLiveStage(withCallbacks({ [name]: fails }));
       const reply = await stage.say("weather", how);
       expect(sequence(reply)).toBe("start ss tis tia toe fs error [DONE]");
-      expect([...stage.complaints, ...stage.warnings].join()).toContain("The callback is broken.");
+      expect([...stage.loggedErrors, ...stage.warnings].join()).toContain("The callback is broken.");
       expect(sequence(await stage.say("hello", how))).toBe(spoken);
       await expectWhole(stage);
     },

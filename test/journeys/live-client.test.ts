@@ -162,7 +162,7 @@ describe.each(majors)("over one WebSocket, a stock chat of %s", (_, ai) => {
     proxy.stall();
     void chat.sendMessage({ text: "hello" });
     await chat.stop();
-    proxy.flow();
+    proxy.release();
     await settled();
     expect(chat.status).toBe("ready");
     await chat.sendMessage({ text: "hello again" });
@@ -312,7 +312,7 @@ describe.each(majors)("when the line breaks, a stock chat of %s", (_, ai) => {
     await chat.sendMessage({ text: "pay Hanako" });
     const [question] = questions(ai, await settled());
     await world.crash();
-    proxy.aim(world.server.url);
+    proxy.forwardTo(world.server.url);
     await chat.addToolApprovalResponse({ id: question!, approved: true });
     await settled();
     expect(world.payments).toHaveLength(1);

@@ -54,12 +54,13 @@ function errorOf({ chunks }: Received): string {
 const yes = async (stage: LiveStage) => stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: true })));
 const statesOf = async (stage: LiveStage) => (await stage.rows()).map(({ state }) => state);
 const timesTold = (stage: LiveStage, amount: number) =>
-  [...stage.responses().map(({ response }) => JSON.stringify(response)), ...stage.heard()].filter((said) =>
+  [...stage.responses().map(({ response }) => JSON.stringify(response)), ...stage.textToModel()].filter((said) =>
     said.includes(`{"paid":${amount}}`),
   ).length;
 /** How often the model was told as news: as a response, or as a note that it answers. */
 const timesNews = (stage: LiveStage) =>
-  stage.responses().length + stage.heard().filter((said) => said.startsWith("[context, not from the user]")).length;
+  stage.responses().length +
+  stage.textToModel().filter((said) => said.startsWith("[context, not from the user]")).length;
 
 const endings: Record<string, { piece: Piece; says: RegExp }> = {
   "is lost": { piece: drop(), says: /model|connection/i },
@@ -103,7 +104,7 @@ describe("a live connection that ends", () => {
       expect(errorOf(reply)).toMatch(says);
       await stage.until(() => stage.gemini.live.open === 0);
       expect(sequence(await inTime(stage.say("hello")))).toBe(spoken);
-      expect(stage.heard(stage.gemini.live.sessions[1])).toContain("break");
+      expect(stage.textToModel(stage.gemini.live.sessions[1])).toContain("break");
       await expectWhole(stage);
     });
 
@@ -149,7 +150,7 @@ describe("a live connection that ends", () => {
       await stage.until(() => stage.gemini.live.open === 0);
       expect(sequence(await inTime(stage.say("hello")))).toBe(spoken);
       const second = stage.gemini.live.sessions[1]!;
-      expect(stage.heard(second).filter((said) => said.includes('{"paid":50}'))).toHaveLength(1);
+      expect(stage.textToModel(second).filter((said) => said.includes('{"paid":50}'))).toHaveLength(1);
       expect(stage.responses(second)).toEqual([]);
       expect(await statesOf(stage)).toEqual(["succeeded"]);
       await expectWhole(stage);
@@ -169,7 +170,7 @@ describe("a live connection that ends", () => {
       end(stage);
       await stage.until(() => stage.gemini.live.open === 0);
       if (ending === 1000) await stage.until(() => !stage.gemini.live.sessions[0]!.open);
-      else await stage.noticed();
+      else await stage.untilDisconnectNoticed();
       expect(sequence(await inTime(stage.say("hello")))).toBe(spoken);
       expect(stage.gemini.live.sessions).toHaveLength(2);
       await expectWhole(stage);
@@ -180,18 +181,18 @@ describe("a live connection that ends", () => {
       await stage.say("pay");
       end(stage);
       await stage.until(() => stage.gemini.live.open === 0);
-      if (ending !== 1000) await stage.noticed();
+      if (ending !== 1000) await stage.untilDisconnectNoticed();
       const [row] = await stage.rows();
       expect((await stage.decide(row!.id, true)).outcome).toBe("accepted");
-      await stage.rest();
+      await stage.untilIdle();
       expect(stage.payments).toHaveLength(1);
       const reply = await inTime(stage.say("hello"));
       expect(sequence(reply)).toBe(spoken);
-      await stage.rest();
+      await stage.untilIdle();
       expect(stage.responses()).toEqual([]);
       expect(timesNews(stage)).toBe(1);
       const [session] = stage.gemini.live.sessions.slice(1);
-      expect(stage.heard(session).filter((said) => said.startsWith("[context"))).toHaveLength(1);
+      expect(stage.textToModel(session).filter((said) => said.startsWith("[context"))).toHaveLength(1);
       await stage.say("hello again");
       expect(timesNews(stage)).toBe(1);
       await expectWhole(stage);
@@ -202,13 +203,13 @@ describe("a live connection that ends", () => {
       await stage.say("pay");
       end(stage);
       await stage.until(() => stage.gemini.live.open === 0);
-      if (ending !== 1000) await stage.noticed();
+      if (ending !== 1000) await stage.untilDisconnectNoticed();
       await inTime(stage.say("hello"));
       expect(stage.gemini.live.sessions).toHaveLength(2);
       expect(await statesOf(stage)).toEqual(["pending"]);
       const [row] = await stage.rows();
       await stage.decide(row!.id, true);
-      await stage.rest();
+      await stage.untilIdle();
       expect(stage.payments).toHaveLength(1);
       expect(stage.responses()).toEqual([]);
       expect(timesNews(stage)).toBe(1);
@@ -227,8 +228,8 @@ describe("a live connection that ends", () => {
     await stage.until(() => stage.gemini.live.open === 0);
     expect(sequence(await inTime(stage.say("hello")))).toBe(spoken);
     const second = stage.gemini.live.sessions[1]!;
-    expect(stage.heard(second)).toContain("hello, my name is Kim");
-    expect(stage.heard(second).some((said) => said.includes('{"paid":50}'))).toBe(true);
+    expect(stage.textToModel(second)).toContain("hello, my name is Kim");
+    expect(stage.textToModel(second).some((said) => said.includes('{"paid":50}'))).toBe(true);
     await expectWhole(stage);
   });
 
@@ -243,14 +244,14 @@ describe("a live connection that ends", () => {
     await stage.until(() => stage.gemini.live.open === 0);
     slow.open();
     await inTime(reading);
-    await stage.rest();
+    await stage.untilIdle();
     expect(await statesOf(stage)).toEqual(["succeeded"]);
     await inTime(stage.say("hello"));
-    await stage.rest();
+    await stage.untilIdle();
     expect(stage.payments).toHaveLength(1);
     expect(timesNews(stage)).toBeLessThanOrEqual(1);
     const last = stage.gemini.live.sessions.at(-1)!;
-    expect(stage.heard(last).some((said) => said.includes('{"paid":50}'))).toBe(true);
+    expect(stage.textToModel(last).some((said) => said.includes('{"paid":50}'))).toBe(true);
     await expectWhole(stage);
   });
 
@@ -260,7 +261,7 @@ describe("a live connection that ends", () => {
     await stage.until(() => stage.gemini.live.sessions.length === 1 && stage.gemini.requests.length === 1);
     stage.gemini.live.sessions[0]!.drop();
     await inTime(reading);
-    await stage.rest();
+    await stage.untilIdle();
     expect(sequence(await inTime(stage.say("hello")))).toMatch(/finish \[DONE\]$|error \[DONE\]$/);
     expect(sequence(await inTime(stage.say("hello")))).toBe(spoken);
     await expectWhole(stage);
@@ -343,7 +344,7 @@ describe("a live model that cannot be reached", () => {
     const stage = await openLiveStage(brief);
     await stage.say("pay");
     stage.gemini.live.sessions[0]!.drop();
-    await stage.noticed();
+    await stage.untilDisconnectNoticed();
     stage.gemini.reset(liveRules, { live: { refuse: { code: 1008, reason: "API key not valid." } } });
     const reply = await inTime(yes(stage));
     expect(sequence(reply)).toBe("start toa error [DONE]");
@@ -351,7 +352,7 @@ describe("a live model that cannot be reached", () => {
     expect(stage.payments).toHaveLength(1);
     stage.gemini.reset(liveRules, { live: {} });
     await inTime(stage.say("hello"));
-    await stage.rest();
+    await stage.untilIdle();
     expect(timesNews(stage)).toBe(1);
     await expectWhole(stage);
   });
@@ -362,7 +363,7 @@ describe("a live model that cannot be reached", () => {
     errorOf(await inTime(stage.say("hello, I am thirty")));
     stage.gemini.reset(liveRules, { live: {} });
     expect(sequence(await inTime(stage.say("hello")))).toBe(spoken);
-    expect(stage.heard()).toEqual(["hello, my name is Kim", "hello, I am thirty", "hello"]);
+    expect(stage.textToModel()).toEqual(["hello, my name is Kim", "hello, I am thirty", "hello"]);
     await expectWhole(stage);
   });
 
@@ -558,7 +559,7 @@ for (const { name: store, options } of storeKinds)
       await stage.crash();
       const [row] = await stage.rows();
       await stage.decide(row!.id, true);
-      await stage.rest();
+      await stage.untilIdle();
       expect(stage.payments).toHaveLength(1);
       expect(stage.gemini.requests.filter(({ wire }) => wire === "http")).toEqual([]);
       await inTime(stage.say("hello"));
@@ -588,13 +589,13 @@ for (const { name: store, options } of storeKinds)
         dieAtMove(stage, event, when);
         await expect(yes(stage)).rejects.toThrow("The process died.");
         await stage.crash();
-        await stage.rest();
+        await stage.untilIdle();
         expect(await statesOf(stage)).toEqual(["succeeded"]);
         expect(stage.payments).toHaveLength(paid);
         await inTime(stage.say("hello"));
-        await stage.rest();
+        await stage.untilIdle();
         const last = stage.gemini.live.sessions.at(-1)!;
-        expect(stage.heard(last).some((said) => said.includes('{"paid":50}'))).toBe(true);
+        expect(stage.textToModel(last).some((said) => said.includes('{"paid":50}'))).toBe(true);
         expect(timesNews(stage)).toBe(1);
         await stage.say("hello");
         expect(timesNews(stage)).toBe(1);
@@ -616,9 +617,9 @@ for (const { name: store, options } of storeKinds)
       await stage.crash();
       await reading;
       never.open();
-      await stage.rest();
+      await stage.untilIdle();
       await inTime(stage.say("hello"));
-      await stage.rest();
+      await stage.untilIdle();
       expect(stage.payments).toHaveLength(1);
       expect(timesNews(stage)).toBe(1);
       expect(timesTold(stage, 50)).toBe(2);
@@ -637,7 +638,7 @@ for (const { name: store, options } of storeKinds)
       await stage.crash();
       await reading;
       never.open();
-      await stage.rest();
+      await stage.untilIdle();
       expect(sequence(await inTime(stage.say("hello")))).toBe(spoken);
       await expectWhole(stage);
     });
@@ -670,18 +671,18 @@ const stories: Record<string, (stage: LiveStage) => Promise<unknown>> = {
     await stage.say("pay");
     await stage.say("hello, my name is Kim");
     await stage.decide((await stage.pending())[0]!.id, true);
-    await stage.rest();
+    await stage.untilIdle();
   },
   "two payments, a no and a yes, one by one": async (stage) => {
     await stage.say("two payments");
     const [first, second] = await stage.pending();
     await stage.answer([{ id: second!.id, approved: false }]);
-    await stage.rest();
+    await stage.untilIdle();
     await stage.answer([{ id: first!.id, approved: true }]);
   },
   "a free call and a gated one in one message": async (stage) => {
     await stage.say("mixed");
-    await stage.rest();
+    await stage.untilIdle();
     await answerAll(stage);
   },
   "a live question that is answered by request": async (stage) => {
@@ -706,28 +707,31 @@ async function dieAt(nth: number, tell: (stage: LiveStage) => Promise<unknown>):
   });
   try {
     await tell(stage)
-      .then(() => stage.rest())
+      .then(() => stage.untilIdle())
       .catch((error: unknown) => {
         if (!(error instanceof Error && error.message === "The process died.")) throw error;
       });
     if (!died) return false;
     await stage.crash();
-    await stage.rest();
+    await stage.untilIdle();
     await expectPaid(stage);
     if ((await stage.rows()).length === 0) await stage.say("pay");
     for (let [question] = await stage.pending(); question; [question] = await stage.pending()) {
       await stage.answer([{ id: question.id, approved: true }]);
-      await stage.rest();
+      await stage.untilIdle();
     }
     await expectPaid(stage);
     await stage.say("hello");
-    await stage.rest();
+    await stage.untilIdle();
     const { rows, open } = await expectWhole(stage);
     expect(open, "calls without a response").toEqual([]);
     expect(rows.filter(({ state }) => !isSettled(state))).toEqual([]);
     // Nothing of the talk is lost, and the model knows of every payment: from this connection, or from the history it began with.
     const last = stage.gemini.live.sessions.at(-1)!;
-    const known = [...stage.heard(last), ...stage.responses(last).map(({ response }) => JSON.stringify(response))];
+    const known = [
+      ...stage.textToModel(last),
+      ...stage.responses(last).map(({ response }) => JSON.stringify(response)),
+    ];
     for (const { amount } of stage.payments) expect(known.join("\n")).toContain(`{"paid":${amount}}`);
     const messages = await stage.messages();
     for (const [place, { role, parts }] of messages.entries()) {
@@ -738,7 +742,7 @@ async function dieAt(nth: number, tell: (stage: LiveStage) => Promise<unknown>):
       for (const part of parts) if (part.type === "text") expect(known, "what the user said").toContain(part.text);
     }
     // As news it came at most once for each.
-    const news = stage.heard().filter((said) => said.startsWith("[context"));
+    const news = stage.textToModel().filter((said) => said.startsWith("[context"));
     expect(news.length + stage.responses().length).toBeLessThanOrEqual(rows.length * 2 + 2);
   } catch (error) {
     const at = died && `${died.when} ${died.operation} ${JSON.stringify(died.args).slice(0, 300)}`;
@@ -769,10 +773,10 @@ describe("a live model that misbehaves", () => {
     const session = stage.gemini.live.sessions[0]!;
     session.send(pay("same", 1, "Alice"));
     await stage.until(async () => (await stage.pending()).length === 1);
-    await stage.rest();
+    await stage.untilIdle();
     session.send(pay("same", 999, "Landlord"));
     await stage.until(async () => (await stage.pending()).length === 2);
-    await stage.rest();
+    await stage.untilIdle();
     const [first, second] = await stage.pending();
     expect([first!.input, second!.input]).toEqual([
       { amount: 1, recipient: "Alice" },
@@ -820,7 +824,7 @@ it("a reply about an outcome that a crash cut off keeps its words, and says that
   await stage.until(async () => JSON.stringify(await stage.store.read(id)).includes("paid, "));
   await stage.crash();
   held.open();
-  await stage.rest();
+  await stage.untilIdle();
   const shown = JSON.stringify(await stage.messages());
   expect(shown).toContain("It is paid, ");
   expect(shown).toContain("The server stopped in the middle of this reply.");

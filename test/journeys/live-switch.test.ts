@@ -61,7 +61,7 @@ for (const behavior of behaviors)
         expect(messageIdOf(reply)).toBe(messageIdOf(question));
         expect(stage.payments).toHaveLength(approved ? 1 : 0);
         expect(stage.responses()).toEqual([]);
-        expect(stage.heard().filter((said) => said.startsWith("[context"))).toHaveLength(1);
+        expect(stage.textToModel().filter((said) => said.startsWith("[context"))).toHaveLength(1);
         expect(stage.gemini.requests.map(({ wire }) => wire)).toEqual(["http", "live"]);
         await expectWhole(stage);
         expect(sequence(await stage.say("hello", byRequest))).toBe(spoken);
@@ -112,7 +112,7 @@ for (const behavior of behaviors)
       await asking;
       slow.open();
       expect(textOf(await hello)).toBe("Hello there, friend.");
-      await stage.rest();
+      await stage.untilIdle();
       expect(await statesOf(stage)).toEqual(["cancelled"]);
       expect(history(stage)).not.toContain("held-");
       expect(JSON.stringify(stage.responses())).not.toContain("held-");
@@ -138,7 +138,7 @@ for (const behavior of behaviors)
       const stage = await openLiveStage({ behavior });
       await stage.say("mixed", byRequest);
       expect(sequence(await stage.answer(await answers(stage, true)))).toBe(goesOn);
-      expect(stage.heard().join("\n")).toContain('"temperature":21');
+      expect(stage.textToModel().join("\n")).toContain('"temperature":21');
       await expectWhole(stage);
       await stage.say("hello", byRequest);
       const { open } = await expectWhole(stage);
@@ -150,9 +150,9 @@ for (const behavior of behaviors)
       await stage.say("two payments", byRequest);
       const [first, second] = await answers(stage, true, true);
       await stage.answer([second!]);
-      await stage.rest();
+      await stage.untilIdle();
       await stage.answer([first!]);
-      await stage.rest();
+      await stage.untilIdle();
       await stage.say("hello", byRequest);
       expect(stage.payments).toHaveLength(2);
       await expectWhole(stage);
@@ -168,9 +168,9 @@ for (const behavior of behaviors)
         await stage.say("two payments");
         const [first, second] = await answers(stage, ...decisions);
         await stage.answer([second!]);
-        await stage.rest();
+        await stage.untilIdle();
         await stage.answer([first!]);
-        await stage.rest();
+        await stage.untilIdle();
         expect(textOf(await stage.say("hello", byRequest))).toBe("Hello there, friend.");
         await expectWhole(stage);
         const told = history(stage);
@@ -183,7 +183,7 @@ for (const behavior of behaviors)
       await stage.say("two payments");
       const [first, second] = await answers(stage, true, true);
       await stage.answer([second!]);
-      await stage.rest();
+      await stage.untilIdle();
       const reply = await stage.answer([first!], byRequest);
       expect(sequence(reply)).toBe(goesOn);
       expect(stage.payments).toHaveLength(2);
@@ -197,9 +197,9 @@ for (const behavior of behaviors)
       await stage.say("two payments", byRequest);
       const [first, second] = await answers(stage, true, true);
       await stage.answer([second!]);
-      await stage.rest();
+      await stage.untilIdle();
       await stage.answer([first!], byRequest);
-      await stage.rest();
+      await stage.untilIdle();
       expect(stage.payments).toHaveLength(2);
       await expectWhole(stage);
       await stage.say("hello", byRequest);
@@ -231,7 +231,7 @@ for (const behavior of behaviors)
       await stage.say("pay", byRequest);
       await stage.answer(await answers(stage, true), byRequest);
       expect(sequence(await stage.say("hello"))).toBe(spoken);
-      const heard = stage.heard();
+      const heard = stage.textToModel();
       expect(heard[0]).toBe("hello, my name is Kim");
       expect(heard.filter((said) => said.includes('{"paid":50}') && said.startsWith("["))).toHaveLength(1);
       expect(heard.some((said) => said.includes("get_weather") && said.includes("Tokyo"))).toBe(true);
@@ -245,7 +245,7 @@ for (const behavior of behaviors)
       await stage.say("hello, my name is Kim");
       await stage.say("pay");
       await stage.answer(await answers(stage, true));
-      await stage.rest();
+      await stage.untilIdle();
       expect(sequence(await stage.say("hello", byRequest))).toBe(spoken);
       expect(history(stage)).toContain("my name is Kim");
       expect(count(history(stage), 'functionResponse":{')).toBe(1);
@@ -258,7 +258,7 @@ for (const behavior of behaviors)
       for (let turn = 0; turn < 10; turn += 1) {
         await stage.say("pay", { live: turn % 2 === 0 });
         await stage.answer(await answers(stage, true), { live: turn % 3 === 0 });
-        await stage.rest();
+        await stage.untilIdle();
         expect(stage.gemini.live.open).toBeLessThanOrEqual(2);
       }
       expect(stage.payments).toHaveLength(10);
@@ -275,7 +275,7 @@ for (const behavior of behaviors)
       expect(textOf(await stage.say("hello", byRequest))).toBe("Hello there, friend.");
       await reading;
       slow.open();
-      await stage.rest();
+      await stage.untilIdle();
       await stage.say("hello", byRequest);
       expect(await statesOf(stage)).toEqual(["succeeded"]);
       expect(history(stage)).toContain('{"paid":50}');
@@ -305,8 +305,8 @@ const answer = fc.record({
   how: fc.constantFrom("live" as const, "live" as const, "request" as const, "aside" as const, "outside" as const),
   times: fc.integer({ min: 1, max: 3 }),
 });
-const breathe = fc.record({ do: fc.constant("breathe" as const), ticks: fc.integer({ min: 1, max: 40 }) });
-const pass = fc.record({ do: fc.constant("pass" as const), ms: fc.constantFrom(5000, 31_000, 61_000) });
+const yieldTicks = fc.record({ do: fc.constant("yield" as const), ticks: fc.integer({ min: 1, max: 40 }) });
+const passTime = fc.record({ do: fc.constant("pass time" as const), ms: fc.constantFrom(5000, 31_000, 61_000) });
 const single = fc.constantFrom<Act>(
   { do: "stop" },
   { do: "drop" },
@@ -314,7 +314,7 @@ const single = fc.constantFrom<Act>(
   { do: "go away" },
   { do: "slow tools" },
   { do: "quick tools" },
-  { do: "rest" },
+  { do: "wait until idle" },
   { do: "restart" },
   { do: "crash" },
   { do: "regenerate", live: true },
@@ -326,11 +326,11 @@ const acts: fc.Arbitrary<Act[]> = fc
     fc.oneof(
       { weight: 4, arbitrary: say.map((one): Act[] => [one]) },
       { weight: 5, arbitrary: answer.map((one): Act[] => [one]) },
-      { weight: 4, arbitrary: fc.oneof(single, pass, breathe).map((one): Act[] => [one]) },
+      { weight: 4, arbitrary: fc.oneof(single, passTime, yieldTicks).map((one): Act[] => [one]) },
       {
         weight: 4,
         arbitrary: fc
-          .tuple(say, answer, breathe, fc.oneof(single, say))
+          .tuple(say, answer, yieldTicks, fc.oneof(single, say))
           .map(([asks, decides, breath, last]): Act[] => [{ ...asks, waits: true }, decides, breath, last]),
       },
     ),
@@ -407,7 +407,7 @@ describe("whatever happens in whatever order, in both modes", () => {
               await expectPaid(stage);
               // Nothing is left behind when the user goes on by request: every call answered, every row settled and told.
               await stage.say("hello", byRequest);
-              await stage.rest();
+              await stage.untilIdle();
               const { open, rows } = await expectWhole(stage);
               expect(open).toEqual([]);
               expect(rows.filter(({ state }) => ["pending", "approved", "executing"].includes(state))).toEqual([]);

@@ -68,7 +68,7 @@ const rejected = { error: "The user rejected this call; it was not run.", status
 
 /** What the model was told of a payment of this amount, as a response or a note. */
 const timesTold = (stage: LiveStage, amount: number) =>
-  [...stage.responses().map(({ response }) => JSON.stringify(response)), ...stage.heard()].filter((said) =>
+  [...stage.responses().map(({ response }) => JSON.stringify(response)), ...stage.textToModel()].filter((said) =>
     said.includes(`{"paid":${amount}}`),
   ).length;
 
@@ -178,7 +178,7 @@ for (const behavior of behaviors)
         expect(textOf(reply)).toBe('act gave {"done":true}.');
         expect(stage.gemini.live.sessions).toHaveLength(1);
         expect(stage.gemini.live.errors).toEqual([]);
-        expect(stage.complaints).toEqual([]);
+        expect(stage.loggedErrors).toEqual([]);
       });
 
       it(`does not run ${name} after a no, and the model hears that`, async () => {
@@ -226,7 +226,7 @@ for (const behavior of behaviors)
       expect(sequence(question)).toMatch(/^start ss tis tia tis tia (tar toa|toa tar) fs finish \[DONE\]$/);
       await stage.until(() => stage.responses().length > 0);
       expect(told(stage)).toEqual([["get_weather", { location: "Tokyo", temperature: 21 }]]);
-      await stage.rest();
+      await stage.untilIdle();
       const reply = await yes(stage);
       expect(sequence(reply)).toContain("toa");
       expect(told(stage).slice(1)).toEqual([["process_payment", { paid: 50 }]]);
@@ -253,9 +253,9 @@ for (const behavior of behaviors)
           ["process_payment", outcome(alice, 30)],
           ["process_payment", outcome(bob, 40)],
         ]);
-        await stage.rest();
+        await stage.untilIdle();
         await expectWhole(stage);
-        expect(stage.complaints).toEqual([]);
+        expect(stage.loggedErrors).toEqual([]);
       });
 
       for (const order of ["in their order", "the other way round"] as const)
@@ -269,10 +269,10 @@ for (const behavior of behaviors)
           await stage.until(() => stage.responses().length > 0);
           expect(stage.responses()).toHaveLength(1);
           expect(await stage.pending()).toHaveLength(1);
-          await stage.rest();
+          await stage.untilIdle();
           const other = await stage.answer([second!]);
           expect(sequence(other)).toMatch(/^start to[ad] ss text fs finish \[DONE\]$/);
-          await stage.rest();
+          await stage.untilIdle();
           const outcomes = [outcome(alice, 30), outcome(bob, 40)];
           const expected = order === "in their order" ? outcomes : outcomes.toReversed();
           expect(told(stage).map(([, response]) => response)).toEqual(expected);
@@ -298,9 +298,9 @@ for (const behavior of behaviors)
       await stage.until(() => stage.responses().length === 1);
       expect(textOf(await stage.say("hello"))).toBe("Hello there, friend.");
       rest.open();
-      await stage.rest();
+      await stage.untilIdle();
       expect(sequence(await stage.answer([second!]))).toMatch(/^start toa/);
-      await stage.rest();
+      await stage.untilIdle();
       expect(stage.payments).toHaveLength(2);
       expect(stage.responses()).toHaveLength(2);
       await expectWhole(stage);
@@ -323,7 +323,7 @@ for (const behavior of behaviors)
       const [answer] = await answers(stage, true);
       const replies = await Promise.all(Array.from({ length: 10 }, () => stage.answer([answer!])));
       for (const reply of replies) expect(sequence(reply)).toContain("toa");
-      await stage.rest();
+      await stage.untilIdle();
       expect(stage.payments).toHaveLength(1);
       expect(stage.responses()).toHaveLength(1);
       expect(timesTold(stage, 50)).toBe(1);
@@ -336,7 +336,7 @@ for (const behavior of behaviors)
       const { id } = await openQuestion(stage);
       const [first, second] = await Promise.all([stage.decide(id, false), stage.decide(id, true)]);
       expect([first.outcome, second.outcome]).toEqual(["accepted", "refused"]);
-      await stage.rest();
+      await stage.untilIdle();
       const late = await stage.answer([{ id, approved: true }]);
       expect(sequence(late)).toContain("toe");
       expect(stage.payments).toEqual([]);
@@ -350,7 +350,7 @@ for (const behavior of behaviors)
       const { id } = await openQuestion(stage);
       stage.clock.now += 61_000;
       await stage.sweep();
-      await stage.rest();
+      await stage.untilIdle();
       expect(await statesOf(stage)).toEqual(["expired"]);
       expect(JSON.stringify(told(stage))).toContain("in time");
       expect(stage.responses()).toHaveLength(1);
@@ -369,7 +369,7 @@ for (const behavior of behaviors)
       const reply = await stage.say("never mind");
       expect(textOf(reply)).toBe("As you like.");
       await stage.until(async () => (await statesOf(stage))[0] === "cancelled");
-      await stage.rest();
+      await stage.untilIdle();
       expect((await stage.decide(id, true)).outcome).toBe("refused");
       expect(stage.responses()).toEqual([]);
       expect(stage.payments).toEqual([]);
@@ -391,12 +391,12 @@ for (const behavior of behaviors)
       await stage.until(() => stage.payments.length === 1);
       await stage.say("never mind");
       slow.open();
-      await stage.rest();
+      await stage.untilIdle();
       await stage.until(async () => (await stage.rows()).every(({ told: isTold }) => isTold));
       expect(await statesOf(stage)).toEqual(["succeeded"]);
-      const notes = () => stage.heard().filter((words) => words.includes("[context"));
+      const notes = () => stage.textToModel().filter((words) => words.includes("[context"));
       await stage.until(() => notes().length > 0);
-      await stage.rest();
+      await stage.untilIdle();
       expect(notes()).toHaveLength(1);
       expect(stage.responses()).toEqual([]);
       await expectWhole(stage);
@@ -411,7 +411,7 @@ for (const behavior of behaviors)
       expect(messageIdOf(talk)).not.toBe(messageIdOf(question));
       expect(await statesOf(stage)).toEqual(["pending"]);
       expect(stage.responses()).toEqual([]);
-      expect(stage.heard()).toEqual(["pay", "hello"]);
+      expect(stage.textToModel()).toEqual(["pay", "hello"]);
       const reply = await yes(stage);
       expect(messageIdOf(reply)).toBe(messageIdOf(question));
       expect(sequence(reply)).toBe(goesOn);
@@ -435,7 +435,7 @@ for (const behavior of behaviors)
           expect(states(reply).at(-1)).toBe("succeeded");
           expect(textOf(reply)).toContain('{"paid":50}');
         } else expect((await stage.decide(id, true)).outcome).toBe("accepted");
-        await stage.rest();
+        await stage.untilIdle();
         const messages = await stage.messages();
         expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant", "assistant"]);
         expect(messages[4]!.parts.some(({ type }) => type === "data-approval")).toBe(true);
@@ -453,7 +453,7 @@ for (const behavior of behaviors)
         const { id } = await openQuestion(stage);
         if (way === "aside") await stage.answer([{ id, approved: true }], { aside: true });
         else await stage.decide(id, true);
-        await stage.rest();
+        await stage.untilIdle();
         const messages = await stage.messages();
         expect(messages.map(({ id: messageId }) => messageId).slice(1)).toEqual([messageIdOf(question)]);
         expect(timesTold(stage, 50)).toBe(1);
@@ -505,7 +505,7 @@ for (const behavior of behaviors)
       expect(sequence(await stage.say("go"))).toBe("start ss tis tia fs finish [DONE]");
       expect(stage.responses()).toEqual([]);
       await stage.bridge.settle(owner, key, { job: "done" });
-      await stage.rest();
+      await stage.untilIdle();
       expect(told(stage)).toEqual([["start_job", { job: "done" }]]);
       expect(JSON.stringify(await stage.messages())).toContain("start_job gave");
       await expectWhole(stage);
@@ -531,7 +531,7 @@ for (const behavior of behaviors)
         expect(sequence(question)).toBe("start ss tis tia toa fs ss tis tia tar fs finish [DONE]");
         const reply = await (approved ? yes(stage) : no(stage));
         expect(sequence(reply)).toBe(approved ? goesOn : denied);
-        await stage.rest();
+        await stage.untilIdle();
         expect(stage.payments).toHaveLength(approved ? 1 : 0);
         expect(told(stage).filter(([name]) => name === "process_payment")).toEqual([
           ["process_payment", approved ? { paid: 50 } : rejected],
@@ -539,7 +539,7 @@ for (const behavior of behaviors)
         expect(stage.gemini.live.errors).toEqual([]);
         expect(stage.gemini.live.open).toBe(1);
         expect(textOf(await stage.say("hello"))).toBe("Hello, I am the clerk.");
-        await stage.rest();
+        await stage.untilIdle();
         await expectWhole(stage);
       });
 
@@ -547,14 +547,14 @@ for (const behavior of behaviors)
       const stage = await openLiveStage({ behavior, ...receptionist });
       await stage.say("go");
       stage.gemini.live.sessions.at(-1)!.drop();
-      await stage.noticed();
+      await stage.untilDisconnectNoticed();
       const reply = await yes(stage);
       expect(sequence(reply)).toBe(goesOn);
       expect(stage.payments).toHaveLength(1);
       expect(stage.gemini.live.sessions.at(-1)!.setup?.systemInstruction).toMatchObject({
         parts: [{ text: expect.stringContaining("Pay.") }],
       });
-      await stage.rest();
+      await stage.untilIdle();
       expect(textOf(await stage.say("hello"))).toBe("Hello, I am the clerk.");
       await expectWhole(stage);
     });
@@ -566,7 +566,7 @@ for (const behavior of behaviors)
         expect(sequence(question)).toContain("tar fs finish");
         expect(stage.responses()).toEqual([]);
         const reply = await (approved ? yes(stage) : no(stage));
-        await stage.rest();
+        await stage.untilIdle();
         expect(stage.payments).toHaveLength(approved ? 1 : 0);
         expect(stage.responses()).toHaveLength(1);
         expect(told(stage)[0]![0]).toBe("clerk");
@@ -580,7 +580,7 @@ for (const behavior of behaviors)
         "the connection is lost",
         async (stage: LiveStage) => {
           stage.gemini.live.sessions[0]!.drop();
-          await stage.noticed();
+          await stage.untilDisconnectNoticed();
         },
       ],
       ["the process dies", (stage: LiveStage) => stage.crash()],
@@ -592,12 +592,12 @@ for (const behavior of behaviors)
           await befall(stage);
           const { id } = await openQuestion(stage);
           const reply = await stage.answer([{ id, approved: true }], { live });
-          await stage.rest();
+          await stage.untilIdle();
           expect(sequence(reply)).toMatch(/finish \[DONE\]$/);
           expect(stage.payments).toHaveLength(1);
           expect((await statesOf(stage)).toSorted()).toEqual(["succeeded", "succeeded"]);
           await stage.say("hello");
-          await stage.rest();
+          await stage.untilIdle();
           const { open } = await expectWhole(stage);
           expect(open).toEqual([]);
         });
@@ -679,7 +679,7 @@ for (const behavior of behaviors)
         expect(sequence(reply)).toBe(spoken);
         expect(reply.chunks.filter(({ type }) => type === "text-delta").length).toBeGreaterThan(1);
         expect(reply.chunks.at(-1)).toMatchObject({ type: "finish", finishReason: "stop" });
-        expect(stage.heard()).toEqual(["hello"]);
+        expect(stage.textToModel()).toEqual(["hello"]);
         await stage.say("pay");
         expect(sequence(await yes(stage))).toBe(goesOn);
         await expectWhole(stage);
@@ -699,7 +699,7 @@ for (const behavior of behaviors)
       goOn();
       const next = await stage.say("hello");
       expect(textOf(next)).toBe("Hello there, friend.");
-      await stage.rest();
+      await stage.untilIdle();
       expect((await stage.messages()).map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
       expect(JSON.stringify(await stage.messages())).not.toContain("And I end");
       expect(stage.gemini.live.open).toBe(1);
@@ -716,7 +716,7 @@ for (const behavior of behaviors)
       expect(textOf(next)).toBe("Hello there, friend.");
       expect(await stage.gemini.waitForEnd(1)).toBe("disconnected");
       goOn();
-      await stage.rest();
+      await stage.untilIdle();
       await expectWhole(stage);
     });
 
@@ -731,7 +731,7 @@ for (const behavior of behaviors)
       expect(textOf(next)).toBe("Hello there, friend.");
       expect(await stage.gemini.waitForEnd(1)).toBe("disconnected");
       goOn();
-      await stage.rest();
+      await stage.untilIdle();
       expect((await stage.messages()).map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
       await expectWhole(stage);
     });
@@ -743,8 +743,8 @@ for (const behavior of behaviors)
         for (let tick = 0; tick < ticks; tick += 1) await new Promise((resolve) => setImmediate(resolve));
         expect(textOf(await stage.say("hello"))).toBe("Hello there, friend.");
         await first;
-        await stage.rest();
-        expect(stage.heard().join("\n")).toContain("hello, my name is Kim");
+        await stage.untilIdle();
+        expect(stage.textToModel().join("\n")).toContain("hello, my name is Kim");
         expect((await stage.messages()).filter(({ role }) => role === "user")).toHaveLength(2);
         await stage.say("hello", { live: false });
         expect(JSON.stringify(stage.gemini.requests.at(-1)!.contents).split("my name is Kim")).toHaveLength(2);
@@ -757,8 +757,8 @@ for (const behavior of behaviors)
       const words = Array.from({ length: 30 }, (_, index) => `hello, this is number ${index}.`);
       const replies = await Promise.all(words.map((word) => stage.say(word)));
       expect(textOf(replies.at(-1)!)).toBe("Hello there, friend.");
-      await stage.rest();
-      for (const word of words) expect(stage.heard().join("\n")).toContain(word);
+      await stage.untilIdle();
+      for (const word of words) expect(stage.textToModel().join("\n")).toContain(word);
       expect(stage.gemini.live.open).toBe(1);
       await expectWhole(stage);
     });
@@ -774,7 +774,7 @@ for (const behavior of behaviors)
       goOn();
       expect(textOf(await reading)).toBe("I begin. And I end.");
       expect(textOf(await answering)).toContain('{"paid":50}');
-      await stage.rest();
+      await stage.untilIdle();
       expect(timesTold(stage, 50)).toBe(1);
       await expectWhole(stage);
     });
@@ -794,7 +794,7 @@ for (const behavior of behaviors)
       await stage.gemini.waitForEnd(1);
       expect(await stage.rows()).toEqual([]);
       expect(textOf(await stage.say("hello"))).toBe("Hello there, friend.");
-      await stage.rest();
+      await stage.untilIdle();
       expect(stage.payments).toEqual([]);
       await expectWhole(stage);
     });
@@ -822,9 +822,9 @@ for (const behavior of behaviors)
       expect(textOf(again)).toBe("It is 3.");
       expect(stage.gemini.live.sessions).toHaveLength(2);
       const second = stage.gemini.live.sessions[1]!;
-      expect(stage.heard(second).filter((words) => words === "dice")).toHaveLength(1);
-      expect(stage.heard(second).join("\n")).not.toContain("It is 2.");
-      expect(stage.heard(second)[0]).toBe("hello");
+      expect(stage.textToModel(second).filter((words) => words === "dice")).toHaveLength(1);
+      expect(stage.textToModel(second).join("\n")).not.toContain("It is 2.");
+      expect(stage.textToModel(second)[0]).toBe("hello");
       expect((await stage.messages()).map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
       await stage.until(() => stage.gemini.live.open === 1);
       await expectWhole(stage);
@@ -908,7 +908,7 @@ for (const behavior of behaviors)
       session!.send({ serverContent: { modelTurn: { role: "model", parts: [{ text: "By the way, it rains." }] } } });
       session!.send({ serverContent: { turnComplete: true } });
       await stage.until(() => shows(stage, "it rains"));
-      await stage.rest();
+      await stage.untilIdle();
       const messages = await stage.messages();
       expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "assistant"]);
       expect(messages[2]!.parts.at(-1)).toMatchObject({ type: "text", text: "By the way, it rains." });
@@ -923,7 +923,7 @@ for (const behavior of behaviors)
       const args = { amount: 9, recipient: "Rent" };
       session!.send({ toolCall: { functionCalls: [{ id: "unasked", name: "process_payment", args }] } });
       await stage.until(async () => (await stage.pending()).length === 1);
-      await stage.rest();
+      await stage.untilIdle();
       const messages = await stage.messages();
       expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "assistant"]);
       await expectWhole(stage);
@@ -934,7 +934,7 @@ for (const behavior of behaviors)
       await stage.say("pay");
       await yes(stage);
       stage.gemini.live.sessions[0]!.drop();
-      await stage.noticed();
+      await stage.untilDisconnectNoticed();
       await stage.say("pay");
       expect(sequence(await yes(stage))).toBe(goesOn);
       expect(stage.payments).toHaveLength(2);
@@ -955,7 +955,7 @@ for (const behavior of behaviors)
         expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
         expect(messages[0]).toMatchObject({ id: "u-1", parts: [{ type: "text", text: "hello" }] });
         const second = stage.gemini.live.sessions[1]!;
-        expect(stage.heard(second).slice(0, 3)).toEqual(["hello", "Hello there, friend.", "pay"]);
+        expect(stage.textToModel(second).slice(0, 3)).toEqual(["hello", "Hello there, friend.", "pay"]);
         expect(timesTold(stage, 50)).toBe(1);
         await expectWhole(stage);
       });
@@ -975,7 +975,7 @@ describe("a model that does not wait", () => {
     });
     const question = await stage.say("go");
     await stage.until(async () => JSON.stringify(await stage.messages()).includes("Please approve"));
-    await stage.rest();
+    await stage.untilIdle();
     const messages = await stage.messages();
     expect(messages.map(({ id }) => id).slice(1)).toEqual([messageIdOf(question)]);
     expect(await stage.pending()).toHaveLength(1);
@@ -983,7 +983,7 @@ describe("a model that does not wait", () => {
     const reply = await yes(stage);
     expect(messageIdOf(reply)).toBe(messageIdOf(question));
     expect(textOf(reply)).toContain('{"paid":50}');
-    await stage.rest();
+    await stage.untilIdle();
     await expectWhole(stage);
   });
 
@@ -1010,7 +1010,7 @@ describe("a model that does not wait", () => {
     rest.open();
     await reading;
     await stage.until(async () => JSON.stringify(await stage.messages()).includes("process_payment gave"));
-    await stage.rest();
+    await stage.untilIdle();
     const said = JSON.stringify(await stage.messages());
     expect(said.split("Please approve").length - 1).toBe(1);
     expect(said.split("process_payment gave").length - 1).toBe(1);
@@ -1033,9 +1033,9 @@ describe("new text while an approved tool runs", () => {
       await reading;
       expect(stage.responses()).toEqual([]);
       slow.open();
-      await stage.rest();
+      await stage.untilIdle();
       await stage.until(() => stage.responses().length === 1);
-      await stage.rest();
+      await stage.untilIdle();
       expect(timesTold(stage, 50)).toBe(1);
       expect(JSON.stringify(await stage.messages())).toContain("process_payment gave");
       await stage.say("hello");

@@ -17,8 +17,8 @@ const talkative = (until: Promise<void>): Rule[] => [
 ];
 
 const wires: [Wire, (typeof majors)[number]][] = [
-  ["seed wire", majors[0]],
-  ["seed wire", majors[1]],
+  ["chat wire", majors[0]],
+  ["chat wire", majors[1]],
   ["AI SDK wire", majors[1]],
 ];
 

@@ -175,7 +175,7 @@ describe("a crash around the tool (P6–P11)", () => {
         stage.dieAt(point);
         await expect(stage.answer([{ id: question!.id, approved: true }])).rejects.toThrow("died");
         await stage.crash();
-        await stage.rest();
+        await stage.untilIdle();
 
         const wanted = special[name] ?? plain;
         const [row] = await stage.rows();
@@ -199,7 +199,7 @@ describe("a crash around the tool (P6–P11)", () => {
           expect(await stage.decide(question!.id, true)).toMatchObject({ approval: { state: "indeterminate" } });
           await stage.crash();
           await stage.sweep();
-          await stage.rest();
+          await stage.untilIdle();
           expect(stage.attempts).toHaveLength(wanted.attempts);
         } else if (effect !== "readonly") await expectTruth(stage);
         await stage.close();
@@ -216,7 +216,7 @@ describe("a crash around the tool (P6–P11)", () => {
     await stage.crash();
     expect(await stage.rows()).toMatchObject([{ state: "executing", fence: 2 }]);
     slow.open();
-    await stage.rest();
+    await stage.untilIdle();
     await expectTruth(stage);
     await expectSound(stage);
     expect(JSON.stringify(await stage.messages())).toContain("process_payment gave");
@@ -234,7 +234,7 @@ describe("a crash around the tool (P6–P11)", () => {
     for (let tick = 0; tick < 50; tick += 1) await new Promise((resolve) => setImmediate(resolve));
     slow.open();
     await restarted;
-    await stage.rest();
+    await stage.untilIdle();
     expect((await stage.rows()).map(({ state }) => state)).toEqual(["succeeded"]);
     expect(stage.effects).toHaveLength(1);
     expect(JSON.stringify(await stage.messages())).toContain("process_payment gave");
