@@ -7,15 +7,15 @@ import { expectTruth, openStage, type Stage, type StageOptions, startStageGemini
 import { storeKinds } from "../fixtures/store-kinds.ts";
 
 /**
- * A story, told once for each moment at which something is written: the process dies there (before the write, or after it
- * and before anybody knows), another one starts, and the user finishes what is left to do.
+ * A story that runs once for each write to the store. The process dies there (before the write, or after it but before
+ * anything was sent), another process starts, and the user finishes the story.
  */
 interface Story {
   tell: (stage: Stage) => Promise<unknown>;
   options?: Omit<StageOptions, "gemini">;
-  /** What the user says again where it was cut off before anything was asked. */
+  /** What the user says again if the process died before the question. */
   again?: string;
-  /** The model need not speak of the outcome. */
+  /** The model may say nothing about the outcome. */
   silent?: true;
 }
 
@@ -114,7 +114,7 @@ const stories: Record<string, Story> = {
       await stage.untilIdle();
     },
   },
-  "an agent run as a tool, asked about itself": {
+  "an agent run as a tool, gated itself": {
     again: "ask the clerk to pay",
     options: { clerk: true, effect: "idempotent", confirmClerk: true },
     tell: async (stage) => {
@@ -124,7 +124,7 @@ const stories: Record<string, Story> = {
       await stage.untilIdle();
     },
   },
-  "an agent run as a tool, left behind between two payments": {
+  "an agent run as a tool, abandoned between two payments": {
     options: { clerk: true, effect: "idempotent" },
     again: "ask the clerk to pay",
     tell: async (stage) => {
@@ -134,7 +134,7 @@ const stories: Record<string, Story> = {
       await stage.say("hello");
     },
   },
-  "a payment behind an agent run as a tool": {
+  "a payment inside an agent run as a tool": {
     again: "ask the clerk to pay",
     options: { clerk: true, effect: "idempotent" },
     tell: async (stage) => {
@@ -161,8 +161,8 @@ const writes: ReadonlySet<string> = new Set([
   "withdrawEvents",
 ]);
 
-/** After a write; before one is the same as after the last, unless a tool has run in between. */
-function isNews({ when, operation }: Moment): boolean {
+/** Dying before a write is the same as dying after the previous one, except for moves, where a tool may run between. */
+function isDistinct({ when, operation }: Moment): boolean {
   return writes.has(operation) && (when === "after" || operation === "move");
 }
 
@@ -172,13 +172,13 @@ beforeAll(async () => {
 });
 afterAll(() => gemini.close());
 
-/** Dies at the nth write and finishes the story in another process. False when the story was over before. */
+/** Dies at the nth write and finishes the story in another process. Returns false if the story has fewer writes. */
 async function dieAt(nth: number, story: Story, options: Omit<StageOptions, "gemini">): Promise<boolean> {
   const stage = await openStage({ gemini, ...options, ...story.options });
   let count = 0;
   let died: Moment | undefined;
   stage.dieAt((moment) => {
-    if (!isNews(moment)) return false;
+    if (!isDistinct(moment)) return false;
     count += 1;
     if (count === nth) died = moment;
     return count === nth;
@@ -209,10 +209,10 @@ async function dieAt(nth: number, story: Story, options: Omit<StageOptions, "gem
     const rows = await expectTruth(stage);
     expect(
       (await stage.rows()).filter(({ state }) => !isSettled(state)),
-      "rows that nobody settles",
+      "rows that are not settled",
     ).toEqual([]);
     await expectSound(stage);
-    // Nothing is lost and nothing is said twice: by the model in the chat, and to the model in its history (I10).
+    // Nothing is lost or repeated, in the model's text in the chat and in the model's history (I10).
     const words = (await stage.messages())
       .flatMap(({ parts }) => parts.flatMap((part) => (part.type === "text" ? part.text : [])))
       .join("\n");
