@@ -310,7 +310,7 @@ describe("an agent run as a tool", () => {
       model: model(),
       tools: [new AgentTool({ agent: helperOf(model, tools) }), ...more],
     });
-  const asks: Record<string, Part> = {
+  const asks: Record<string, Script> = {
     root_agent: { first: (words) => (words === "pay" ? [call("helper", { request: "Pay 7." })] : [text("Hello.")]) },
     helper: { first: [call("pay", { amount: 7 })] },
   };
@@ -464,7 +464,7 @@ describe("an agent run as a tool", () => {
   });
 
   it("runs twice if it is called twice in one step, each time with its own question and result", async () => {
-    const parts: Record<string, Part> = {
+    const parts: Record<string, Script> = {
       root_agent: { first: [call("helper", { request: "Pay 1." }), call("helper", { request: "Pay 2." })] },
       helper: { first: (words) => [call("pay", { amount: Number(/\d/.exec(words)?.[0]) })] },
     };
@@ -485,7 +485,7 @@ describe("an agent run as a tool", () => {
 
   for (const gatedInside of [true, false])
     it(`shares its caller's step with another gated call${gatedInside ? ", and both ask" : ""}`, async () => {
-      const parts: Record<string, Part> = {
+      const parts: Record<string, Script> = {
         root_agent: { first: [call("helper", { request: "Pay 7." }), call("pay", { amount: 5 })] },
         helper: { first: [call("pay", { amount: 7 })] },
       };
@@ -544,7 +544,7 @@ describe("an agent run as a tool", () => {
   });
 
   it("keeps the agent that called it as a tool waiting too", async () => {
-    const parts: Record<string, Part> = {
+    const parts: Record<string, Script> = {
       root_agent: {
         first: (words) => (words === "pay" ? [call("manager", { request: "Have 7 paid." })] : [text("Hello.")]),
       },
@@ -574,7 +574,7 @@ describe("an agent run as a tool", () => {
   });
 
   it("is cancelled by new text together with the agent that called it as a tool", async () => {
-    const parts: Record<string, Part> = {
+    const parts: Record<string, Script> = {
       root_agent: {
         first: (words) => (words === "pay" ? [call("manager", { request: "Have 7 paid." })] : [text("Hello.")]),
       },
@@ -598,7 +598,7 @@ describe("an agent run as a tool", () => {
   });
 
   it("can use the same call ids as its caller", async () => {
-    const parts: Record<string, Part> = {
+    const parts: Record<string, Script> = {
       root_agent: {
         first: [call("helper", { request: "Pay 1." }, { id: "fc-1" }), call("pay", { amount: 5 }, { id: "fc-2" })],
       },
@@ -649,7 +649,7 @@ describe("an agent run as a tool", () => {
   });
 
   it("can be a sequence of agents", async () => {
-    const parts: Record<string, Part> = {
+    const parts: Record<string, Script> = {
       root_agent: { first: [call("team", { request: "Pay." })] },
       first: { first: [call("pay", { amount: 1 })] },
       second: { first: [text("All done.")] },

@@ -1,4 +1,4 @@
-/** What a hostile, broken or merely slow client does to `WS /live`: a clear refusal, bounded memory, and nobody else notices. */
+/** Hostile, broken and slow clients of `WS /live`: they get a clear refusal, use bounded memory, and disturb no one else. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
@@ -31,13 +31,13 @@ const message = (words: string, more: object = {}) => ({
 });
 const ping = { type: "ping", timestamp: 1 };
 
-/** That another connection is answered as if nothing had happened. */
+/** Checks that another connection still works. */
 async function expectUnaffected(live: RawSocket): Promise<void> {
   live.send(message("hello", { id: `chat-${crypto.randomUUID()}` }));
   expect(textOf(await live.turn())).toBe("Hello there, friend.");
 }
 
-/** Tries until a socket is let in. */
+/** Tries until the server accepts a socket. */
 async function openUntilAccepted(world: World, query = ""): Promise<RawSocket> {
   for (;;) {
     const live = await openSocket(world, query).catch(() => undefined);
@@ -46,7 +46,7 @@ async function openUntilAccepted(world: World, query = ""): Promise<RawSocket> {
   }
 }
 
-/** Bytes in use after a collection; frames that have not left the process are in the buffers. */
+/** Bytes in use after a garbage collection. Frames that were not sent yet are in the buffers. */
 function bytesInUse(): { buffers: number; all: number } {
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();
@@ -57,12 +57,12 @@ function bytesInUse(): { buffers: number; all: number } {
 const openLimited = (limits: LiveOptions["limits"], server: Partial<LiveOptions> = {}) =>
   openWorld({ server: { ...server, limits } as LiveOptions });
 
-describe("a frame that is none", () => {
+describe("an invalid frame", () => {
   test.each([
     ["not JSON", "{", 1007],
-    ["nothing", "", 1007],
-    ["a character that JSON may not hold raw", '"\u0000"', 1007],
-  ])("%s closes the socket", async (_name, frame, code) => {
+    ["empty", "", 1007],
+    ["a character that JSON must escape", '"\u0000"', 1007],
+  ])("closes the socket: %s", async (_name, frame, code) => {
     const world = await openWorld();
     const [live, other] = [await openSocket(world), await openSocket(world)];
     live.send(ping, frame);
@@ -70,13 +70,13 @@ describe("a frame that is none", () => {
     await expectUnaffected(other);
   });
 
-  test("binary closes it, whatever the bytes say", async () => {
+  test("closes the socket if it is binary, even if the bytes are JSON", async () => {
     const live = await openSocket(await openWorld());
     live.socket.send(Buffer.from(JSON.stringify(ping)));
     expect(await live.closed).toEqual({ code: 1003, reason: "Frames are JSON text, not binary." });
   });
 
-  test("text that is not UTF-8 closes it", async () => {
+  test("closes the socket if its text is not UTF-8", async () => {
     const live = await openSocket(await openWorld());
     live.socket.send(Buffer.from([0x22, 0xff, 0x22]), { binary: false });
     expect(await live.closed).toMatchObject({ code: 1007 });
@@ -97,17 +97,17 @@ describe("a frame that is none", () => {
     ],
     ["no time", { type: "ping" }, /^timestamp: /],
     ["another version", { ...ping, version: "2.0" }, /speaks version "1.0"/],
-    ["a key that reaches prototypes", '{"type":"ping","timestamp":1,"__proto__":{}}', /__proto__/],
+    ["a __proto__ key", '{"type":"ping","timestamp":1,"__proto__":{}}', /__proto__/],
     ["a key given twice", '{"type":"ping","timestamp":1,"timestamp":2}', /same key twice/],
     ["too deep", `{"type":"ping","timestamp":1,"x":${"[".repeat(100)}${"]".repeat(100)}}`, /nested deeper/],
     ["interrupt without a chat", { type: "interrupt" }, "This socket follows no chat yet."],
-    ["a message without words", { type: "message", id: "chat-1", messages: [{ role: "user", parts: [] }] }, /is empty/],
+    ["a message without text", { type: "message", id: "chat-1", messages: [{ role: "user", parts: [] }] }, /is empty/],
     [
       "an answer in a chat that is not there",
       { type: "tool_result", id: "nobody's", toolCallId: "c", result: { confirmed: true } },
       "There is no approval c here.",
     ],
-  ])("%s is refused with a sentence, and the socket goes on", async (_name, frame, sentence) => {
+  ])("is refused with a sentence, and the socket stays open: %s", async (_name, frame, sentence) => {
     const world = await openWorld();
     const live = await openSocket(world);
     live.send(ping, frame);
@@ -117,7 +117,7 @@ describe("a frame that is none", () => {
     await expectUnaffected(live);
   });
 
-  test("as the first thing a stranger says ends the socket", async () => {
+  test("closes the socket if it is the first frame", async () => {
     const world = await openWorld();
     for (const frame of [{ type: "explode" }, {}, { ...ping, version: "0" }, { type: "send", requestId: "r" }]) {
       const live = await openSocket(world);
@@ -128,7 +128,7 @@ describe("a frame that is none", () => {
     }
   });
 
-  test("during a reply is refused beside it", async () => {
+  test("during a reply is refused without ending the reply", async () => {
     const held = gate();
     const world = await openWorld({ rules: [{ say: [text("one two"), pause(held.opened), text("three")] }] });
     const live = await openSocket(world);
@@ -144,7 +144,7 @@ describe("a frame that is none", () => {
     expect(rest.chunks.map(({ type }) => type)).not.toContain("error");
   });
 
-  test("a long reason is cut to what a close frame holds", async () => {
+  test("gets a close reason that is cut to the size of a close frame", async () => {
     const live = await openSocket(await openWorld());
     live.send({ type: "あ".repeat(100) });
     const { code, reason } = await live.closed;
@@ -180,13 +180,13 @@ describe("size", () => {
     expect(textOf(await other.turn())).toBe("Hello there, friend.");
   });
 
-  test("a large message in the pieces a slow link makes of it is read", async () => {
+  test("a large message that arrives in many pieces is read", async () => {
     const world = await openWorld({ server: { limits: { heartbeatMs: 500, silenceMs: 1000 } } as LiveOptions });
-    // A pong of the client's own would land in the middle of the frame.
+    // An automatic pong of the client would be sent in the middle of the frame.
     const live = await openSocket(world, "", { autoPong: false });
     const history = [userMessage("x".repeat(2 * 1024 * 1024)), userMessage("hello")];
     const frame = JSON.stringify({ type: "message", id: "chat-1", messages: history });
-    // One WebSocket frame, masked with zeros, written by hand in pieces that arrive apart.
+    // One WebSocket frame, masked with zeros, written to the TCP socket in separate pieces.
     const header = Buffer.alloc(14);
     header[0] = 0x81;
     header[1] = 0x80 | 127;
@@ -201,7 +201,7 @@ describe("size", () => {
     expect(textOf(await live.turn())).toBe("Hello there, friend.");
   });
 
-  test("10,000 tiny fragments close the socket, and cost little", async () => {
+  test("10,000 tiny fragments close the socket and use little memory", async () => {
     const world = await openWorld();
     const [live, other] = [await openSocket(world), await openSocket(world)];
     for (let index = 0; index < 10_000; index++) live.socket.send("x", { fin: false });
@@ -211,7 +211,7 @@ describe("size", () => {
 });
 
 describe("number", () => {
-  test("1,000 frames in a burst close the socket, and those before are answered", async () => {
+  test("1,000 frames at once close the socket, and the frames within the limit are handled", async () => {
     const world = await openWorld();
     const [live, other] = [await openSocket(world), await openSocket(world)];
     live.send(...Array.from({ length: 1000 }, () => ping));
@@ -220,13 +220,13 @@ describe("number", () => {
     await expectUnaffected(other);
   });
 
-  test("1,000 WebSocket pings too", async () => {
+  test("1,000 WebSocket pings at once close the socket", async () => {
     const live = await openSocket(await openWorld());
     for (let index = 0; index < 1000; index++) live.socket.ping();
     expect(await live.closed).toMatchObject({ code: 1013 });
   });
 
-  test("200 at once are no reason to close, and are answered in order", async () => {
+  test("200 frames at once are handled in order, and the socket stays open", async () => {
     const live = await openSocket(await openWorld());
     live.send(...Array.from({ length: 200 }, (_, timestamp) => ({ type: "ping", timestamp })));
     const { controls } = await live.until(({ controls: got }) => got.length === 200);
@@ -235,7 +235,7 @@ describe("number", () => {
 });
 
 describe("memory", () => {
-  test("nothing is left of sockets that were closed for what they sent", async () => {
+  test("is freed after sockets were closed because of their frames", async () => {
     const world = await openWorld();
     const floods: ((live: RawSocket) => void)[] = [
       ({ socket }) => {
@@ -257,20 +257,20 @@ describe("memory", () => {
     for (let round = 0; round < 2; round++) await sendAll();
     const before = bytesInUse().all;
     for (let round = 0; round < 6; round++) await sendAll();
-    // One large message that stays would be more than this. What was on its way goes in a moment.
+    // One large message would be more than this. Data that is still being sent is freed a moment later.
     await expect.poll(() => bytesInUse().all, { timeout: 10_000 }).toBeLessThan(before + 4 * 1024 * 1024);
     await expectUnaffected(await openSocket(world));
   });
 });
 
-describe("whose it is", () => {
+describe("the owner of a socket", () => {
   const authenticate = (request: Request) => {
     const owner = request.headers.get("x-owner");
     return owner ? { owner } : undefined;
   };
   const as = (owner: string) => ({ headers: { "x-owner": owner } });
 
-  test("another owner's approval is not there, by either id, on either wire", async () => {
+  test("cannot find another owner's approval, by either id, on either wire", async () => {
     const world = await openWorld({ server: { authenticate } });
     const mine = await openSocket(world, "", as("alice"));
     mine.send(message("pay"));
@@ -309,7 +309,7 @@ describe("whose it is", () => {
     expect(sequence(await mine.turn())).toBe("toa ss text fs finish [DONE]");
   });
 
-  test("another owner's chat is an empty one: attach, resume and interrupt tell nothing", async () => {
+  test("sees another owner's chat as an empty one: attach, resume and interrupt reveal nothing", async () => {
     const world = await openWorld({ server: { authenticate } });
     await say(world, "hello", { headers: { "x-owner": "alice" } });
     const foreign = await openSocket(world, "?sequence=1", as("mallory"));
@@ -323,7 +323,7 @@ describe("whose it is", () => {
     });
   });
 
-  test("a handshake without authentication is refused before it", async () => {
+  test("must be known before the handshake, or it is refused", async () => {
     const world = await openWorld({ server: { authenticate } });
     expect(await refusedHandshake(liveUrl(world))).toEqual({
       status: 401,
@@ -332,7 +332,7 @@ describe("whose it is", () => {
     });
   });
 
-  test("an authenticate hook that fails tells nothing", async () => {
+  test("is not checked if the authenticate hook fails, and the response reveals nothing", async () => {
     const world = await openWorld({
       server: { authenticate: () => Promise.reject(new Error("secret")) },
     });
@@ -346,12 +346,12 @@ describe("whose it is", () => {
     [{ origin: "null" }, 403],
     [{ headers: { host: "rebound.example" } }, 403],
     [{ headers: { "sec-fetch-site": "cross-site" } }, 403],
-  ])("a handshake with %j is refused", async (options, status) => {
+  ])("is refused in a handshake with %j", async (options, status) => {
     const refused = await refusedHandshake(liveUrl(await openWorld()), options);
     expect(refused).toMatchObject({ status, body: { code: "forbidden" } });
   });
 
-  test("cookies need an origin we know", async () => {
+  test("needs a known origin if cookies authenticate", async () => {
     const world = await openWorld({
       server: { authenticate: () => ({ owner: "alice" }), allowedOrigins: ["https://app.example"] },
     });
@@ -370,12 +370,12 @@ describe("whose it is", () => {
     ["/", 404],
     ["/live?confirmation=maybe", 400],
     ["/live?modality=audio", 400],
-  ])("%s is no place for a socket", async (path, status) => {
+  ])("gets an HTTP error for a handshake at %s", async (path, status) => {
     const world = await openWorld();
     expect(await refusedHandshake(world.server.url.replace("http", "ws") + path)).toMatchObject({ status });
   });
 
-  test("a handshake that is none is answered in JSON", async () => {
+  test("gets a JSON error for an invalid handshake", async () => {
     const world = await openWorld();
     const socket = connect(world.server.port, "127.0.0.1");
     socket.write(
@@ -387,7 +387,7 @@ describe("whose it is", () => {
     expect(JSON.parse(answer.split("\r\n\r\n")[1]!)).toMatchObject({ code: "malformed" });
   });
 
-  test("an offer of another protocol is answered over HTTP", async () => {
+  test("gets a normal HTTP response for an upgrade to another protocol", async () => {
     const world = await openWorld();
     const socket = connect(world.server.port, "127.0.0.1");
     socket.write("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n");
@@ -397,8 +397,8 @@ describe("whose it is", () => {
   });
 });
 
-describe("how many", () => {
-  test("one owner's sockets are counted, and others are let in", async () => {
+describe("the number of sockets", () => {
+  test("is limited per owner, and other owners can still connect", async () => {
     const authenticate = (request: Request) => ({ owner: request.headers.get("x-owner") ?? "nobody" });
     const world = await openLimited({ socketsPerOwner: 2 }, { authenticate });
     const as = (owner: string) => ({ headers: { "x-owner": owner } });
@@ -413,7 +413,7 @@ describe("how many", () => {
     await expectUnaffected(await openSocket(world, "", as("alice")));
   });
 
-  test("all sockets are counted", async () => {
+  test("is limited in all", async () => {
     const world = await openLimited({ sockets: 2 });
     const [first] = [await openSocket(world), await openSocket(world)];
     expect(await refusedHandshake(liveUrl(world))).toMatchObject({ status: 503, body: { code: "unavailable" } });
@@ -423,8 +423,8 @@ describe("how many", () => {
   });
 });
 
-describe("silence", () => {
-  test("a socket that says nothing is closed", async () => {
+describe("a silent client", () => {
+  test("is closed if it sends nothing", async () => {
     const world = await openLimited({ silenceMs: 50 });
     const [silent, speaking] = [await openSocket(world), await openSocket(world)];
     speaking.send(ping);
@@ -432,7 +432,7 @@ describe("silence", () => {
     await expectUnaffected(speaking);
   });
 
-  test("a client that does not answer pings is cut off, one that does is not", async () => {
+  test("is cut off if it does not answer pings", async () => {
     const world = await openLimited({ heartbeatMs: 40 });
     const [dead, alive] = [await openSocket(world, "", { autoPong: false }), await openSocket(world)];
     for (const live of [dead, alive]) live.send(ping);
@@ -440,7 +440,7 @@ describe("silence", () => {
     await expectUnaffected(alive);
   });
 
-  test("a reader that never reads costs little, disturbs nobody, is cut off, and can come back", async () => {
+  test("that never reads uses little memory, disturbs no one, is cut off, and can come back", async () => {
     const words = Array.from({ length: 350 }, (_, index) => text(`${index} ${"x".repeat(64_000)} `));
     const world = await openWorld({
       rules: [{ when: /flood/, say: words }, ...payRules],
@@ -454,9 +454,9 @@ describe("silence", () => {
     stuck.socket.pause();
     await idle(world);
     await expectUnaffected(other);
-    // What waits for it is in the log and in the kernel's buffers, but not here.
+    // The unread chunks are in the log and in the kernel's buffers, but not in this process.
     await expect.poll(() => bytesInUse().buffers, { timeout: 1500 }).toBeLessThan(before + 4 * 1024 * 1024);
-    // There is room for two sockets: a third one gets in when this one has been let go.
+    // Two sockets are allowed: a third one can connect when this one has been closed.
     await openUntilAccepted(world);
     stuck.socket.resume();
     await stuck.closed;
@@ -476,7 +476,7 @@ describe("silence", () => {
 });
 
 describe("a server", () => {
-  test("has one /live at a time, and another when that one is closed", async () => {
+  test("has one /live at a time, and can have another when that one is closed", async () => {
     const { bridge } = await openWorld();
     const server = createServer();
     const live = attachLive(server, { bridge });
@@ -486,8 +486,8 @@ describe("a server", () => {
   });
 });
 
-describe("the end", () => {
-  test("closing the server says goodbye to every socket and leaves nothing behind", async () => {
+describe("closing", () => {
+  test("the server closes every socket and leaves nothing behind", async () => {
     const world = await openWorld();
     const sockets = await Promise.all(Array.from({ length: 20 }, () => openSocket(world)));
     for (const live of sockets) live.send({ type: "attach", id: "chat-1" });
@@ -500,7 +500,7 @@ describe("the end", () => {
     await deaf.closed;
   });
 
-  test("a socket that goes away in the middle of anything breaks nothing", async () => {
+  test("a socket at any moment breaks nothing", async () => {
     const world = await openWorld();
     const frames = [message("pay"), { type: "attach", id: "chat-1" }, { type: "interrupt" }, message("hello"), ping];
     for (const frame of frames)
@@ -514,7 +514,7 @@ describe("the end", () => {
     await expectUnaffected(await openSocket(world));
   });
 
-  test("a server of one's own takes sockets too, and leaves other paths to others", async () => {
+  test("works with the application's own server, whose other upgrade listeners keep their paths", async () => {
     const world = await openWorld();
     const server = createServer((_request, response) => response.end("mine"));
     const live = attachLive(server, { bridge: world.bridge });

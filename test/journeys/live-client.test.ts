@@ -19,13 +19,13 @@ afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();
 });
 
-/** Back-off that passes quickly; the long limits stay as they are. */
-const hasty = {
+/** Timers that shorten the delays between attempts to reconnect. Long limits stay unchanged. */
+const fastTimers = {
   setTimeout: (callback: () => void, ms: number) => setTimeout(callback, ms < 10_000 ? ms / 50 : ms),
   clearTimeout: (timer: unknown) => clearTimeout(timer as NodeJS.Timeout),
 };
 
-/** A world, a line to it that can be cut, and a stock chat at its end. */
+/** A world, a proxy whose connections can be cut, and AI SDK's chat that connects through the proxy. */
 async function open(ai: Ai, options: { world?: World | WorldOptions; predicate?: Predicate; query?: string } = {}) {
   const { world: given = {} } = options;
   const world = "server" in given && "store" in given && "gemini" in given ? given : await openWorld(given);
@@ -34,7 +34,7 @@ async function open(ai: Ai, options: { world?: World | WorldOptions; predicate?:
   const transport = new WebSocketChatTransport({
     url: `${proxy.url}/live${options.query ?? ""}`,
     random: () => 0,
-    timers: hasty,
+    timers: fastTimers,
   });
   closing.push(() => transport.close());
   return { world, proxy, transport, ...chatOver(ai, transport, { predicate: options.predicate }) };
@@ -42,7 +42,7 @@ async function open(ai: Ai, options: { world?: World | WorldOptions; predicate?:
 
 type Story = Awaited<ReturnType<typeof open>>;
 
-/** Each time the user says so there is a new payment. */
+/** Every user message leads to a new payment. */
 const payEachTime: readonly Rule[] = [
   { when: ({ fresh }) => fresh, say: [call("process_payment", { amount: 5, recipient: "Hanako" })] },
   { say: [text("It is paid, as you wished.")] },
@@ -53,11 +53,11 @@ const questions = (ai: Ai, messages: readonly UIMessage[]) =>
     toolParts(ai, message).flatMap(({ state, approval }) => (state === "approval-requested" ? [approval.id] : [])),
   );
 
-/** What a person sees, without the ids that differ each time. */
+/** What a person sees. Ids are left out because they differ each time. */
 const view = (messages: readonly UIMessage[]) =>
   messages.map((message) => ({ role: message.role, states: partStates(message), text: wordsOf(message) }));
 
-/** The chat shows what the server has, validly, and nothing failed. */
+/** Checks that the chat shows what the server has, that its messages are valid, and that nothing failed. */
 async function expectWhole(ai: Ai, world: World, { errors, chat }: Pick<Story, "errors" | "chat">): Promise<void> {
   await quiet(world);
   await ai.validateUIMessages({ messages: chat.messages });
@@ -67,8 +67,8 @@ async function expectWhole(ai: Ai, world: World, { errors, chat }: Pick<Story, "
   expect(chat.messages.map(({ id }) => id)).toEqual(kept.map(({ id }) => id));
 }
 
-describe.each(majors)("over one WebSocket, a stock chat of %s", (_, ai) => {
-  it("talks", async () => {
+describe.each(majors)("a chat of %s over one WebSocket", (_, ai) => {
+  it("sends messages and shows the replies", async () => {
     const story = await open(ai);
     await story.chat.sendMessage({ text: "hello" });
     await story.chat.sendMessage({ text: "hello again" });
@@ -113,7 +113,7 @@ describe.each(majors)("over one WebSocket, a stock chat of %s", (_, ai) => {
     await expectWhole(ai, world, story);
   });
 
-  it("runs a tool of the browser", async () => {
+  it("runs a browser tool", async () => {
     const story = await open(ai, { predicate: "tools" });
     const { chat, world, settled } = story;
     await chat.sendMessage({ text: "music" });
@@ -124,7 +124,7 @@ describe.each(majors)("over one WebSocket, a stock chat of %s", (_, ai) => {
     await expectWhole(ai, world, story);
   });
 
-  it("shows nobody's payment twice when the same answer is given twice", async () => {
+  it("shows the payment once when the same answer is given twice", async () => {
     const story = await open(ai);
     const { chat, world, settled } = story;
     await chat.sendMessage({ text: "pay Hanako" });
@@ -139,7 +139,7 @@ describe.each(majors)("over one WebSocket, a stock chat of %s", (_, ai) => {
     expect(story.errors).toEqual([]);
   });
 
-  it("answers a card that the conversation has left behind", async () => {
+  it("answers a card in an older message", async () => {
     const story = await open(ai);
     const { chat, world, settled } = story;
     await chat.sendMessage({ text: "pay Hanako" });
@@ -147,7 +147,7 @@ describe.each(majors)("over one WebSocket, a stock chat of %s", (_, ai) => {
     await chat.sendMessage({ text: "hello" });
     await settled();
     await chat.addToolApprovalResponse({ id: question!, approved: true });
-    // Stock chats send by themselves only what is in the last message.
+    // `useChat` sends by itself only answers in the last message.
     await chat.sendMessage();
     const messages = await settled();
     expect(toolParts(ai, messages[1]!).map(({ state }) => state)).toEqual(["output-available"]);
@@ -156,7 +156,7 @@ describe.each(majors)("over one WebSocket, a stock chat of %s", (_, ai) => {
     await expectWhole(ai, world, story);
   });
 
-  it("stops", async () => {
+  it("stops a reply", async () => {
     const story = await open(ai);
     const { chat, world, proxy, settled } = story;
     proxy.stall();
@@ -171,7 +171,7 @@ describe.each(majors)("over one WebSocket, a stock chat of %s", (_, ai) => {
     expect(story.errors).toEqual([]);
   });
 
-  it("shows what was decided elsewhere in front of its own answer", async () => {
+  it("shows the outcome of a decision elsewhere together with the reply to its own answer", async () => {
     const story = await open(ai);
     const { chat, world, settled, sends } = story;
     await chat.sendMessage({ text: "two payments" });
@@ -188,7 +188,7 @@ describe.each(majors)("over one WebSocket, a stock chat of %s", (_, ai) => {
     expect([world.payments.length, story.errors]).toEqual([1, []]);
   });
 
-  it("finds nothing to resume in what was decided elsewhere and is over", async () => {
+  it("finds nothing to resume when a turn of a decision elsewhere is over", async () => {
     const { chat, world, settled, errors } = await open(ai);
     await chat.sendMessage({ text: "pay Hanako" });
     const [question] = questions(ai, await settled());
@@ -201,7 +201,7 @@ describe.each(majors)("over one WebSocket, a stock chat of %s", (_, ai) => {
     expect(view(await settled())).toEqual(view(await messagesOf(world)));
   });
 
-  it("resumes what is being generated because of a decision elsewhere, into the same message", async () => {
+  it("resumes a running turn of a decision elsewhere, in the same message", async () => {
     const { world, started, finish } = await openSlowWorld();
     const story = await open(ai, { world });
     const { chat, settled } = story;
@@ -220,13 +220,13 @@ describe.each(majors)("over one WebSocket, a stock chat of %s", (_, ai) => {
     expect([world.payments.length, story.errors]).toEqual([1, []]);
   });
 
-  it("resumes after a reload what waits at a question, and answers it", async () => {
+  it("shows a question after a reload, and answers it", async () => {
     const story = await open(ai);
     const { world, proxy } = story;
     await story.chat.sendMessage({ text: "pay Hanako" });
     await story.settled();
     story.transport.close();
-    const transport = new WebSocketChatTransport({ url: `${proxy.url}/live`, random: () => 0, timers: hasty });
+    const transport = new WebSocketChatTransport({ url: `${proxy.url}/live`, random: () => 0, timers: fastTimers });
     closing.push(() => transport.close());
     const reloaded = chatOver(ai, transport);
     reloaded.chat.messages = await messagesOf(world);
@@ -240,8 +240,8 @@ describe.each(majors)("over one WebSocket, a stock chat of %s", (_, ai) => {
   });
 });
 
-describe.each(majors)("when the line breaks, a stock chat of %s", (_, ai) => {
-  it("goes on with an answer to a question after the line is back", async () => {
+describe.each(majors)("a chat of %s whose connection breaks", (_, ai) => {
+  it("can answer a question after it has reconnected", async () => {
     const story = await open(ai);
     const { chat, world, proxy, settled } = story;
     await chat.sendMessage({ text: "pay Hanako" });
@@ -254,7 +254,7 @@ describe.each(majors)("when the line breaks, a stock chat of %s", (_, ai) => {
     await expectWhole(ai, world, story);
   });
 
-  it("pays once when it breaks between the click and its acknowledgement", async () => {
+  it("pays once when the connection breaks between the click and its confirmation", async () => {
     const story = await open(ai);
     const { chat, world, proxy, settled } = story;
     await chat.sendMessage({ text: "pay Hanako" });
@@ -268,7 +268,7 @@ describe.each(majors)("when the line breaks, a stock chat of %s", (_, ai) => {
     await expectWhole(ai, world, story);
   });
 
-  it("pays once when the click never left", async () => {
+  it("pays once when the answer was never sent", async () => {
     const story = await open(ai);
     const { chat, world, proxy, settled, transport } = story;
     await chat.sendMessage({ text: "pay Hanako" });
@@ -291,7 +291,7 @@ describe.each(majors)("when the line breaks, a stock chat of %s", (_, ai) => {
     await expectWhole(ai, world, story);
   });
 
-  it("shows the reply that was finished while it was away", async () => {
+  it("shows the reply that ended while it was disconnected", async () => {
     const story = await open(ai);
     const { chat, world, proxy, settled } = story;
     await chat.sendMessage({ text: "pay Hanako" });
@@ -306,7 +306,7 @@ describe.each(majors)("when the line breaks, a stock chat of %s", (_, ai) => {
     await expectWhole(ai, world, story);
   });
 
-  it("answers another server when the one that asked has died", async () => {
+  it("sends its answer to a new server when the one that asked has died", async () => {
     const story = await open(ai);
     const { chat, world, proxy, settled } = story;
     await chat.sendMessage({ text: "pay Hanako" });
@@ -319,7 +319,7 @@ describe.each(majors)("when the line breaks, a stock chat of %s", (_, ai) => {
     await expectWhole(ai, world, story);
   });
 
-  it("asks the same in the other dialect, wherever it breaks", async () => {
+  it("shows the same question in the other dialect, wherever the connection breaks", async () => {
     const story = await open(ai, { world: { rules: payEachTime }, predicate: "tools", query: "?confirmation=tool" });
     const { chat, world, proxy, settled } = story;
     let rounds = 0;
@@ -342,7 +342,7 @@ describe.each(majors)("when the line breaks, a stock chat of %s", (_, ai) => {
     expect(story.errors).toEqual([]);
   });
 
-  it("says a message once that was not acknowledged", async () => {
+  it("sends an unconfirmed message again, and it counts once", async () => {
     const story = await open(ai);
     const { chat, world, proxy } = story;
     await chat.sendMessage({ text: "hello" });
@@ -356,7 +356,7 @@ describe.each(majors)("when the line breaks, a stock chat of %s", (_, ai) => {
     await expectWhole(ai, world, story);
   });
 
-  it("loses and doubles nothing, wherever in the server's words it breaks", async () => {
+  it("loses and repeats nothing, wherever in the server's data the connection breaks", async () => {
     const story = await open(ai);
     const { chat, world, proxy, settled } = story;
     let cuts = 0;
@@ -375,7 +375,7 @@ describe.each(majors)("when the line breaks, a stock chat of %s", (_, ai) => {
     await expectWhole(ai, world, story);
   });
 
-  it("pays once for each yes, wherever it breaks after the click", async () => {
+  it("pays once for each yes, wherever the connection breaks after the click", async () => {
     const story = await open(ai, { world: { rules: payEachTime } });
     const { chat, world, proxy, settled } = story;
     let rounds = 0;
