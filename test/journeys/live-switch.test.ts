@@ -1,4 +1,4 @@
-/** One chat, two ways to talk: live and by requests, in any order, also at random. What was asked in one is answered in the other. */
+/** One chat in two modes: live and by requests, in any order, also at random. A question of one mode is answered in the other. */
 import { FunctionTool } from "@google/adk";
 import { call, gate } from "adk-stream-protocol/gemini";
 import fc from "fast-check";
@@ -29,7 +29,7 @@ const answers = async (stage: LiveStage, ...decisions: boolean[]) => {
   return open.map(({ id }, index) => ({ id, approved: decisions[index]! }));
 };
 const statesOf = async (stage: LiveStage) => (await stage.rows()).map(({ state }) => state);
-/** The history that the last request over HTTP carried. */
+/** The history in the last model request over HTTP. */
 const history = (stage: LiveStage) =>
   JSON.stringify(stage.gemini.requests.findLast(({ wire }) => wire === "http")?.contents ?? []).replaceAll("\\", "");
 const count = (text: string, part: string) => text.split(part).length - 1;
@@ -84,7 +84,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("cancels a live question whose step is still at work when the user writes by request", async () => {
+    it("cancels a live question whose step is still running when the user writes by request", async () => {
       const slow = gate();
       const tool = new FunctionTool({
         name: "slow_free",
@@ -119,7 +119,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("keeps a question of a request when the user writes live, and tells its outcome as a note", async () => {
+    it("keeps a question of a request when the user writes live, and tells the model its outcome as a note", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("pay", byRequest);
       expect(textOf(await stage.say("hello"))).toBe("Hello there, friend.");
@@ -134,7 +134,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("keeps a mixed step of a request whole when it is answered live", async () => {
+    it("keeps all results of a step of a request with a gated and an ungated call when it is answered live", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("mixed", byRequest);
       expect(sequence(await stage.answer(await answers(stage, true)))).toBe(goesOn);
@@ -145,7 +145,7 @@ for (const behavior of behaviors)
       expect(open).toEqual([]);
     });
 
-    it("answers two payments of a request live, in reverse order, then goes on by request", async () => {
+    it("answers two payments of a request live, in reverse order, then continues by request", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("two payments", byRequest);
       const [first, second] = await answers(stage, true, true);
@@ -163,7 +163,7 @@ for (const behavior of behaviors)
       [true, false],
       [false, true],
     ] as const)
-      it(`answers two live payments in reverse order, then goes on by request: ${decisions.join(", ")}`, async () => {
+      it(`answers two live payments in reverse order, then continues by request: ${decisions.join(", ")}`, async () => {
         const stage = await openLiveStage({ behavior });
         await stage.say("two payments");
         const [first, second] = await answers(stage, ...decisions);
@@ -208,7 +208,7 @@ for (const behavior of behaviors)
       expect(count(history(stage), '{"paid":40}')).toBeGreaterThan(0);
     });
 
-    it("loses nothing of the talk between a live question and its answer by request", async () => {
+    it("loses no message between a live question and its answer by request", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("pay");
       await stage.say("hello, my name is Kim");
@@ -224,7 +224,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("tells a live session what was said and done by request, as text", async () => {
+    it("gives a live session the messages and outcomes of requests, as text", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("hello, my name is Kim", byRequest);
       await stage.say("weather", byRequest);
@@ -240,7 +240,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("tells requests what was said and done live", async () => {
+    it("gives requests the messages and outcomes of the live session", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("hello, my name is Kim");
       await stage.say("pay");
@@ -253,7 +253,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("goes back and forth ten times, with one live connection at a time", async () => {
+    it("switches ten times, with one live connection at a time", async () => {
       const stage = await openLiveStage({ behavior });
       for (let turn = 0; turn < 10; turn += 1) {
         await stage.say("pay", { live: turn % 2 === 0 });
@@ -265,7 +265,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("breaks off a live reply when the user writes by request", async () => {
+    it("stops a live reply when the user writes by request", async () => {
       const stage = await openLiveStage({ behavior });
       const slow = gate();
       stage.setPace(slow.opened);
@@ -320,7 +320,7 @@ const single = fc.constantFrom<Act>(
   { do: "regenerate", live: true },
 );
 
-/** Single acts, and questions that are answered while something befalls them. */
+/** Single acts, and short scenes in which something happens right after an answer. */
 const acts: fc.Arbitrary<Act[]> = fc
   .array(
     fc.oneof(
@@ -331,7 +331,7 @@ const acts: fc.Arbitrary<Act[]> = fc
         weight: 4,
         arbitrary: fc
           .tuple(say, answer, yieldTicks, fc.oneof(single, say))
-          .map(([asks, decides, breath, last]): Act[] => [{ ...asks, waits: true }, decides, breath, last]),
+          .map(([asks, decides, ticks, last]): Act[] => [{ ...asks, waits: true }, decides, ticks, last]),
       },
     ),
     { minLength: 3, maxLength: 8 },
@@ -381,16 +381,16 @@ const perform =
     }
   };
 
-/** Stories per behaviour; more of them for an evening: `INTERLEAVINGS=1000 npx vitest run test/journeys/live-switch`. */
+/** The number of stories per behaviour. To run more: `INTERLEAVINGS=1000 npx vitest run test/journeys/live-switch`. */
 const runs = Number(process.env["INTERLEAVINGS"] ?? 30);
 
 const effects = fc.constantFrom("opaque" as const, "idempotent" as const);
 
-describe("whatever happens in whatever order, in both modes", () => {
+describe("random acts in random order, in both modes", () => {
   for (const [index, behavior] of behaviors.entries()) {
     const { name: store, options } = storeKinds[index]!;
     it(
-      `payments are what the ledger says, and the chat stays whole, ${behavior} on ${store}`,
+      `leave payments that match the ledger, and a valid chat, ${behavior} on ${store}`,
       { timeout: 120_000 + runs * 1000 },
       async () => {
         await fc.assert(
@@ -405,7 +405,7 @@ describe("whatever happens in whatever order, in both modes", () => {
             try {
               await play(stage, story, perform(stage, clerk));
               await expectPaid(stage);
-              // Nothing is left behind when the user goes on by request: every call answered, every row settled and told.
+              // After new text by request nothing is left open: every call has a response, every row is settled and told.
               await stage.say("hello", byRequest);
               await stage.untilIdle();
               const { open, rows } = await expectWhole(stage);

@@ -1,4 +1,4 @@
-/** Talking live: the same questions, answers and replies as by requests, over one connection that stays open. */
+/** Live chats have the same questions, answers and replies as requests, over one connection that stays open. */
 import {
   BaseTool,
   BaseToolset,
@@ -45,7 +45,7 @@ const goesOn = "start toa ss text fs finish [DONE]";
 const denied = "start tod ss text fs finish [DONE]";
 const spoken = "start ss text fs finish [DONE]";
 
-/** A stage whose model makes these calls when it is told to go. */
+/** A stage whose model makes these calls when the user says "go". */
 const openStory = (calls: readonly Piece[], options: LiveStageOptions = {}) =>
   openLiveStage({ rules: [{ when: /^go$/, say: calls }, ...liveRules], ...options });
 
@@ -54,7 +54,7 @@ const answers = async (stage: LiveStage, ...decisions: boolean[]) => {
   expect(open).toHaveLength(decisions.length);
   return open.map(({ id }, index) => ({ id, approved: decisions[index]! }));
 };
-/** The only open one. */
+/** The only open question. */
 const openQuestion = async (stage: LiveStage) => {
   const [open, ...more] = await stage.pending();
   expect(more).toEqual([]);
@@ -66,7 +66,7 @@ const statesOf = async (stage: LiveStage) => (await stage.rows()).map(({ state }
 const told = (stage: LiveStage) => stage.responses().map(({ name, response }) => [name, response]);
 const rejected = { error: "The user rejected this call; it was not run.", status: "denied" };
 
-/** What the model was told of a payment of this amount, as a response or a note. */
+/** How often the model was told about a payment of this amount, as a response or a note. */
 const timesTold = (stage: LiveStage, amount: number) =>
   [...stage.responses().map(({ response }) => JSON.stringify(response)), ...stage.textToModel()].filter((said) =>
     said.includes(`{"paid":${amount}}`),
@@ -99,7 +99,7 @@ class FileToolset extends BaseToolset {
   override async close(): Promise<void> {}
 }
 
-/** Every way a tool can come to be asked about. */
+/** Every way in which a tool can be gated. */
 const gatedTools: Record<string, (ran: unknown[]) => LiveStageOptions & { says: readonly Piece[] }> = {
   "a FunctionTool with a flag": (ran) => ({
     says: [call("act", { amount: 5 })],
@@ -109,7 +109,7 @@ const gatedTools: Record<string, (ran: unknown[]) => LiveStageOptions & { says: 
     says: [call("act", { amount: 500 })],
     tools: [actTool(ran, ({ amount }) => amount > 100)],
   }),
-  "a tool that asks by itself": (ran) => ({
+  "a tool that requests confirmation itself": (ran) => ({
     says: [call("act", { amount: 5 })],
     tools: [
       new FunctionTool({
@@ -167,7 +167,7 @@ for (const behavior of behaviors)
         return { stage, ran, question };
       };
 
-      it(`runs ${name} once after a yes, and the model hears of it once`, async () => {
+      it(`runs ${name} once after a yes, and the model is told once`, async () => {
         const { stage, ran, question } = await open();
         const reply = await yes(stage);
         expect(sequence(reply)).toBe(goesOn);
@@ -181,7 +181,7 @@ for (const behavior of behaviors)
         expect(stage.loggedErrors).toEqual([]);
       });
 
-      it(`does not run ${name} after a no, and the model hears that`, async () => {
+      it(`does not run ${name} after a no, and the model is told`, async () => {
         const { stage, ran } = await open();
         const reply = await no(stage);
         expect(sequence(reply)).toBe(denied);
@@ -203,7 +203,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("is not asked about arguments that the tool would refuse", async () => {
+    it("is not asked if the arguments are invalid", async () => {
       const stage = await openStory([call("process_payment", { amount: "much" })], { behavior });
       const reply = await stage.say("go");
       expect(sequence(reply)).toMatch(/^start ss tis tia to[ae] fs ss text fs finish \[DONE\]$/);
@@ -212,7 +212,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("is not asked about a free tool", async () => {
+    it("is not asked about an ungated tool", async () => {
       const stage = await openLiveStage({ behavior });
       const reply = await stage.say("weather");
       expect(sequence(reply)).toBe("start ss tis tia toa fs ss text fs finish [DONE]");
@@ -220,7 +220,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("keeps nothing from the free call beside it: the model has that result at once", async () => {
+    it("does not delay an ungated call of the same step: the model gets that result at once", async () => {
       const stage = await openLiveStage({ behavior });
       const question = await stage.say("mixed");
       expect(sequence(question)).toMatch(/^start ss tis tia tis tia (tar toa|toa tar) fs finish \[DONE\]$/);
@@ -243,7 +243,7 @@ for (const behavior of behaviors)
       const outcome = (approved: boolean, amount: number) => (approved ? { paid: amount } : rejected);
       const [alice, bob] = decisions;
 
-      it(`may be two at once, answered together: ${decisions.join(", ")}`, async () => {
+      it(`can be one of two that are answered together: ${decisions.join(", ")}`, async () => {
         const stage = await openLiveStage({ behavior });
         expect(sequence(await stage.say("two payments"))).toBe(asksTwice);
         const reply = await stage.answer(await answers(stage, ...decisions));
@@ -259,7 +259,7 @@ for (const behavior of behaviors)
       });
 
       for (const order of ["in their order", "the other way round"] as const)
-        it(`may be two at once, answered one by one ${order}: ${decisions.join(", ")}`, async () => {
+        it(`can be one of two that are answered one by one ${order}: ${decisions.join(", ")}`, async () => {
           const stage = await openLiveStage({ behavior });
           await stage.say("two payments");
           const both = await answers(stage, ...decisions);
@@ -280,7 +280,7 @@ for (const behavior of behaviors)
         });
     }
 
-    it("may be two at once, one answered, and the user writes before the model speaks of it", async () => {
+    it("can be one of two of which one is answered when the user writes before the model responds", async () => {
       const rest = gate();
       const stage = await openLiveStage({
         behavior,
@@ -306,7 +306,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("may follow another: the model asks one by one", async () => {
+    it("can follow another one in the same message", async () => {
       const stage = await openLiveStage({ behavior });
       expect(sequence(await stage.say("chain"))).toBe(asksOnce);
       const second = await yes(stage);
@@ -317,7 +317,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("is answered ten times at once, and there is one payment and one response", async () => {
+    it("leads to one payment and one response when it is answered ten times at once", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("pay");
       const [answer] = await answers(stage, true);
@@ -330,7 +330,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("is answered both ways at once, and the first counts", async () => {
+    it("takes the first answer when it is answered both ways at once", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("pay");
       const { id } = await openQuestion(stage);
@@ -344,7 +344,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("expires, which the model is told, and a late yes pays nothing", async () => {
+    it("expires, the model is told, and a late yes pays nothing", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("pay");
       const { id } = await openQuestion(stage);
@@ -359,7 +359,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("is taken back by the model while it is open: cancelled, and nobody speaks of it", async () => {
+    it("is cancelled when the model cancels the call while it is open, and the model is not told again", async () => {
       const stage = await openLiveStage({
         behavior,
         rules: [{ when: /never mind/, say: [cancelCalls(), text("As you like.")] }, ...liveRules],
@@ -378,7 +378,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("is taken back by the model while the tool runs: the payment stands, and is told as a note once", async () => {
+    it("stays paid when the model cancels the call while the tool runs, and the model gets one note", async () => {
       const stage = await openLiveStage({
         behavior,
         rules: [{ when: /never mind/, say: [cancelCalls(), text("As you like.")] }, ...liveRules],
@@ -402,7 +402,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("may stay open while people talk; its outcome is told once, and nothing before", async () => {
+    it("can stay open while the user writes; the model is told the outcome once, and nothing before", async () => {
       const stage = await openLiveStage({ behavior });
       const question = await stage.say("pay");
       const talk = await stage.say("hello");
@@ -423,7 +423,7 @@ for (const behavior of behaviors)
     });
 
     for (const way of ["aside", "outside the chat"] as const)
-      it(`may be answered ${way} after people went on: a message of its own tells it, and the card shows it`, async () => {
+      it(`can be answered ${way} in an older message: a new message has the outcome, and the card shows it`, async () => {
         const stage = await openLiveStage({ behavior });
         const question = await stage.say("pay");
         const talk = await stage.say("hello");
@@ -447,7 +447,7 @@ for (const behavior of behaviors)
       });
 
     for (const way of ["aside", "outside the chat"] as const)
-      it(`goes on in its own message when answered ${way} while that is the last`, async () => {
+      it(`continues in its own message when it is answered ${way} and that message is the last`, async () => {
         const stage = await openLiveStage({ behavior });
         const question = await stage.say("pay");
         const { id } = await openQuestion(stage);
@@ -460,7 +460,7 @@ for (const behavior of behaviors)
         await expectWhole(stage);
       });
 
-    it("may be for the browser: its result goes to the model", async () => {
+    it("can be for the browser: the result goes to the model", async () => {
       const stage = await openLiveStage({ behavior });
       const question = await stage.say("music");
       expect(sequence(question)).toBe("start ss tis tia fs finish [DONE]");
@@ -471,7 +471,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("may be for the browser and a person: yes, then the result", async () => {
+    it("can be for the browser and a person: a yes, then the result", async () => {
       const stage = await openLiveStage({ behavior });
       expect(sequence(await stage.say("where"))).toBe(asksOnce);
       const [row] = await stage.rows();
@@ -485,7 +485,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("may be for the browser and a person: no", async () => {
+    it("can be for the browser and a person: a no", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("where");
       expect(sequence(await no(stage))).toBe(denied);
@@ -493,7 +493,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("waits for the application where a tool takes long", async () => {
+    it("waits for the application if the tool is long-running", async () => {
       let key = "";
       const long = new LongRunningFunctionTool({
         name: "start_job",
@@ -511,7 +511,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("leaves state that the live session sees after a yes", async () => {
+    it("lets the tool change state that the live session sees after a yes", async () => {
       const stage = await openLiveStage({
         behavior,
         rules: [{ when: /who/, say: [call("last_paid")] }, ...liveRules],
@@ -525,7 +525,7 @@ for (const behavior of behaviors)
     });
 
     for (const approved of [true, false])
-      it(`may come from a sub-agent: ${approved ? "approved" : "denied"}`, async () => {
+      it(`can come from a sub-agent: ${approved ? "approved" : "denied"}`, async () => {
         const stage = await openLiveStage({ behavior, ...receptionist });
         const question = await stage.say("go");
         expect(sequence(question)).toBe("start ss tis tia toa fs ss tis tia tar fs finish [DONE]");
@@ -543,7 +543,7 @@ for (const behavior of behaviors)
         await expectWhole(stage);
       });
 
-    it("may come from a sub-agent whose connection is lost: the next one is the sub-agent's too", async () => {
+    it("can come from a sub-agent whose connection is lost: the next connection is the sub-agent's too", async () => {
       const stage = await openLiveStage({ behavior, ...receptionist });
       await stage.say("go");
       stage.gemini.live.sessions.at(-1)!.drop();
@@ -560,7 +560,7 @@ for (const behavior of behaviors)
     });
 
     for (const approved of [true, false])
-      it(`may come from an agent that is run as a tool: ${approved ? "approved" : "denied"}`, async () => {
+      it(`can come from an agent that is run as a tool: ${approved ? "approved" : "denied"}`, async () => {
         const stage = await openLiveStage({ behavior, ...behindClerk });
         const question = await stage.say("ask the clerk to pay");
         expect(sequence(question)).toContain("tar fs finish");
@@ -575,7 +575,7 @@ for (const behavior of behaviors)
       });
 
     for (const [when, befall] of [
-      ["people talk", (stage: LiveStage) => stage.say("hello")],
+      ["the user writes", (stage: LiveStage) => stage.say("hello")],
       [
         "the connection is lost",
         async (stage: LiveStage) => {
@@ -586,7 +586,7 @@ for (const behavior of behaviors)
       ["the process dies", (stage: LiveStage) => stage.crash()],
     ] as const)
       for (const live of [true, false])
-        it(`may come from an agent run as a tool, and ${when}: it goes on after a yes ${live ? "live" : "by request"}`, async () => {
+        it(`can come from an agent run as a tool, and ${when}: it continues after a yes ${live ? "live" : "by request"}`, async () => {
           const stage = await openLiveStage({ behavior, ...behindClerk });
           await stage.say("ask the clerk to pay");
           await befall(stage);
@@ -602,7 +602,7 @@ for (const behavior of behaviors)
           expect(open).toEqual([]);
         });
 
-    it("is never about a tool that is not there", async () => {
+    it("is never asked about a tool that does not exist", async () => {
       const stage = await openStory([call("no_such_tool", { a: 1 })], { behavior });
       const reply = await stage.say("go");
       expect(sequence(reply)).toMatch(/ss text fs finish \[DONE\]$/);
@@ -610,7 +610,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("is never about ADK's own sign that a task is done: the talk goes on", async () => {
+    it("is never asked about ADK's own task_completed call, and the conversation continues", async () => {
       const stage = await openStory([call("task_completed")], { behavior });
       const reply = await stage.say("go");
       expect(sequence(reply)).toMatch(/finish \[DONE\]$/);
@@ -635,7 +635,7 @@ for (const behavior of behaviors)
     });
   });
 
-/** Hands over to a clerk, to whom the gated tool belongs. */
+/** An agent that transfers to a clerk agent, which has the gated tool. */
 const receptionist: LiveStageOptions = {
   rules: [
     { when: ({ system }) => system.includes("Transfer."), say: [call("transfer_to_agent", { agentName: "clerk" })] },
@@ -655,7 +655,7 @@ const receptionist: LiveStageOptions = {
 
 for (const behavior of behaviors)
   describe(`a reply in a live chat, ${behavior}`, () => {
-    /** A model that has begun to speak, and speaks on when it is let. */
+    /** A model that begins a reply and continues when the test lets it. */
     const openSlow = async (pieces: (rest: Promise<void>) => readonly Piece[], options: LiveStageOptions = {}) => {
       const rest = gate();
       const rules: Rule[] = [{ when: /^slow$/, say: pieces(rest.opened) }, ...liveRules];
@@ -672,7 +672,7 @@ for (const behavior of behaviors)
     };
     const slowly = (rest: Promise<void>) => [text("I begin. "), pause(rest), text("And I end.")];
 
-    it("streams word by word and ends once, whatever the model's name", async () => {
+    it("streams word by word and ends once, for every model name", async () => {
       for (const model of ["gemini-2.5-flash", "gemini-3.1-flash-live-preview"]) {
         const stage = await openLiveStage({ behavior, model });
         const reply = await stage.say("hello");
@@ -686,7 +686,7 @@ for (const behavior of behaviors)
       }
     });
 
-    it("is stopped in the middle: the rest is dropped, and the next message is answered", async () => {
+    it("can be stopped in the middle: the rest is dropped, and the next message gets its reply", async () => {
       const { stage, goOn } = await openSlow(slowly);
       const reading = begin(stage);
       await stage.until(() => shows(stage, "begin").catch(() => false));
@@ -694,7 +694,7 @@ for (const behavior of behaviors)
       const cut = await reading;
       expect(cut.chunks.at(-1)).toEqual({ type: "abort" });
       expect(textOf(cut)).not.toContain("end");
-      // The model is really stopped: it speaks to nobody.
+      // The model is really stopped: its connection is closed.
       expect(await stage.gemini.waitForEnd(1)).toBe("disconnected");
       goOn();
       const next = await stage.say("hello");
@@ -706,7 +706,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("is stopped in the middle, and the next message comes before the model has noticed", async () => {
+    it("can be stopped in the middle, also if the next message comes before the model has noticed", async () => {
       const { stage, goOn } = await openSlow(slowly);
       const reading = begin(stage);
       await stage.until(() => shows(stage, "begin").catch(() => false));
@@ -720,7 +720,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("is interrupted by new text: what was said stays, what was not does not come", async () => {
+    it("is interrupted by new text: the text so far stays, and the rest does not come", async () => {
       const { stage, goOn } = await openSlow(slowly);
       const reading = begin(stage);
       await stage.until(() => shows(stage, "begin").catch(() => false));
@@ -737,7 +737,7 @@ for (const behavior of behaviors)
     });
 
     for (const ticks of [0, 1, 3, 10, 30])
-      it(`is to everything that was said, also where one message follows another at once (${ticks})`, async () => {
+      it(`covers every message, also if one message directly follows another (${ticks})`, async () => {
         const stage = await openLiveStage({ behavior });
         const first = stage.say("hello, my name is Kim");
         for (let tick = 0; tick < ticks; tick += 1) await new Promise((resolve) => setImmediate(resolve));
@@ -751,7 +751,7 @@ for (const behavior of behaviors)
         await expectWhole(stage);
       });
 
-    it("is to everything that was said, also of thirty messages at once", async () => {
+    it("covers every message, also if thirty come at once", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("hello");
       const words = Array.from({ length: 30 }, (_, index) => `hello, this is number ${index}.`);
@@ -763,7 +763,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("goes on to its end while an older question is answered aside, and the outcome is told behind it", async () => {
+    it("continues to its end while an older question is answered, and the outcome follows after it", async () => {
       const { stage, goOn } = await openSlow(slowly);
       await stage.say("pay");
       const reading = begin(stage);
@@ -779,7 +779,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("has no calls behind a stop", async () => {
+    it("has no calls after a stop", async () => {
       const { stage, goOn } = await openSlow((rest) => [
         text("I begin. "),
         pause(rest),
@@ -799,7 +799,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("ends where the model interrupts itself", async () => {
+    it("ends when the model interrupts itself", async () => {
       const stage = await openLiveStage({
         behavior,
         rules: [{ when: /^cut$/, say: [text("I was about to"), interrupted()] }, ...liveRules],
@@ -811,7 +811,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("is made again, and the model has forgotten what it said", async () => {
+    it("can be regenerated, and the model no longer has the old reply", async () => {
       const stage = await openLiveStage({
         behavior,
         rules: [{ when: /^dice$/, say: ({ request }) => [text(`It is ${request}.`)] }, ...liveRules],
@@ -830,7 +830,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("is made again with its question: the old one is cancelled, and the new one pays once", async () => {
+    it("can be regenerated with its question: the old one is cancelled, and the new one pays once", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("pay");
       const again = await stage.submit({ type: "regenerate" });
@@ -841,7 +841,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("is not made again when it had an effect", async () => {
+    it("cannot be regenerated when it had an effect", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("pay");
       await yes(stage);
@@ -851,7 +851,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("may be to a picture", async () => {
+    it("can be to a picture", async () => {
       for (const model of ["gemini-2.5-flash", "gemini-3.1-flash-live-preview"]) {
         const stage = await openLiveStage({ behavior, model });
         const picture = { type: "file", mediaType: "image/png", url: "data:image/png;base64,AAAA" } as const;
@@ -865,7 +865,7 @@ for (const behavior of behaviors)
       }
     });
 
-    it("has a connection for each chat, and none knows of the others", async () => {
+    it("has its own connection for each chat", async () => {
       const stage = await openLiveStage({ behavior });
       const names = Array.from({ length: 20 }, (_, index) => `chat-${index}`);
       const say = async (name: string, words: string) =>
@@ -884,7 +884,7 @@ for (const behavior of behaviors)
       expect(stage.gemini.live.errors).toEqual([]);
     });
 
-    it("shows thoughts as such, and counts tokens in AI SDK's names", async () => {
+    it("shows thoughts as reasoning, and token counts with AI SDK's names", async () => {
       const counts = { promptTokenCount: 11, candidatesTokenCount: 7, thoughtsTokenCount: 2, totalTokenCount: 20 };
       const stage = await openLiveStage({
         behavior,
@@ -901,7 +901,7 @@ for (const behavior of behaviors)
       });
     });
 
-    it("may come unasked after a finished one, as a message of its own", async () => {
+    it("can come without a new message after a finished reply, as a message of its own", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("hello");
       const [session] = stage.gemini.live.sessions;
@@ -916,7 +916,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("may end in a call that was made unasked, which is a question like any other", async () => {
+    it("can come without a new message and ask a question like any other", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("hello");
       const [session] = stage.gemini.live.sessions;
@@ -929,7 +929,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("on a new connection may use the ids of an older one again", async () => {
+    it("on a new connection can use the call ids of an older connection again", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("pay");
       await yes(stage);
@@ -945,7 +945,7 @@ for (const behavior of behaviors)
     });
 
     for (const { name, options } of storeKinds)
-      it(`is kept on ${name} with the words of both, for the next process`, async () => {
+      it(`is kept on ${name} with the user's and the model's text, for the next process`, async () => {
         const stage = await openLiveStage({ behavior, ...options() });
         await stage.say("hello", { id: "u-1" });
         await stage.say("pay");
@@ -962,7 +962,7 @@ for (const behavior of behaviors)
   });
 
 describe("a model that does not wait", () => {
-  it("speaks behind its call in the same message, and the card stays", async () => {
+  it("continues after its call in the same message, and the card stays", async () => {
     const stage = await openLiveStage({
       behavior: "NON_BLOCKING",
       rules: [
@@ -987,7 +987,7 @@ describe("a model that does not wait", () => {
     await expectWhole(stage);
   });
 
-  it("speaks behind its call while the answer is already there: nothing is lost or said twice", async () => {
+  it("continues after its call while the answer is already there: nothing is lost or repeated", async () => {
     const rest = gate();
     const stage = await openLiveStage({
       behavior: "NON_BLOCKING",
@@ -1021,7 +1021,7 @@ describe("a model that does not wait", () => {
 
 describe("new text while an approved tool runs", () => {
   for (const behavior of behaviors)
-    it(`is answered at once, and the outcome is told when it is there, ${behavior}`, async () => {
+    it(`gets its reply at once, and the outcome follows later, ${behavior}`, async () => {
       const stage = await openLiveStage({ behavior });
       const slow = gate();
       stage.setPace(slow.opened);

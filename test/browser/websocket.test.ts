@@ -1,4 +1,4 @@
-/** What only one socket can do, and what can happen to it, on the page with stock `useChat` of both majors. */
+/** What only the WebSocket can do, and what can happen to it, on the demo page with `useChat` of both majors. */
 import {
   call,
   demoRules,
@@ -31,7 +31,7 @@ import {
 
 let gemini: ScriptedGemini;
 let demo: DemoServer;
-let line: CutProxy;
+let proxy: CutProxy;
 let visitor: Visitor;
 let page: Page;
 let before: number;
@@ -40,10 +40,10 @@ beforeAll(async () => {
   gemini = await startScriptedGemini({ rules: demoRules });
   [visitor, demo] = await Promise.all([openVisitor(), startDemo({ GOOGLE_GEMINI_BASE_URL: gemini.url })]);
   ({ page } = visitor);
-  line = await openCutProxy(demo.url);
+  proxy = await openCutProxy(demo.url);
 });
 afterAll(async () => {
-  await line.close();
+  await proxy.close();
   await demo.close();
   await gemini.close();
   await visitor.close();
@@ -54,16 +54,16 @@ beforeEach(async () => {
   before = await demo.balance();
 });
 afterEach(async () => {
-  line.release();
-  line.refuse(false);
+  proxy.release();
+  proxy.refuse(false);
   await visitor.leave();
 });
 
 const approve = () => cards(page).first().getByRole("button", { name: "Approve" });
-/** In words, and not in a card. */
+/** Waits until the assistant's text, not a card, contains this. */
 const assistantSays = (words: RegExp) =>
   page.locator('[data-role="assistant"] .text').getByText(words).last().waitFor({ timeout: waiting });
-/** How many replies are drawn that say and show nothing. */
+/** The number of replies on the page that show nothing. */
 const emptyReplies = () =>
   page
     .locator('[data-role="assistant"]')
@@ -79,11 +79,11 @@ const decideElsewhere = async () => {
   expect(response.status).toBe(200);
 };
 const told = () => gemini.requests.flatMap(({ responses }) => responses);
-/** A card can be seen before the reply that brings it has ended. */
+/** Waits until the reply has ended. Its card may be visible before that. */
 const replyEnds = () => page.getByRole("button", { name: "Stop" }).waitFor({ state: "detached", timeout: waiting });
 
 describe.each<[Major]>([["ai@6"], ["ai@7"]])("the mode on the page of %s", (major) => {
-  it("can be changed while a question waits, and the question be answered there, both ways", async () => {
+  it("can be changed while a question waits, and the question can be answered in the other mode", async () => {
     await visitor.visit(demo.url + pathOf("sse", major));
     expect(await page.locator("[data-connection]").count()).toBe(0);
     await say(page, "Send 2 dollars to Ann");
@@ -118,7 +118,7 @@ describe.each<[Major]>([["ai@6"], ["ai@7"]])("the mode on the page of %s", (majo
     expect(gemini.requests.flatMap(({ pairingErrors }) => pairingErrors)).toEqual([]);
   });
 
-  it("goes on with the conversation while a question waits, and speaks of the outcome", async () => {
+  it("BIDI continues the conversation while a question waits, and the assistant reports the outcome", async () => {
     await visitor.visit(demo.url + pathOf("bidi", major));
     await say(page, "Send 4 dollars to Cleo");
     await inState(cards(page).first(), "waiting");
@@ -139,7 +139,7 @@ describe.each<[Major]>([["ai@6"], ["ai@7"]])("the mode on the page of %s", (majo
     expect(await demo.balance()).toBe(before - 4);
   });
 
-  it("finds the place for a question that the conversation has left behind", async () => {
+  it("BIDI finds the location for a question in an older message", async () => {
     await visitor.visit(demo.url + pathOf("bidi", major));
     await visitor.context.grantPermissions(["geolocation"]);
     await visitor.context.setGeolocation({ latitude: 35.68, longitude: 139.77 });
@@ -154,26 +154,26 @@ describe.each<[Major]>([["ai@6"], ["ai@7"]])("the mode on the page of %s", (majo
   });
 });
 
-describe("on one socket", () => {
+describe("the page on one WebSocket", () => {
   beforeEach(async () => {
-    await visitor.visit(line.url + pathOf("bidi", "ai@7"));
+    await visitor.visit(proxy.url + pathOf("bidi", "ai@7"));
   });
 
-  it("keeps the mode in the address and for the next visit, and obeys the address first", async () => {
+  it("keeps the mode in the address and for the next visit, and the address takes precedence", async () => {
     expect(new URL(page.url()).searchParams.get("mode")).toBe("bidi");
-    const other = await visitor.openTab(line.url);
+    const other = await visitor.openTab(proxy.url);
     expect(new URL(other.url()).searchParams.get("mode")).toBe("sse");
     await other.getByRole("button", { name: "BIDI" }).focus();
     await other.keyboard.press("Enter");
     await connectionIs(other, "open");
     expect(new URL(other.url()).searchParams.get("mode")).toBe("bidi");
-    const third = await visitor.openTab(line.url);
+    const third = await visitor.openTab(proxy.url);
     await connectionIs(third, "open");
-    const fourth = await visitor.openTab(`${line.url}/?mode=sse`);
+    const fourth = await visitor.openTab(`${proxy.url}/?mode=sse`);
     expect(await fourth.locator("[data-connection]").count()).toBe(0);
   });
 
-  it("stays in the chat when only the place in the address changes, and goes back to an earlier chat", async () => {
+  it("stays in the chat when only the fragment changes, and can go back to an earlier chat", async () => {
     await say(page, "Send 13 dollars to Mei");
     await inState(cards(page).first(), "waiting");
     await page.evaluate(() => (location.hash = "end"));
@@ -187,7 +187,7 @@ describe("on one socket", () => {
     expect(await demo.balance()).toBe(before - 13);
   });
 
-  it("leaves its socket with the chat and with the mode", async () => {
+  it("closes its WebSocket when it leaves the chat or the mode", async () => {
     const newChat = () => page.getByRole("button", { name: "New chat" }).click();
     const [first] = await Promise.all([page.waitForEvent("websocket"), newChat()]);
     await connectionIs(page, "open");
@@ -213,7 +213,7 @@ describe("on one socket", () => {
     await choose(page, "sse");
   });
 
-  it("shows both ways of the wire in the panel", async () => {
+  it("shows both directions of the wire in the panel", async () => {
     await say(page, "Send 1 dollar to Dan");
     await inState(cards(page).first(), "waiting");
     const lines = page.locator(".stream-list");
@@ -221,7 +221,7 @@ describe("on one socket", () => {
     await approve().click();
     await inState(cards(page).first(), "done");
     await lines.getByText("[DONE]").waitFor({ timeout: waiting });
-    line.cut();
+    proxy.cut();
     await lines.getByText("→ attach").nth(1).waitFor({ timeout: waiting });
     const shown = (await lines.innerText()).split("\n").filter((words) => /^(→|×|⇄|waiting|\[)/.test(words));
     expect(shown).toEqual([
@@ -261,7 +261,7 @@ describe("on one socket", () => {
     expect(gemini.live.errors).toEqual([]);
   });
 
-  it("takes an answer while the model is speaking of something else", async () => {
+  it("accepts an answer while the model speaks about something else", async () => {
     const held = gate();
     const rules: Rule[] = [{ when: /long/, say: [text("one two "), pause(held.opened), text("three")] }, ...demoRules];
     gemini.reset(rules);
@@ -276,12 +276,12 @@ describe("on one socket", () => {
     await page.getByText("one two three", { exact: true }).waitFor({ timeout: waiting });
     await page.reload();
     await inState(cards(page).first(), "done");
-    // The messages leave out a turn that has not quite ended; it is resumed a moment later.
+    // The loaded messages do not contain a turn that has not quite ended. The page resumes it a moment later.
     await page.getByText("one two three", { exact: true }).waitFor({ timeout: waiting });
     expect(await page.getByText("one two three", { exact: true }).count()).toBe(1);
   });
 
-  it("folds what was decided elsewhere into the card, wherever the conversation is by then", async () => {
+  it("shows the outcome of a decision made elsewhere in the card, also in an older message", async () => {
     await say(page, "Send 7 dollars to Gus");
     await inState(cards(page).first(), "waiting");
     await say(page, "hello");
@@ -294,13 +294,13 @@ describe("on one socket", () => {
     expect(await emptyReplies()).toBe(0);
   });
 
-  it("folds it into the card also where the model has not heard of it yet, and draws nothing else", async () => {
+  it("shows that outcome in the card also before the model is told, and draws no empty reply", async () => {
     await say(page, "Send 12 dollars to Lee");
     await inState(cards(page).first(), "waiting");
     await say(page, "hello");
     await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
     await replyEnds();
-    // Behind the restart there is no connection to the model, until somebody writes.
+    // After the restart there is no connection to the model until the user writes.
     await demo.stop("SIGKILL");
     await demo.start();
     await connectionIs(page, "open");
@@ -319,7 +319,7 @@ describe("on one socket", () => {
     expect(JSON.stringify(gemini.live.sessions.at(-1)?.messages)).toContain("Lee");
   });
 
-  it("says within seconds, in words, that Gemini refuses the key", async () => {
+  it("shows within seconds as a sentence that Gemini refuses the key", async () => {
     const refuse = { code: 1008, reason: "API key not valid. Please pass a valid API key." };
     gemini.reset(demoRules, { live: { refuse } });
     await say(page, "hello");
@@ -335,36 +335,36 @@ describe("on one socket", () => {
   });
 });
 
-describe("a socket that is cut", () => {
+describe("a WebSocket that is cut", () => {
   beforeEach(async () => {
-    await visitor.visit(line.url + pathOf("bidi", "ai@7"));
+    await visitor.visit(proxy.url + pathOf("bidi", "ai@7"));
   });
 
-  it("in the middle of a sentence loses and doubles no word", async () => {
+  it("in the middle of a sentence loses and repeats no word", async () => {
     const held = gate();
     gemini.reset([{ say: [text("one two three four "), pause(held.opened), text("five six seven")] }]);
     await say(page, "count");
     await page.getByText("one two three four").waitFor({ timeout: waiting });
-    line.refuse(true);
-    line.cut();
+    proxy.refuse(true);
+    proxy.cut();
     await connectionIs(page, "reconnecting");
     held.open();
     await gemini.waitForEnd(1);
-    line.refuse(false);
+    proxy.refuse(false);
     await page.getByText("one two three four five six seven", { exact: true }).waitFor({ timeout: waiting });
     await connectionIs(page, "open");
     expect(await page.getByText("one two").count()).toBe(1);
     expect(gemini.requests).toHaveLength(1);
   });
 
-  it("while a question waits leaves the question where it is", async () => {
+  it("while a question waits keeps the question open", async () => {
     await say(page, "Send 8 dollars to Hal");
     await inState(cards(page).first(), "waiting");
     const shown = await page.locator('[data-role="assistant"]').allInnerTexts();
-    line.refuse(true);
-    line.cut();
+    proxy.refuse(true);
+    proxy.cut();
     await connectionIs(page, "reconnecting");
-    line.refuse(false);
+    proxy.refuse(false);
     await connectionIs(page, "open");
     await inState(cards(page).first(), "waiting");
     expect((await page.locator('[data-role="assistant"]').allInnerTexts()).length).toBe(shown.length);
@@ -374,23 +374,23 @@ describe("a socket that is cut", () => {
     expect(await cards(page).count()).toBe(1);
   });
 
-  it("between the click and its acknowledgement pays once", async () => {
+  it("between the click and its confirmation pays once", async () => {
     await say(page, "Send 9 dollars to Ida");
     await inState(cards(page).first(), "waiting");
     await replyEnds();
-    line.stall();
+    proxy.stall();
     await approve().click();
     await expect.poll(() => demo.balance(), { timeout: waiting }).toBe(before - 9);
     await inState(cards(page).first(), "sending");
-    line.cut();
-    line.release();
+    proxy.cut();
+    proxy.release();
     await inState(cards(page).first(), "done");
     await assistantSays(/Ida/);
     expect(await demo.balance()).toBe(before - 9);
     expect(told()).toHaveLength(1);
   });
 
-  it("after the tool ran goes on with what the model says of it", async () => {
+  it("after the tool ran continues with the model's text about it", async () => {
     const held = gate();
     gemini.reset([
       { when: ({ fresh }) => fresh, say: [call("process_payment", { amount: 10, recipient: "Jo", currency: "USD" })] },
@@ -401,18 +401,18 @@ describe("a socket that is cut", () => {
     await approve().click();
     await inState(cards(page).first(), "done");
     await page.getByText("I have").waitFor({ timeout: waiting });
-    line.refuse(true);
-    line.cut();
+    proxy.refuse(true);
+    proxy.cut();
     await connectionIs(page, "reconnecting");
     held.open();
-    line.refuse(false);
+    proxy.refuse(false);
     await page.getByText("I have paid it.", { exact: true }).waitFor({ timeout: waiting });
     expect(await page.getByText("I have").count()).toBe(1);
     expect(await demo.balance()).toBe(before - 10);
     expect(gemini.requests).toHaveLength(2);
   });
 
-  it("by the death of the server brings the question back with it, and one payment", async () => {
+  it("because the server died shows the question again after the restart, and pays once", async () => {
     await say(page, "Send 11 dollars to Kim");
     await inState(cards(page).first(), "waiting");
     await demo.stop("SIGKILL");
@@ -424,7 +424,7 @@ describe("a socket that is cut", () => {
     await inState(cards(page).first(), "done");
     await assistantSays(/Kim/);
     expect(await demo.balance()).toBe(before - 11);
-    // The next live session heard of it, once.
+    // The next live session was told once.
     const heard = JSON.stringify(gemini.live.sessions.at(-1)?.messages);
     expect(heard.match(/\[context, not from the user\] The earlier call process_payment/g)).toHaveLength(1);
   });

@@ -32,16 +32,16 @@ const message = (words: string, more: object = {}) => ({
 const ping = { type: "ping", timestamp: 1 };
 
 /** Checks that another connection still works. */
-async function expectUnaffected(live: RawSocket): Promise<void> {
-  live.send(message("hello", { id: `chat-${crypto.randomUUID()}` }));
-  expect(textOf(await live.turn())).toBe("Hello there, friend.");
+async function expectUnaffected(client: RawSocket): Promise<void> {
+  client.send(message("hello", { id: `chat-${crypto.randomUUID()}` }));
+  expect(textOf(await client.turn())).toBe("Hello there, friend.");
 }
 
 /** Tries until the server accepts a socket. */
 async function openUntilAccepted(world: World, query = ""): Promise<RawSocket> {
   for (;;) {
-    const live = await openSocket(world, query).catch(() => undefined);
-    if (live) return live;
+    const client = await openSocket(world, query).catch(() => undefined);
+    if (client) return client;
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
@@ -64,22 +64,22 @@ describe("an invalid frame", () => {
     ["a character that JSON must escape", '"\u0000"', 1007],
   ])("closes the socket: %s", async (_name, frame, code) => {
     const world = await openWorld();
-    const [live, other] = [await openSocket(world), await openSocket(world)];
-    live.send(ping, frame);
-    expect(await live.closed).toMatchObject({ code, reason: "The text is not valid JSON." });
+    const [client, other] = [await openSocket(world), await openSocket(world)];
+    client.send(ping, frame);
+    expect(await client.closed).toMatchObject({ code, reason: "The text is not valid JSON." });
     await expectUnaffected(other);
   });
 
   test("closes the socket if it is binary, even if the bytes are JSON", async () => {
-    const live = await openSocket(await openWorld());
-    live.socket.send(Buffer.from(JSON.stringify(ping)));
-    expect(await live.closed).toEqual({ code: 1003, reason: "Frames are JSON text, not binary." });
+    const client = await openSocket(await openWorld());
+    client.socket.send(Buffer.from(JSON.stringify(ping)));
+    expect(await client.closed).toEqual({ code: 1003, reason: "Frames are JSON text, not binary." });
   });
 
   test("closes the socket if its text is not UTF-8", async () => {
-    const live = await openSocket(await openWorld());
-    live.socket.send(Buffer.from([0x22, 0xff, 0x22]), { binary: false });
-    expect(await live.closed).toMatchObject({ code: 1007 });
+    const client = await openSocket(await openWorld());
+    client.socket.send(Buffer.from([0x22, 0xff, 0x22]), { binary: false });
+    expect(await client.closed).toMatchObject({ code: 1007 });
   });
 
   test.each([
@@ -109,45 +109,45 @@ describe("an invalid frame", () => {
     ],
   ])("is refused with a sentence, and the socket stays open: %s", async (_name, frame, sentence) => {
     const world = await openWorld();
-    const live = await openSocket(world);
-    live.send(ping, frame);
-    const { chunks, done } = await live.turn();
+    const client = await openSocket(world);
+    client.send(ping, frame);
+    const { chunks, done } = await client.turn();
     expect(chunks).toEqual([{ type: "error", errorText: expect.stringMatching(sentence) }]);
     expect(done).toBe(1);
-    await expectUnaffected(live);
+    await expectUnaffected(client);
   });
 
   test("closes the socket if it is the first frame", async () => {
     const world = await openWorld();
     for (const frame of [{ type: "explode" }, {}, { ...ping, version: "0" }, { type: "send", requestId: "r" }]) {
-      const live = await openSocket(world);
-      live.send(frame, ping);
-      expect(await live.closed).toMatchObject({ code: 1008 });
-      expect(live.frames.join()).toMatch(/error/);
-      expect(live.frames.join()).not.toContain("pong");
+      const client = await openSocket(world);
+      client.send(frame, ping);
+      expect(await client.closed).toMatchObject({ code: 1008 });
+      expect(client.frames.join()).toMatch(/error/);
+      expect(client.frames.join()).not.toContain("pong");
     }
   });
 
   test("during a reply is refused without ending the reply", async () => {
     const held = gate();
     const world = await openWorld({ rules: [{ say: [text("one two"), pause(held.opened), text("three")] }] });
-    const live = await openSocket(world);
-    live.send(message("go"));
-    await live.until(({ chunks }) => chunks.some(({ type }) => type === "text-delta"));
-    live.send({ type: "explode" });
-    const beside = await live.until(({ chunks }) => chunks.some(({ type }) => type === "data-refusal"));
+    const client = await openSocket(world);
+    client.send(message("go"));
+    await client.until(({ chunks }) => chunks.some(({ type }) => type === "text-delta"));
+    client.send({ type: "explode" });
+    const beside = await client.until(({ chunks }) => chunks.some(({ type }) => type === "data-refusal"));
     expect(beside.chunks.at(-1)).toMatchObject({ transient: true, data: { code: "invalid" } });
     expect(beside.done).toBe(0);
     held.open();
-    const rest = await live.turn();
+    const rest = await client.turn();
     expect(rest.done).toBe(1);
     expect(rest.chunks.map(({ type }) => type)).not.toContain("error");
   });
 
   test("gets a close reason that is cut to the size of a close frame", async () => {
-    const live = await openSocket(await openWorld());
-    live.send({ type: "あ".repeat(100) });
-    const { code, reason } = await live.closed;
+    const client = await openSocket(await openWorld());
+    client.send({ type: "あ".repeat(100) });
+    const { code, reason } = await client.closed;
     expect(code).toBe(1008);
     expect(Buffer.byteLength(reason)).toBeLessThanOrEqual(123);
     expect(reason).toMatch(/…$/);
@@ -158,23 +158,23 @@ describe("an invalid frame", () => {
 describe("size", () => {
   test("a tool_result of 65 KiB closes the socket and decides nothing", async () => {
     const world = await openWorld();
-    const live = await openSocket(world);
-    live.send(message("pay"));
-    const { approvalId } = asked(await live.question());
-    live.send({
+    const client = await openSocket(world);
+    client.send(message("pay"));
+    const { approvalId } = asked(await client.question());
+    client.send({
       type: "tool_result",
       toolCallId: approvalId,
       result: { confirmed: true, padding: "x".repeat(65 * 1024) },
     });
-    expect(await live.closed).toMatchObject({ code: 1009 });
+    expect(await client.closed).toMatchObject({ code: 1009 });
     expect(world.payments).toEqual([]);
   });
 
   test("a message of 5 MiB closes the socket, one of 3 MiB is read", async () => {
     const world = await openWorld();
-    const [live, other] = [await openSocket(world), await openSocket(world)];
-    live.send(message("x".repeat(5 * 1024 * 1024)));
-    expect(await live.closed).toMatchObject({ code: 1009 });
+    const [client, other] = [await openSocket(world), await openSocket(world)];
+    client.send(message("x".repeat(5 * 1024 * 1024)));
+    expect(await client.closed).toMatchObject({ code: 1009 });
     const history = [userMessage("x".repeat(3 * 1024 * 1024)), userMessage("hello")];
     other.send({ type: "message", id: "chat-1", messages: history });
     expect(textOf(await other.turn())).toBe("Hello there, friend.");
@@ -183,7 +183,7 @@ describe("size", () => {
   test("a large message that arrives in many pieces is read", async () => {
     const world = await openWorld({ server: { limits: { heartbeatMs: 500, silenceMs: 1000 } } as LiveOptions });
     // An automatic pong of the client would be sent in the middle of the frame.
-    const live = await openSocket(world, "", { autoPong: false });
+    const client = await openSocket(world, "", { autoPong: false });
     const history = [userMessage("x".repeat(2 * 1024 * 1024)), userMessage("hello")];
     const frame = JSON.stringify({ type: "message", id: "chat-1", messages: history });
     // One WebSocket frame, masked with zeros, written to the TCP socket in separate pieces.
@@ -192,20 +192,20 @@ describe("size", () => {
     header[1] = 0x80 | 127;
     header.writeBigUInt64BE(BigInt(Buffer.byteLength(frame)), 2);
     const bytes = Buffer.concat([header, Buffer.from(frame)]);
-    const stream = (live.socket as unknown as { _socket: Socket })._socket;
+    const stream = (client.socket as unknown as { _socket: Socket })._socket;
     stream.setNoDelay(true);
     for (let at = 0; at < bytes.length; at += 4096) {
       stream.write(bytes.subarray(at, at + 4096));
       if (at % 65536 === 0) await new Promise((resolve) => setTimeout(resolve, 45));
     }
-    expect(textOf(await live.turn())).toBe("Hello there, friend.");
+    expect(textOf(await client.turn())).toBe("Hello there, friend.");
   });
 
   test("10,000 tiny fragments close the socket and use little memory", async () => {
     const world = await openWorld();
-    const [live, other] = [await openSocket(world), await openSocket(world)];
-    for (let index = 0; index < 10_000; index++) live.socket.send("x", { fin: false });
-    expect(await live.closed).toMatchObject({ code: 1008 });
+    const [client, other] = [await openSocket(world), await openSocket(world)];
+    for (let index = 0; index < 10_000; index++) client.socket.send("x", { fin: false });
+    expect(await client.closed).toMatchObject({ code: 1008 });
     await expectUnaffected(other);
   });
 });
@@ -213,23 +213,23 @@ describe("size", () => {
 describe("number", () => {
   test("1,000 frames at once close the socket, and the frames within the limit are handled", async () => {
     const world = await openWorld();
-    const [live, other] = [await openSocket(world), await openSocket(world)];
-    live.send(...Array.from({ length: 1000 }, () => ping));
-    expect(await live.closed).toEqual({ code: 1013, reason: "Too many frames at once. Try again in a moment." });
-    expect(live.frames.length).toBeLessThan(400);
+    const [client, other] = [await openSocket(world), await openSocket(world)];
+    client.send(...Array.from({ length: 1000 }, () => ping));
+    expect(await client.closed).toEqual({ code: 1013, reason: "Too many frames at once. Try again in a moment." });
+    expect(client.frames.length).toBeLessThan(400);
     await expectUnaffected(other);
   });
 
   test("1,000 WebSocket pings at once close the socket", async () => {
-    const live = await openSocket(await openWorld());
-    for (let index = 0; index < 1000; index++) live.socket.ping();
-    expect(await live.closed).toMatchObject({ code: 1013 });
+    const client = await openSocket(await openWorld());
+    for (let index = 0; index < 1000; index++) client.socket.ping();
+    expect(await client.closed).toMatchObject({ code: 1013 });
   });
 
   test("200 frames at once are handled in order, and the socket stays open", async () => {
-    const live = await openSocket(await openWorld());
-    live.send(...Array.from({ length: 200 }, (_, timestamp) => ({ type: "ping", timestamp })));
-    const { controls } = await live.until(({ controls: got }) => got.length === 200);
+    const client = await openSocket(await openWorld());
+    client.send(...Array.from({ length: 200 }, (_, timestamp) => ({ type: "ping", timestamp })));
+    const { controls } = await client.until(({ controls: got }) => got.length === 200);
     expect(controls.map(({ timestamp }) => timestamp)).toEqual([...Array(200).keys()]);
   });
 });
@@ -237,20 +237,20 @@ describe("number", () => {
 describe("memory", () => {
   test("is freed after sockets were closed because of their frames", async () => {
     const world = await openWorld();
-    const floods: ((live: RawSocket) => void)[] = [
+    const floods: ((client: RawSocket) => void)[] = [
       ({ socket }) => {
         for (let index = 0; index < 10_000; index++) socket.send("x", { fin: false });
       },
-      (live) => live.send(...Array.from({ length: 1000 }, () => ping)),
-      (live) => live.send(message("x".repeat(5 * 1024 * 1024))),
-      (live) => live.send('{"type":'),
+      (client) => client.send(...Array.from({ length: 1000 }, () => ping)),
+      (client) => client.send(message("x".repeat(5 * 1024 * 1024))),
+      (client) => client.send('{"type":'),
       ({ socket }) => socket.send(Buffer.alloc(1024 * 1024)),
     ];
     const sendAll = async () => {
       for (const flood of floods) {
-        const live = await openSocket(world);
-        flood(live);
-        await live.closed;
+        const client = await openSocket(world);
+        flood(client);
+        await client.closed;
       }
       endSockets();
     };
@@ -332,7 +332,7 @@ describe("the owner of a socket", () => {
     });
   });
 
-  test("is not checked if the authenticate hook fails, and the response reveals nothing", async () => {
+  test("gets an error that reveals nothing if the authenticate hook fails", async () => {
     const world = await openWorld({
       server: { authenticate: () => Promise.reject(new Error("secret")) },
     });
@@ -360,9 +360,9 @@ describe("the owner of a socket", () => {
     expect(await refusedHandshake(liveUrl(world), { headers, origin: "https://evil.example" })).toMatchObject({
       status: 403,
     });
-    const live = await openSocket(world, "", { headers, origin: "https://app.example" });
-    live.send(message("hello"));
-    await live.turn();
+    const client = await openSocket(world, "", { headers, origin: "https://app.example" });
+    client.send(message("hello"));
+    await client.turn();
   });
 
   test.each([
@@ -435,7 +435,7 @@ describe("a silent client", () => {
   test("is cut off if it does not answer pings", async () => {
     const world = await openLimited({ heartbeatMs: 40 });
     const [dead, alive] = [await openSocket(world, "", { autoPong: false }), await openSocket(world)];
-    for (const live of [dead, alive]) live.send(ping);
+    for (const client of [dead, alive]) client.send(ping);
     expect(await dead.closed).toMatchObject({ code: 1006 });
     await expectUnaffected(alive);
   });
@@ -479,9 +479,9 @@ describe("a server", () => {
   test("has one /live at a time, and can have another when that one is closed", async () => {
     const { bridge } = await openWorld();
     const server = createServer();
-    const live = attachLive(server, { bridge });
+    const endpoint = attachLive(server, { bridge });
     expect(() => attachLive(server, { bridge })).toThrow("This server has a /live already.");
-    await live.close();
+    await endpoint.close();
     await attachLive(server, { bridge }).close();
   });
 });
@@ -490,12 +490,13 @@ describe("closing", () => {
   test("the server closes every socket and leaves nothing behind", async () => {
     const world = await openWorld();
     const sockets = await Promise.all(Array.from({ length: 20 }, () => openSocket(world)));
-    for (const live of sockets) live.send({ type: "attach", id: "chat-1" });
-    await Promise.all(sockets.map((live) => live.until(({ controls }) => controls.length > 0)));
+    for (const client of sockets) client.send({ type: "attach", id: "chat-1" });
+    await Promise.all(sockets.map((client) => client.until(({ controls }) => controls.length > 0)));
     const deaf = await openSocket(world);
     deaf.socket.pause();
     await world.server.close();
-    for (const live of sockets) expect(await live.closed).toEqual({ code: 1001, reason: "The server is stopping." });
+    for (const client of sockets)
+      expect(await client.closed).toEqual({ code: 1001, reason: "The server is stopping." });
     deaf.socket.resume();
     await deaf.closed;
   });
@@ -505,10 +506,10 @@ describe("closing", () => {
     const frames = [message("pay"), { type: "attach", id: "chat-1" }, { type: "interrupt" }, message("hello"), ping];
     for (const frame of frames)
       for (const leave of ["terminate", "close"] as const) {
-        const live = await openSocket(world);
-        live.send(ping, frame);
-        live.socket[leave]();
-        await live.closed;
+        const client = await openSocket(world);
+        client.send(ping, frame);
+        client.socket[leave]();
+        await client.closed;
       }
     await idle(world);
     await expectUnaffected(await openSocket(world));
@@ -517,7 +518,7 @@ describe("closing", () => {
   test("works with the application's own server, whose other upgrade listeners keep their paths", async () => {
     const world = await openWorld();
     const server = createServer((_request, response) => response.end("mine"));
-    const live = attachLive(server, { bridge: world.bridge });
+    const endpoint = attachLive(server, { bridge: world.bridge });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as { port: number };
@@ -529,7 +530,7 @@ describe("closing", () => {
     });
     expect(await refusedHandshake(`ws://127.0.0.1:${port}/mine`)).toMatchObject({ status: 418 });
     const open = await openSocket(own);
-    await live.close();
+    await endpoint.close();
     expect(await open.closed).toMatchObject({ code: 1001 });
     expect(server.listenerCount("upgrade")).toBe(1);
     server.close();

@@ -1,4 +1,4 @@
-/** `WS /live` as the seeds describe it and as AI SDK 7 speaks it, with bare sockets and with AI SDK's own transport. */
+/** `WS /live` on both of its wires, the chat wire and AI SDK 7's, with plain sockets and with AI SDK's own transport. */
 import { once } from "node:events";
 import { call, gate, pause, text } from "adk-stream-protocol/gemini";
 import { memoryStore } from "adk-stream-protocol/stores/memory";
@@ -38,7 +38,7 @@ const message = (words: string, more: object = {}) => ({
   ...more,
 });
 
-/** A world whose model stops in the middle of a sentence until the test lets it go on. */
+/** A world whose model stops in the middle of a sentence until the test lets it continue. */
 async function openPausedWorld() {
   const reached = gate();
   const go = gate();
@@ -52,60 +52,60 @@ async function openPausedWorld() {
   return { world, reached: reached.opened, go: go.open };
 }
 
-describe("the seeds' frames", () => {
+describe("the chat wire", () => {
   test.each([
     ["flat", (fields: object) => ({ version: "1.0", ...fields })],
     ["inside data", ({ type, ...data }: { type: string }) => ({ type, version: "1.0", data })],
-  ])("%s: a message is answered, a question asked and answered on the same socket", async (_name, wrap) => {
+  ])("carries a message, a question, its answer and the reply on one socket, with fields %s", async (_name, wrap) => {
     const world = await openWorld();
-    const live = await openSocket(world);
-    live.send(wrap(message("hello")));
-    const hello = await live.turn();
+    const client = await openSocket(world);
+    client.send(wrap(message("hello")));
+    const hello = await client.turn();
     expect(sequence(hello)).toBe("start ss text fs finish [DONE]");
     expect(textOf(hello)).toBe("Hello there, friend.");
     expect(hello.ids).toEqual([]);
     expect(hello.controls).toEqual([]);
-    expect(live.frames.every((frame) => frame.startsWith("data: ") && frame.split("data: ").length === 2)).toBe(true);
+    expect(client.frames.every((frame) => frame.startsWith("data: ") && frame.split("data: ").length === 2)).toBe(true);
 
-    live.send(wrap(message("pay")));
-    const question = await live.question();
+    client.send(wrap(message("pay")));
+    const question = await client.question();
     expect(sequence(question)).toBe("start ss tis tia tar fs");
     const { approvalId } = asked(question);
-    live.send(wrap({ type: "tool_result", toolCallId: approvalId, result: { confirmed: true } } as { type: string }));
-    const outcome = await live.turn();
+    client.send(wrap({ type: "tool_result", toolCallId: approvalId, result: { confirmed: true } } as { type: string }));
+    const outcome = await client.turn();
     expect(sequence(outcome)).toBe("toa ss text fs finish [DONE]");
     expect(states(outcome)).toEqual(["approved", "executing", "succeeded"]);
     expect(world.payments).toEqual([{ amount: 50, recipient: "Hanako" }]);
   });
 
-  test("tool_result by the call's own id, as ADR 0003 answers", async () => {
+  test("accepts a tool_result with the call's own id", async () => {
     const world = await openWorld();
-    const live = await openSocket(world);
-    live.send(message("pay"));
-    const { toolCallId } = asked(await live.question());
-    live.send({ type: "tool_result", toolCallId, result: { approved: false, user_message: "Too much." } });
-    const outcome = await live.turn();
+    const client = await openSocket(world);
+    client.send(message("pay"));
+    const { toolCallId } = asked(await client.question());
+    client.send({ type: "tool_result", toolCallId, result: { approved: false, user_message: "Too much." } });
+    const outcome = await client.turn();
     expect(sequence(outcome)).toBe("tod ss text fs finish [DONE]");
     expect(await ledger(world)).toMatchObject([{ state: "denied", reason: "Too much." }]);
     expect(world.payments).toEqual([]);
   });
 
-  test("a user's message with a tool-result part, as ADR 0003 shows it", async () => {
+  test("accepts a user's message with a tool-result part", async () => {
     const world = await openWorld();
-    const live = await openSocket(world);
-    live.send(message("pay"));
-    const { toolCallId } = asked(await live.question());
+    const client = await openSocket(world);
+    client.send(message("pay"));
+    const { toolCallId } = asked(await client.question());
     const content = [{ type: "tool-result", toolCallId, result: { approved: true, user_message: "User approved" } }];
-    live.send({ type: "message", id: "chat-1", messages: [{ role: "user", content }] });
-    expect(sequence(await live.turn())).toBe("toa ss text fs finish [DONE]");
+    client.send({ type: "message", id: "chat-1", messages: [{ role: "user", content }] });
+    expect(sequence(await client.turn())).toBe("toa ss text fs finish [DONE]");
     expect(world.payments).toHaveLength(1);
   });
 
-  test("the assistant's message with the answer in its part, as useChat sends it", async () => {
+  test("accepts the assistant's message with the answer in its part, as useChat sends it", async () => {
     const world = await openWorld();
-    const live = await openSocket(world);
-    live.send(message("pay"));
-    const { approvalId, toolCallId, messageId } = asked(await live.question());
+    const client = await openSocket(world);
+    client.send(message("pay"));
+    const { approvalId, toolCallId, messageId } = asked(await client.question());
     const part = {
       type: "tool-process_payment",
       toolCallId,
@@ -113,203 +113,205 @@ describe("the seeds' frames", () => {
       input: {},
       approval: { id: approvalId, approved: true },
     };
-    live.send({
+    client.send({
       type: "message",
       id: "chat-1",
       messageId,
       messages: [{ id: messageId, role: "assistant", parts: [part] }],
     });
-    expect(sequence(await live.turn())).toBe("toa ss text fs finish [DONE]");
+    expect(sequence(await client.turn())).toBe("toa ss text fs finish [DONE]");
     expect(world.payments).toHaveLength(1);
   });
 
-  test("tool_result on a fresh socket finds its chat by the approval, and begins with start", async () => {
+  test("finds the chat of a tool_result on a new socket by the approval's id, and begins with start", async () => {
     const world = await openWorld();
     const { approvalId, messageId } = asked(await say(world, "pay"));
-    const live = await openSocket(world);
-    live.send({ type: "tool_result", toolCallId: approvalId, result: { confirmed: true } });
-    const outcome = await live.turn();
+    const client = await openSocket(world);
+    client.send({ type: "tool_result", toolCallId: approvalId, result: { confirmed: true } });
+    const outcome = await client.turn();
     expect(sequence(outcome)).toBe("start toa ss text fs finish [DONE]");
     expect(messageIdOf(outcome)).toBe(messageId);
-    live.send({ type: "tool_result", toolCallId: "call-of-nobody", result: { confirmed: true } });
-    expect(sequence(await live.turn())).toBe("error [DONE]");
+    client.send({ type: "tool_result", toolCallId: "call-of-nobody", result: { confirmed: true } });
+    expect(sequence(await client.turn())).toBe("error [DONE]");
   });
 
-  test("tool_result by a call's own id on a fresh socket needs the chat beside it", async () => {
+  test("needs the chat's id for a tool_result with the call's own id on a new socket", async () => {
     const world = await openWorld();
     const { toolCallId } = asked(await say(world, "pay"));
-    const live = await openSocket(world);
-    live.send({ type: "tool_result", toolCallId, result: { approved: true } });
-    expect(sequence(await live.turn())).toBe("error [DONE]");
-    live.send({ type: "tool_result", id: "chat-1", toolCallId, result: { approved: true } });
-    expect(sequence(await live.turn())).toBe("start toa ss text fs finish [DONE]");
+    const client = await openSocket(world);
+    client.send({ type: "tool_result", toolCallId, result: { approved: true } });
+    expect(sequence(await client.turn())).toBe("error [DONE]");
+    client.send({ type: "tool_result", id: "chat-1", toolCallId, result: { approved: true } });
+    expect(sequence(await client.turn())).toBe("start toa ss text fs finish [DONE]");
     expect(world.payments).toHaveLength(1);
   });
 
-  test("two questions are answered one by one, in either order, without an end between them", async () => {
+  test("accepts the answers to two questions one by one, in either order, without an end between them", async () => {
     const world = await openWorld();
-    const live = await openSocket(world);
-    live.send(message("two payments"));
-    const question = await live.question();
+    const client = await openSocket(world);
+    client.send(message("two payments"));
+    const question = await client.question();
     expect(sequence(question)).toBe("start ss tis tia tis tia tar tar fs");
-    live.send({ type: "tool_result", toolCallId: asked(question, 1).approvalId, result: { confirmed: true } });
-    const first = await live.until(({ chunks }) => chunks.some(({ type }) => type === "tool-output-available"));
+    client.send({ type: "tool_result", toolCallId: asked(question, 1).approvalId, result: { confirmed: true } });
+    const first = await client.until(({ chunks }) => chunks.some(({ type }) => type === "tool-output-available"));
     expect(first.done).toBe(0);
-    live.send({ type: "tool_result", toolCallId: asked(question, 0).approvalId, result: { confirmed: false } });
-    const rest = await live.turn();
+    client.send({ type: "tool_result", toolCallId: asked(question, 0).approvalId, result: { confirmed: false } });
+    const rest = await client.turn();
     expect(rest.done).toBe(1);
     expect(sequence(rest)).toContain("tod");
     expect(world.payments).toEqual([{ amount: 40, recipient: "Bob" }]);
   });
 
-  test("a repeated answer is told what became of it, with one [DONE], and pays nothing", async () => {
+  test("gives a repeated answer the outcome, with one [DONE], and pays nothing", async () => {
     const world = await openWorld();
-    const live = await openSocket(world);
-    live.send(message("pay"));
-    const { approvalId, messageId } = asked(await live.question());
+    const client = await openSocket(world);
+    client.send(message("pay"));
+    const { approvalId, messageId } = asked(await client.question());
     const answer = { type: "tool_result", toolCallId: approvalId, result: { confirmed: true } };
-    live.send(answer);
-    await live.turn();
-    live.send(answer);
-    const repeated = await live.turn();
+    client.send(answer);
+    await client.turn();
+    client.send(answer);
+    const repeated = await client.turn();
     expect(sequence(repeated)).toBe("start toa ss fs finish [DONE]");
     expect(messageIdOf(repeated)).toBe(messageId);
     expect(world.payments).toHaveLength(1);
   });
 
-  test("the same answer twice at once pays once, and both are told", async () => {
+  test("pays once for the same answer on two sockets at once, and both get the outcome", async () => {
     const world = await openWorld();
-    const live = await openSocket(world);
-    live.send(message("pay"));
-    const { approvalId } = asked(await live.question());
+    const client = await openSocket(world);
+    client.send(message("pay"));
+    const { approvalId } = asked(await client.question());
     const answer = { type: "tool_result", toolCallId: approvalId, result: { confirmed: true } };
-    live.send(answer, answer, { type: "ping", timestamp: 1 });
-    await live.until(({ controls, done }) => controls.length > 0 && done > 0);
+    client.send(answer, answer, { type: "ping", timestamp: 1 });
+    await client.until(({ controls, done }) => controls.length > 0 && done > 0);
     await quiet(world);
     expect(world.payments).toHaveLength(1);
   });
 
-  test("ping is answered with pong, between the events of a turn", async () => {
+  test("sends a pong for a ping, between the events of a turn", async () => {
     const { world, reached, go } = await openPausedWorld();
-    const live = await openSocket(world);
-    live.send(message("slowly"));
+    const client = await openSocket(world);
+    client.send(message("slowly"));
     await reached;
-    live.send({ type: "ping", timestamp: 1_700_000_000_000.5 });
-    const { controls } = await live.until(({ controls: got }) => got.length > 0);
+    client.send({ type: "ping", timestamp: 1_700_000_000_000.5 });
+    const { controls } = await client.until(({ controls: got }) => got.length > 0);
     expect(controls).toEqual([{ type: "pong", timestamp: 1_700_000_000_000.5 }]);
     go();
-    expect((await live.turn()).done).toBe(1);
+    expect((await client.turn()).done).toBe(1);
   });
 
-  test("interrupt stops the reply", async () => {
+  test("stops the reply on interrupt", async () => {
     const { world, reached, go } = await openPausedWorld();
-    const live = await openSocket(world);
-    live.send(message("slowly"));
+    const client = await openSocket(world);
+    client.send(message("slowly"));
     await reached;
-    live.send({ type: "interrupt", reason: "enough" });
-    const stopped = await live.turn();
+    client.send({ type: "interrupt", reason: "enough" });
+    const stopped = await client.turn();
     expect(stopped.chunks.at(-1)).toMatchObject({ type: "abort" });
     expect(textOf(stopped)).not.toContain("Two.");
     go();
-    live.send(message("hello"));
-    expect(textOf(await live.turn())).toBe("Hello there, friend.");
+    client.send(message("hello"));
+    expect(textOf(await client.turn())).toBe("Hello there, friend.");
   });
 
-  test("a message while a reply streams stops that reply; each has its [DONE]", async () => {
+  test("stops a streaming reply when a new message comes, and each reply has its [DONE]", async () => {
     const { world, reached, go } = await openPausedWorld();
-    const live = await openSocket(world);
-    live.send(message("slowly"));
+    const client = await openSocket(world);
+    client.send(message("slowly"));
     await reached;
-    live.send(message("hello"));
-    const both = await live.until(({ done }) => done === 2);
+    client.send(message("hello"));
+    const both = await client.until(({ done }) => done === 2);
     expect(both.chunks.filter(({ type }) => type === "start")).toHaveLength(2);
     expect(textOf(both)).toContain("Hello there, friend.");
     expect(textOf(both)).not.toContain("Two.");
     go();
   });
 
-  test("several frames at once are taken in order", async () => {
+  test("handles several frames in order", async () => {
     const world = await openWorld();
-    const live = await openSocket(world);
-    live.send(message("hello"), { type: "ping", timestamp: 1 }, message("hello", { id: "chat-2" }), {
+    const client = await openSocket(world);
+    client.send(message("hello"), { type: "ping", timestamp: 1 }, message("hello", { id: "chat-2" }), {
       type: "ping",
       timestamp: 2,
     });
-    const { controls } = await live.until(({ controls: got, done }) => got.length === 2 && done > 0);
+    const { controls } = await client.until(({ controls: got, done }) => got.length === 2 && done > 0);
     expect(controls.map(({ timestamp }) => timestamp)).toEqual([1, 2]);
     await idle(world);
     expect(await messagesOf(world)).toHaveLength(2);
     expect(await messagesOf(world, "chat-2")).toHaveLength(2);
   });
 
-  test("audio is refused with a sentence, and nothing else happens", async () => {
+  test("refuses audio with a sentence, and nothing else happens", async () => {
     const world = await openWorld();
-    const live = await openSocket(world);
-    live.send(
+    const client = await openSocket(world);
+    client.send(
       { type: "ping", timestamp: 1 },
       { type: "audio_control", action: "start" },
       { type: "audio_chunk", chunk: "AAAA" },
     );
-    const refused = await live.until(({ done }) => done === 2);
+    const refused = await client.until(({ done }) => done === 2);
     expect(refused.chunks).toEqual(
       Array.from({ length: 2 }, () => ({ type: "error", errorText: "This server takes no audio; write instead." })),
     );
   });
 
-  test("?confirmation=tool shows the confirmation as a call of its own", async () => {
+  test("shows the confirmation as a call of its own with ?confirmation=tool", async () => {
     const world = await openWorld();
-    const live = await openSocket(world, "?confirmation=tool");
-    live.send(message("pay"));
-    const question = await live.until(({ chunks }) => chunks.filter(({ type }) => type === "finish-step").length === 2);
+    const client = await openSocket(world, "?confirmation=tool");
+    client.send(message("pay"));
+    const question = await client.until(
+      ({ chunks }) => chunks.filter(({ type }) => type === "finish-step").length === 2,
+    );
     expect(sequence(question)).toBe("start ss tis tia fs ss tis tia fs");
     const confirmation = question.chunks.findLast((chunk) => chunk.type === "tool-input-available")!;
     expect(confirmation).toMatchObject({
       toolName: "adk_request_confirmation",
       input: { toolConfirmation: { confirmed: false } },
     });
-    live.send({ type: "tool_result", toolCallId: confirmation.toolCallId, result: { confirmed: false } });
-    expect(sequence(await live.turn())).toBe("toe ss text fs finish [DONE]");
+    client.send({ type: "tool_result", toolCallId: confirmation.toolCallId, result: { confirmed: false } });
+    expect(sequence(await client.turn())).toBe("toe ss text fs finish [DONE]");
     expect(world.payments).toEqual([]);
   });
 
-  test("a turn that somebody else causes is told too, and switching chats ends that", async () => {
+  test("sends turns that others caused too, until the socket switches to another chat", async () => {
     const world = await openWorld();
-    const live = await openSocket(world);
-    live.send(message("pay"));
-    const { approvalId } = asked(await live.question());
+    const client = await openSocket(world);
+    client.send(message("pay"));
+    const { approvalId } = asked(await client.question());
     await decide(world, approvalId, true);
-    expect(sequence(await live.turn())).toBe("toa ss text fs finish [DONE]");
+    expect(sequence(await client.turn())).toBe("toa ss text fs finish [DONE]");
     await say(world, "hello");
-    expect(sequence(await live.turn())).toBe("start ss text fs finish [DONE]");
-    live.send(message("hello", { id: "chat-2" }));
-    await live.turn();
+    expect(sequence(await client.turn())).toBe("start ss text fs finish [DONE]");
+    client.send(message("hello", { id: "chat-2" }));
+    await client.turn();
     await say(world, "hello");
-    live.send({ type: "ping", timestamp: 1 });
-    const after = await live.until(({ controls }) => controls.length > 0);
+    client.send({ type: "ping", timestamp: 1 });
+    const after = await client.until(({ controls }) => controls.length > 0);
     expect(after.chunks).toEqual([]);
   });
 
-  test("closing the socket stops nothing", async () => {
+  test("does not stop the turn when the socket closes", async () => {
     const { world, reached, go } = await openPausedWorld();
-    const live = await openSocket(world);
-    live.send(message("slowly"));
+    const client = await openSocket(world);
+    client.send(message("slowly"));
     await reached;
-    live.socket.terminate();
-    await live.closed;
+    client.socket.terminate();
+    await client.closed;
     go();
     await idle(world);
     expect((await messagesOf(world)).at(-1)?.parts.at(-1)).toMatchObject({ type: "text", text: "One. Two." });
   });
 });
 
-describe("with ?sequence=1", () => {
+describe("the chat wire with ?sequence=1", () => {
   const numbered = (world: World) => openSocket(world, "?sequence=1");
 
-  test("events have numbers, and turns, parking and requests are announced", async () => {
+  test("numbers the events, and announces turns, parked turns and accepted requests", async () => {
     const world = await openWorld();
-    const live = await numbered(world);
-    live.send(message("pay", { requestId: "r1" }));
-    const question = await live.until(({ controls }) => controls.some(({ type }) => type === "parked"));
+    const client = await numbered(world);
+    client.send(message("pay", { requestId: "r1" }));
+    const question = await client.until(({ controls }) => controls.some(({ type }) => type === "parked"));
     const turn = question.controls.find(({ type }) => type === "turn")!;
     const { sequence: parkedAt } = question.controls.find(({ type }) => type === "parked")!;
     expect(question.controls).toEqual(
@@ -323,27 +325,27 @@ describe("with ?sequence=1", () => {
     expect(question.ids).toHaveLength(question.chunks.length);
     expect(parkedAt).toBeGreaterThan(question.ids.at(-1)!);
     const { approvalId } = asked(question);
-    live.send({ type: "tool_result", toolCallId: approvalId, result: { confirmed: true }, requestId: "r2" });
-    const outcome = await live.turn();
+    client.send({ type: "tool_result", toolCallId: approvalId, result: { confirmed: true }, requestId: "r2" });
+    const outcome = await client.turn();
     const next = outcome.controls.find(({ type }) => type === "turn")!;
     expect(next).toMatchObject({ reply: messageIdOf(question), sequence: Number(parkedAt) + 1 });
     expect(outcome.controls).toContainEqual({ type: "accepted", requestId: "r2", turn: next["turn"] });
 
-    live.send({ type: "tool_result", toolCallId: approvalId, result: { confirmed: true }, requestId: "r3" });
-    const repeated = await live.turn();
+    client.send({ type: "tool_result", toolCallId: approvalId, result: { confirmed: true }, requestId: "r3" });
+    const repeated = await client.turn();
     expect(repeated.controls.map(({ type }) => type)).toEqual(["accepted", "turn"]);
     expect(repeated.controls[0]!["turn"]).toBe(repeated.controls[1]!["turn"]);
     expect(repeated.ids).toEqual([]);
 
-    live.send({ type: "tool_result", toolCallId: "nobody's", result: { confirmed: true }, requestId: "r4" });
-    const { controls, chunks } = await live.until(({ controls: got }) => got.length > 0);
+    client.send({ type: "tool_result", toolCallId: "nobody's", result: { confirmed: true }, requestId: "r4" });
+    const { controls, chunks } = await client.until(({ controls: got }) => got.length > 0);
     expect(controls).toEqual([
       { type: "refused", requestId: "r4", code: "not_found", message: "There is no approval nobody's here." },
     ]);
     expect(chunks).toEqual([]);
   });
 
-  test("a client that comes back gets what it has not seen, wherever it was cut off", async () => {
+  test("gives a client that reconnects exactly what it has missed, wherever it was cut off", async () => {
     const world = await openWorld();
     const whole = await numbered(world);
     whole.send(message("pay"));
@@ -357,18 +359,18 @@ describe("with ?sequence=1", () => {
       Number(/^id: (\d+)|"sequence":(\d+)/.exec(frame)?.slice(1).find(Boolean) ?? NaN);
     const last = Math.max(...frames.map(numberOf).filter((number) => !Number.isNaN(number)));
     for (let after = 0; after <= last; after++) {
-      const live = await numbered(world);
-      live.send({ type: "attach", id: "chat-1", after }, { type: "ping", timestamp: 1 });
+      const client = await numbered(world);
+      client.send({ type: "attach", id: "chat-1", after }, { type: "ping", timestamp: 1 });
       const expected = frames.slice(frames.findLastIndex((frame) => numberOf(frame) <= after) + 1);
-      await live.until(() => live.frames.length >= expected.length + 2);
-      const [attached, ...rest] = live.frames.filter((frame) => !frame.includes('"pong"'));
+      await client.until(() => client.frames.length >= expected.length + 2);
+      const [attached, ...rest] = client.frames.filter((frame) => !frame.includes('"pong"'));
       expect(JSON.parse(attached!)).toEqual({ type: "attached", id: "chat-1", sequence: last, running: false });
       expect(rest, `after ${after}`).toEqual(expected);
-      live.socket.terminate();
+      client.socket.terminate();
     }
   });
 
-  test("in the other dialect too", async () => {
+  test("does so in the other dialect too", async () => {
     const world = await openWorld();
     const whole = await openSocket(world, "?sequence=1&confirmation=tool");
     whole.send(message("pay"));
@@ -378,12 +380,12 @@ describe("with ?sequence=1", () => {
     const outcome = await whole.turn();
     expect(sequence(outcome)).toBe("toe ss text fs finish [DONE]");
     const seen = outcome.ids[0]!;
-    const live = await openSocket(world, "?sequence=1&confirmation=tool");
-    live.send({ type: "attach", id: "chat-1", after: seen });
-    expect((await live.turn()).chunks).toEqual(outcome.chunks.slice(1));
+    const client = await openSocket(world, "?sequence=1&confirmation=tool");
+    client.send({ type: "attach", id: "chat-1", after: seen });
+    expect((await client.turn()).chunks).toEqual(outcome.chunks.slice(1));
   });
 
-  test("attach in the middle of a reply replays it whole, and goes on with everything behind it", async () => {
+  test("replays a running reply from its start after attach, and continues with everything after it", async () => {
     const { world, reached, go } = await openPausedWorld();
     const first = await numbered(world);
     first.send(message("slowly"));
@@ -403,22 +405,22 @@ describe("with ?sequence=1", () => {
     expect(events(second)).toEqual(events(first));
   });
 
-  test("attach to another chat in the middle of a reply ends that one first", async () => {
+  test("ends the running reply before it follows another chat", async () => {
     const { world, reached, go } = await openPausedWorld();
-    const live = await openSocket(world, "?sequence=1");
-    live.send(message("slowly"));
+    const client = await openSocket(world, "?sequence=1");
+    client.send(message("slowly"));
     await reached;
-    await live.until(({ chunks }) => chunks.some(({ type }) => type === "text-delta"));
-    live.send({ type: "attach", id: "another" });
-    await live.until(({ controls }) => controls.some(({ type }) => type === "attached"));
-    const [left, attached] = live.frames.slice(-2);
+    await client.until(({ chunks }) => chunks.some(({ type }) => type === "text-delta"));
+    client.send({ type: "attach", id: "another" });
+    await client.until(({ controls }) => controls.some(({ type }) => type === "attached"));
+    const [left, attached] = client.frames.slice(-2);
     expect(left).toContain("[DONE]");
     expect(JSON.parse(attached!)).toMatchObject({ type: "attached", id: "another" });
     go();
     await idle(world);
   });
 
-  test("a reply that could not be stored to its end has one all the same, on every wire", async () => {
+  test("ends a reply on every wire also if its end could not be stored", async () => {
     let isFull = false;
     const [reached, go] = [gate(), gate()];
     const world = await openWorld({
@@ -433,23 +435,23 @@ describe("with ?sequence=1", () => {
         return store;
       },
     });
-    const live = await openSocket(world);
-    live.send(message("slowly"));
+    const client = await openSocket(world);
+    client.send(message("slowly"));
     await reached.opened;
-    await live.until(({ chunks }) => chunks.some(({ type }) => type === "text-delta"));
+    await client.until(({ chunks }) => chunks.some(({ type }) => type === "text-delta"));
     const resumed = receive(await fetch(`${world.server.url}/stream/chat-1/stream`));
     isFull = true;
     go.open();
     setTimeout(() => (isFull = false), 20);
     const errorText = "The server could not store this reply to its end.";
-    for (const { chunks, done } of [await live.turn(), await resumed]) {
+    for (const { chunks, done } of [await client.turn(), await resumed]) {
       expect(chunks.at(-1)).toEqual({ type: "error", errorText });
       expect(done).toBe(1);
     }
     await idle(world);
   });
 
-  test("attach in the middle of a continuation brings the message's earlier parts", async () => {
+  test("sends the message's earlier parts after attach in the middle of a continuation", async () => {
     const reached = gate();
     const go = gate();
     const slowAfter = { ...afterTools, say: () => (reached.open(), [text("One. "), pause(go.opened), text("Two.")]) };
@@ -457,42 +459,42 @@ describe("with ?sequence=1", () => {
     const { approvalId, messageId } = asked(await say(world, "pay"));
     await decide(world, approvalId, true);
     await reached.opened;
-    const live = await openSocket(world);
-    live.send({ type: "attach", id: "chat-1" });
-    await live.until(({ chunks }) => chunks.some(({ type }) => type === "text-delta"));
+    const client = await openSocket(world);
+    client.send({ type: "attach", id: "chat-1" });
+    await client.until(({ chunks }) => chunks.some(({ type }) => type === "text-delta"));
     go.open();
-    await live.turn();
-    const { chunks } = live.take();
+    await client.turn();
+    const { chunks } = client.take();
     expect(chunks).toEqual([]);
-    const all = live.frames.slice(1).map((frame) => frame.slice(6).trim());
+    const all = client.frames.slice(1).map((frame) => frame.slice(6).trim());
     expect(all.filter((frame) => frame === "[DONE]")).toHaveLength(1);
     expect(JSON.parse(all[0]!)).toEqual({ type: "start", messageId });
     expect(all.join()).toContain("tool-input-available");
     expect(all.filter((frame) => frame.includes('"Two.'))).toHaveLength(1);
   });
 
-  test("attach when nothing is said says so, and follows from then on", async () => {
+  test("says after attach that nothing is running, and follows the chat from then on", async () => {
     const world = await openWorld();
     await say(world, "hello");
-    const live = await numbered(world);
-    live.send({ type: "attach", id: "chat-1" });
-    const { controls, chunks } = await live.until(({ controls: got }) => got.length > 0);
+    const client = await numbered(world);
+    client.send({ type: "attach", id: "chat-1" });
+    const { controls, chunks } = await client.until(({ controls: got }) => got.length > 0);
     expect(controls).toMatchObject([{ type: "attached", running: false }]);
     expect(chunks).toEqual([]);
     await say(world, "hello");
-    expect(sequence(await live.turn())).toBe("start ss text fs finish [DONE]");
+    expect(sequence(await client.turn())).toBe("start ss text fs finish [DONE]");
   });
 
-  test("attach to a chat that nobody has begun follows it from its first message, whoever sends it", async () => {
+  test("follows a new chat from its first message, also if another client sends it", async () => {
     const world = await openWorld();
     const [mine, other] = [await numbered(world), await numbered(world)];
-    for (const live of [mine, other]) {
-      live.send({ type: "attach", id: "new" });
-      const { controls } = await live.until(({ controls: got }) => got.length > 0);
+    for (const client of [mine, other]) {
+      client.send({ type: "attach", id: "new" });
+      const { controls } = await client.until(({ controls: got }) => got.length > 0);
       expect(controls).toEqual([{ type: "attached", id: "new", sequence: 0, running: false }]);
     }
     mine.send(message("hello", { id: "new" }));
-    for (const live of [mine, other]) expect(sequence(await live.turn())).toBe("start ss text fs finish [DONE]");
+    for (const client of [mine, other]) expect(sequence(await client.turn())).toBe("start ss text fs finish [DONE]");
     const third = await numbered(world);
     third.send({ type: "attach", id: "newer" });
     await third.until(({ controls }) => controls.length > 0);
@@ -500,54 +502,54 @@ describe("with ?sequence=1", () => {
     expect(sequence(await third.turn())).toBe("start ss text fs finish [DONE]");
   });
 
-  test("a number from another life of the chat holds nothing back", async () => {
+  test("does not hold back a turn if the attach number is too high", async () => {
     const world = await openWorld();
-    const live = await numbered(world);
+    const client = await numbered(world);
     await say(world, "hello");
-    live.send({ type: "attach", id: "chat-1", after: 1_000_000 });
-    await live.until(({ controls }) => controls.length > 0);
+    client.send({ type: "attach", id: "chat-1", after: 1_000_000 });
+    await client.until(({ controls }) => controls.length > 0);
     await say(world, "hello");
-    expect(sequence(await live.turn())).toBe("start ss text fs finish [DONE]");
+    expect(sequence(await client.turn())).toBe("start ss text fs finish [DONE]");
   });
 
-  test("a message sent again is not answered again, and its reply can be had", async () => {
+  test("does not run a message again that is sent again, and gives its reply", async () => {
     const { world, reached, go } = await openPausedWorld();
     const sent = message("slowly", { requestId: "r1" });
     const lost = await numbered(world);
     lost.send(sent);
     await reached;
     lost.socket.terminate();
-    const live = await numbered(world);
-    live.send({ type: "attach", id: "chat-1", after: 0 }, { ...sent, resend: true });
-    const again = await live.until(({ controls }) => controls.some(({ type }) => type === "accepted"));
+    const client = await numbered(world);
+    client.send({ type: "attach", id: "chat-1", after: 0 }, { ...sent, resend: true });
+    const again = await client.until(({ controls }) => controls.some(({ type }) => type === "accepted"));
     go();
-    await live.turn();
+    await client.turn();
     const turn = again.controls.find(({ type }) => type === "accepted")!["turn"];
-    // And once more, when it is in the log alone.
+    // The same again when the turn is over and the reply is only in the log.
     const later = await numbered(world);
     later.send({ ...sent, resend: true });
     const whole = await later.turn();
     expect(whole.controls.find(({ type }) => type === "accepted")!["turn"]).toBe(turn);
     expect(textOf(whole)).toBe("One. Two.");
     expect(await messagesOf(world)).toHaveLength(2);
-    // A message that never arrived is an ordinary one.
+    // A message that never arrived is handled as a new one.
     later.send(message("hello", { resend: true }));
     expect(textOf(await later.turn())).toBe("Hello there, friend.");
   });
 
-  test("a message sent again on two sockets at once is answered once", async () => {
+  test("runs a message once that is sent again on two sockets", async () => {
     const world = await openWorld();
     const sockets = await Promise.all([numbered(world), numbered(world), numbered(world)]);
     const sent = message("hello", { requestId: "r", resend: true });
-    for (const live of sockets) live.send(sent);
-    const replies = await Promise.all(sockets.map((live) => live.turn()));
+    for (const client of sockets) client.send(sent);
+    const replies = await Promise.all(sockets.map((client) => client.turn()));
     const turns = replies.map(({ controls }) => controls.find(({ type }) => type === "accepted")!["turn"]);
     expect(new Set(turns).size).toBe(1);
     expect(replies.map(textOf)).toEqual(Array.from(replies, () => "Hello there, friend."));
     expect(await messagesOf(world)).toHaveLength(2);
   });
 
-  test("a client that was cut off far inside a long message goes on there, in both dialects", async () => {
+  test("continues in the middle of a long message after a disconnect, in both dialects", async () => {
     const words = text(Array.from({ length: 1500 }, (_, index) => `w${index} `).join(""));
     const pays = { when: /long/, say: [words, call("process_payment", { amount: 50, recipient: "Hanako" })] };
     const world = await openWorld({ rules: [afterTools, pays] });
@@ -560,47 +562,47 @@ describe("with ?sequence=1", () => {
     const outcome = await whole.turn();
     for (const confirmation of ["approval", "tool"])
       for (const after of [10, 1100, parkedAt - 3, parkedAt, parkedAt + 1, parkedAt + 2]) {
-        const live = await openSocket(world, `?sequence=1&confirmation=${confirmation}`);
-        live.send({ type: "attach", id: "chat-1", after });
-        const rest = await live.turn();
+        const client = await openSocket(world, `?sequence=1&confirmation=${confirmation}`);
+        client.send({ type: "attach", id: "chat-1", after });
+        const rest = await client.turn();
         expect(rest.chunks.some(({ type }) => type === "start")).toBe(false);
         expect(Math.min(...rest.ids)).toBeGreaterThan(after);
         expect(textOf(rest).endsWith(textOf(outcome))).toBe(true);
         if (after < parkedAt - 3)
           expect(rest.chunks.some(({ type }) => type === "tool-approval-request")).toBe(confirmation === "approval");
-        live.socket.terminate();
+        client.socket.terminate();
       }
   });
 
-  test("a question survives the server: the client comes back, answers, and the message goes on", async () => {
+  test("keeps a question when the server restarts: the client reconnects, answers, and the message continues", async () => {
     const world = await openWorld();
     const lost = await numbered(world);
     lost.send(message("pay"));
     const question = await lost.until(({ controls }) => controls.some(({ type }) => type === "parked"));
     await world.crash();
     await lost.closed;
-    const live = await numbered(world);
+    const client = await numbered(world);
     const after = question.controls.find(({ type }) => type === "parked")!["sequence"];
     const answer = { type: "tool_result", toolCallId: asked(question).approvalId, result: { confirmed: true } };
-    live.send({ type: "attach", id: "chat-1", after }, answer);
-    expect(sequence(await live.turn())).toBe("toa ss text fs finish [DONE]");
+    client.send({ type: "attach", id: "chat-1", after }, answer);
+    expect(sequence(await client.turn())).toBe("toa ss text fs finish [DONE]");
     expect(world.payments).toHaveLength(1);
   });
 
-  test("the chat a socket follows is held as long as it follows it, and let go once", async () => {
+  test("stays attached to a chat exactly as long as the socket follows it", async () => {
     const world = await openWorld();
     const held: string[] = [];
     world.bridge.attach = (owner, chat) => {
       held.push(`+${owner}/${chat}`);
       return () => void held.push(`-${owner}/${chat}`);
     };
-    const live = await numbered(world);
-    live.send({ type: "attach", id: "a" }, { type: "attach", id: "a", after: 0 }, message("hello", { id: "a" }));
-    await live.turn();
-    live.send(message("hello", { id: "b" }));
-    await live.turn();
+    const client = await numbered(world);
+    client.send({ type: "attach", id: "a" }, { type: "attach", id: "a", after: 0 }, message("hello", { id: "a" }));
+    await client.turn();
+    client.send(message("hello", { id: "b" }));
+    await client.turn();
     expect(held).toEqual(["+local/a", "-local/a", "+local/b"]);
-    live.socket.terminate();
+    client.socket.terminate();
     while (held.length < 4) await new Promise((resolve) => setImmediate(resolve));
     await world.server.close();
     expect(held).toEqual(["+local/a", "-local/a", "+local/b", "-local/b"]);
@@ -618,7 +620,7 @@ describe("with ?sequence=1", () => {
     expect(held).toEqual(["+local/c", "-local/c"]);
   });
 
-  test("a fresh socket follows from the turn it caused, not from those that wait before it", async () => {
+  test("follows on a new socket from the turn that it caused, not from turns before it", async () => {
     const pay = (recipient: string) => call("process_payment", { amount: 10, recipient });
     const three = { when: /three/, say: [pay("Alice"), pay("Bob"), pay("Carol")] };
     const { world, started, finish } = await openSlowWorld({ rules: [afterTools, three] });
@@ -626,37 +628,37 @@ describe("with ?sequence=1", () => {
     await decide(world, asked(question, 0).approvalId, true);
     await started;
     await decide(world, asked(question, 1).approvalId, false);
-    const live = await numbered(world);
+    const client = await numbered(world);
     const answer = { type: "tool_result", toolCallId: asked(question, 2).approvalId, result: { confirmed: false } };
-    live.send({ ...answer, requestId: "r" });
-    await live.until(({ controls }) => controls.some(({ type }) => type === "accepted"));
+    client.send({ ...answer, requestId: "r" });
+    await client.until(({ controls }) => controls.some(({ type }) => type === "accepted"));
     finish();
-    await live.turn();
-    const turns = live.frames.filter((frame) => frame.startsWith('{"type":"turn"'));
-    const accepted = JSON.parse(live.frames[0]!) as { type: string; turn: string };
+    await client.turn();
+    const turns = client.frames.filter((frame) => frame.startsWith('{"type":"turn"'));
+    const accepted = JSON.parse(client.frames[0]!) as { type: string; turn: string };
     expect(accepted.type).toBe("accepted");
     expect(turns.map((frame) => (JSON.parse(frame) as { turn: string }).turn)).toEqual([accepted.turn]);
   });
 
-  test("ten sockets of one chat are told the same", async () => {
+  test("sends the same to ten sockets of one chat", async () => {
     const world = await openWorld();
     const sockets = await Promise.all(Array.from({ length: 10 }, () => numbered(world)));
-    for (const live of sockets) live.send({ type: "attach", id: "chat-1" });
-    await Promise.all(sockets.map((live) => live.until(({ controls }) => controls.length > 0)));
+    for (const client of sockets) client.send({ type: "attach", id: "chat-1" });
+    await Promise.all(sockets.map((client) => client.until(({ controls }) => controls.length > 0)));
     sockets[0]!.send(message("pay"));
     const questions = await Promise.all(
-      sockets.map((live) => live.until(({ controls }) => controls.some(({ type }) => type === "parked"))),
+      sockets.map((client) => client.until(({ controls }) => controls.some(({ type }) => type === "parked"))),
     );
     const answer = { type: "tool_result", toolCallId: asked(questions[0]!).approvalId, result: { confirmed: true } };
-    for (const live of sockets) live.send(answer);
-    const outcomes = await Promise.all(sockets.map((live) => live.turn()));
+    for (const client of sockets) client.send(answer);
+    const outcomes = await Promise.all(sockets.map((client) => client.turn()));
     for (const outcome of outcomes) expect(sequence(outcome)).toMatch(/^(start )?toa ss (text )?fs finish \[DONE\]/);
     expect(world.payments).toHaveLength(1);
   });
 });
 
 describe("AI SDK 7's own transport, unmodified", () => {
-  /** `useChat`'s chat with AI SDK's `WebSocketChatTransport` and automatic sending, and nothing of ours. */
+  /** `useChat`'s chat with AI SDK's own `WebSocketChatTransport` and automatic sending. */
   function stock(world: World, { chat: id = "chat-1", query = "" } = {}) {
     const sockets: WebSocket[] = [];
     const requests: string[] = [];
@@ -683,7 +685,7 @@ describe("AI SDK 7's own transport, unmodified", () => {
     return { chat, transport, errors, sockets, requests, settled, tools, said };
   }
 
-  test("chats", async () => {
+  test("sends messages and shows the replies", async () => {
     const { chat, errors, settled, said } = stock(await openWorld());
     await chat.sendMessage({ text: "hello" });
     expect(await settled()).toHaveLength(2);
@@ -711,7 +713,7 @@ describe("AI SDK 7's own transport, unmodified", () => {
     expect([sockets.length, requests, errors]).toEqual([1, ["send", "send"], []]);
   });
 
-  test("answers two questions at once, each its own way", async () => {
+  test("answers two questions at once, one with yes and one with no", async () => {
     const world = await openWorld();
     const { chat, errors, settled, tools } = stock(world);
     await chat.sendMessage({ text: "two payments" });
@@ -742,7 +744,7 @@ describe("AI SDK 7's own transport, unmodified", () => {
     expect(said()).toBe("Hello there, friend.");
   });
 
-  test("resumes after its socket was cut, with the whole reply", async () => {
+  test("resumes with the whole reply after its socket was cut", async () => {
     const { world, reached, go } = await openPausedWorld();
     const { chat, sockets, errors, settled, said } = stock(world);
     const sending = chat.sendMessage({ text: "slowly" });
@@ -763,7 +765,7 @@ describe("AI SDK 7's own transport, unmodified", () => {
     expect(errors).toHaveLength(1);
   });
 
-  test("resumes nothing while a question waits, and the answer still finds its message", async () => {
+  test("has nothing to resume while a question waits, and the answer still continues its message", async () => {
     const world = await openWorld();
     const { chat, transport, sockets, errors, settled, tools } = stock(world);
     await chat.sendMessage({ text: "pay" });
@@ -781,7 +783,7 @@ describe("AI SDK 7's own transport, unmodified", () => {
     expect(errors).toEqual([]);
   });
 
-  test("sees a question that nobody answered closed, with the reason", async () => {
+  test("shows an expired question as denied, with the reason", async () => {
     const reached = gate();
     const go = gate();
     const slowAfter = { ...afterTools, say: () => (reached.open(), [text("Too late. "), pause(go.opened)]) };
@@ -804,7 +806,7 @@ describe("AI SDK 7's own transport, unmodified", () => {
 
   test("several requests at once do not mix", async () => {
     const world = await openWorld();
-    const live = await openSocket(world);
+    const client = await openSocket(world);
     const send = (requestId: string, id: string) => ({
       type: "send",
       requestId,
@@ -814,8 +816,10 @@ describe("AI SDK 7's own transport, unmodified", () => {
       headers: {},
       body: {},
     });
-    live.send(send("a", "chat-a"), send("b", "chat-b"), send("c", "chat-c"));
-    const { controls } = await live.until(({ controls: got }) => got.filter(({ type }) => type === "end").length === 3);
+    client.send(send("a", "chat-a"), send("b", "chat-b"), send("c", "chat-c"));
+    const { controls } = await client.until(
+      ({ controls: got }) => got.filter(({ type }) => type === "end").length === 3,
+    );
     for (const requestId of ["a", "b", "c"]) {
       const mine = controls.filter((frame) => frame["requestId"] === requestId);
       expect(mine.at(-1)).toEqual({ type: "end", requestId });
@@ -823,113 +827,118 @@ describe("AI SDK 7's own transport, unmodified", () => {
     }
   });
 
-  test("speaks one wire per socket", async () => {
+  test("uses one wire per socket", async () => {
     const world = await openWorld();
-    const live = await openSocket(world);
-    live.send({ type: "resume", requestId: "r", id: "chat-1" }, { type: "ping", timestamp: 1 });
-    const { controls } = await live.until(({ controls: got }) => got.length === 2);
+    const client = await openSocket(world);
+    client.send({ type: "resume", requestId: "r", id: "chat-1" }, { type: "ping", timestamp: 1 });
+    const { controls } = await client.until(({ controls: got }) => got.length === 2);
     expect(controls).toMatchObject([
       { type: "no-active", requestId: "r" },
       { type: "error", requestId: "", errorText: expect.stringContaining("AI SDK") },
     ]);
-    const seed = await openSocket(world);
-    seed.send({ type: "ping", timestamp: 1 }, { type: "resume", requestId: "r", id: "chat-1" });
-    expect((await seed.turn()).chunks).toMatchObject([{ type: "error", errorText: expect.stringContaining("seeds") }]);
+    const chatWire = await openSocket(world);
+    chatWire.send({ type: "ping", timestamp: 1 }, { type: "resume", requestId: "r", id: "chat-1" });
+    expect((await chatWire.turn()).chunks).toMatchObject([
+      { type: "error", errorText: expect.stringContaining("seeds") },
+    ]);
   });
 });
 
-describe("what the seeds leave out or do otherwise", () => {
-  test("a socket whose messages name no chat has one of its own", async () => {
+describe("special cases of the chat wire", () => {
+  test("a socket gets a chat of its own if its messages name none", async () => {
     const world = await openWorld();
-    const [live, other] = [await openSocket(world), await openSocket(world)];
-    live.send({ type: "message", version: "1.0", data: { messages: [{ role: "user", content: "pay" }] } });
-    const question = await live.until(({ chunks }) => chunks.at(-1)?.type === "finish-step");
+    const [client, other] = [await openSocket(world), await openSocket(world)];
+    client.send({ type: "message", version: "1.0", data: { messages: [{ role: "user", content: "pay" }] } });
+    const question = await client.until(({ chunks }) => chunks.at(-1)?.type === "finish-step");
     other.send({ type: "message", messages: [{ role: "user", content: "hello" }] });
     expect(textOf(await other.turn())).toBe("Hello there, friend.");
-    live.send({ type: "tool_result", toolCallId: asked(question).approvalId, result: { confirmed: true } });
-    expect(sequence(await live.turn())).toMatch(/toa ss text fs finish \[DONE\]$/);
-    live.send({ type: "message", messages: [{ role: "user", content: "hello" }] });
-    await live.turn();
+    client.send({ type: "tool_result", toolCallId: asked(question).approvalId, result: { confirmed: true } });
+    expect(sequence(await client.turn())).toMatch(/toa ss text fs finish \[DONE\]$/);
+    client.send({ type: "message", messages: [{ role: "user", content: "hello" }] });
+    await client.turn();
     expect(world.payments).toHaveLength(1);
     expect(world.gemini.requests.at(-1)!.contents.length).toBeGreaterThan(3);
   });
 
-  test("one of two answers ends with a step, so that a plain client knows that it may go on", async () => {
+  test("the reply to one of two answers ends with a finished step, so that a simple client knows it can continue", async () => {
     const world = await openWorld();
-    const live = await openSocket(world);
-    live.send(message("two payments"));
-    const question = await live.until(({ chunks }) => chunks.at(-1)?.type === "finish-step");
+    const client = await openSocket(world);
+    client.send(message("two payments"));
+    const question = await client.until(({ chunks }) => chunks.at(-1)?.type === "finish-step");
     const [first, second] = [asked(question, 0), asked(question, 1)];
-    live.send({ type: "tool_result", toolCallId: first.approvalId, result: { confirmed: true } });
-    const half = await live.until(({ chunks }) => chunks.at(-1)?.type === "finish-step");
+    client.send({ type: "tool_result", toolCallId: first.approvalId, result: { confirmed: true } });
+    const half = await client.until(({ chunks }) => chunks.at(-1)?.type === "finish-step");
     expect(sequence(half)).toBe("toa fs");
-    live.send({ type: "tool_result", toolCallId: second.approvalId, result: { confirmed: false } });
-    expect(sequence(await live.turn())).toBe("tod ss text fs finish [DONE]");
+    client.send({ type: "tool_result", toolCallId: second.approvalId, result: { confirmed: false } });
+    expect(sequence(await client.turn())).toBe("tod ss text fs finish [DONE]");
   });
 
-  test("a socket that turns to another chat in the middle of a reply hears the end of the first", async () => {
+  test("a socket gets [DONE] for the first reply when it switches to another chat", async () => {
     const held = gate();
     const world = await openWorld({
       rules: [{ when: /count/, say: [text("one two"), pause(held.opened), text("three")] }, ...payRules],
     });
-    const live = await openSocket(world);
-    live.send(message("count"));
-    await live.until(({ chunks }) => chunks.some(({ type }) => type === "text-delta"));
-    live.send(message("hello", { id: "chat-2" }));
-    const both = await live.until(({ done }) => done === 2);
+    const client = await openSocket(world);
+    client.send(message("count"));
+    await client.until(({ chunks }) => chunks.some(({ type }) => type === "text-delta"));
+    client.send(message("hello", { id: "chat-2" }));
+    const both = await client.until(({ done }) => done === 2);
     expect(sequence(both)).toBe("start ss text fs finish [DONE] [DONE]");
     held.open();
   });
 });
 
-describe("two questions of one message, after people went on talking", () => {
+describe("a chat that continues", () => {
   test.each([
     ["by tool_result", true],
     ["outside the chat", false],
-  ])("are answered one by one, %s, and the model waits for nobody", async (_how, bySocket) => {
-    const world = await openWorld();
-    const live = await openSocket(world, "?sequence=1");
-    live.send(message("two payments"));
-    const question = await live.until(({ controls }) => controls.some(({ type }) => type === "parked"));
-    live.send(message("hello"));
-    await live.turn();
-    const [first, second] = [asked(question, 0).approvalId, asked(question, 1).approvalId];
-    const answer = async (id: string, confirmed: boolean) => {
-      if (bySocket) live.send({ type: "tool_result", toolCallId: id, result: { confirmed } });
-      else await decide(world, id, confirmed);
-      return live.turn();
-    };
-    expect(sequence(await answer(second, false))).toBe("start ss fs finish [DONE]");
-    const last = await answer(first, true);
-    expect(sequence(last)).toBe("start ss fs ss text fs finish [DONE]");
-    expect(textOf(last)).toContain("rejected");
-    expect(textOf(last)).toContain('"paid":30');
-    expect(world.payments).toEqual([{ amount: 30, recipient: "Alice" }]);
-    live.send(message("hello"));
-    expect(textOf(await live.turn())).toBe("Hello there, friend.");
-  });
+  ])(
+    "accepts the answers to two older questions one by one, %s, and the model responds after the last",
+    async (_how, bySocket) => {
+      const world = await openWorld();
+      const client = await openSocket(world, "?sequence=1");
+      client.send(message("two payments"));
+      const question = await client.until(({ controls }) => controls.some(({ type }) => type === "parked"));
+      client.send(message("hello"));
+      await client.turn();
+      const [first, second] = [asked(question, 0).approvalId, asked(question, 1).approvalId];
+      const answer = async (id: string, confirmed: boolean) => {
+        if (bySocket) client.send({ type: "tool_result", toolCallId: id, result: { confirmed } });
+        else await decide(world, id, confirmed);
+        return client.turn();
+      };
+      expect(sequence(await answer(second, false))).toBe("start ss fs finish [DONE]");
+      const last = await answer(first, true);
+      expect(sequence(last)).toBe("start ss fs ss text fs finish [DONE]");
+      expect(textOf(last)).toContain("rejected");
+      expect(textOf(last)).toContain('"paid":30');
+      expect(world.payments).toEqual([{ amount: 30, recipient: "Alice" }]);
+      client.send(message("hello"));
+      expect(textOf(await client.turn())).toBe("Hello there, friend.");
+    },
+  );
 
-  test("a reply is made again once, however often the wish for it arrives", async () => {
+  test("regenerates a reply once if the same request arrives twice", async () => {
     const world = await openWorld();
-    const live = await openSocket(world, "?sequence=1");
-    live.send(message("hello"));
-    await live.turn();
-    const wish = { ...message("hello"), trigger: "regenerate-message", requestId: "r-1" };
-    live.send(wish);
-    live.send({ ...wish, resend: true });
-    await live.until(({ controls }) => controls.filter(({ type }) => type === "accepted").length === 2);
+    const client = await openSocket(world, "?sequence=1");
+    client.send(message("hello"));
+    await client.turn();
+    const regenerate = { ...message("hello"), trigger: "regenerate-message", requestId: "r-1" };
+    client.send(regenerate);
+    client.send({ ...regenerate, resend: true });
+    await client.until(({ controls }) => controls.filter(({ type }) => type === "accepted").length === 2);
     await idle(world);
     expect(world.gemini.requests).toHaveLength(2);
   });
 
-  test("a message that was changed is answered as it is now", async () => {
+  test("gives a new reply to an edited message", async () => {
     const world = await openWorld();
-    const live = await openSocket(world);
+    const client = await openSocket(world);
     const said = userMessage("hello", "um");
-    live.send({ type: "message", id: "chat-1", messages: [said] });
-    await live.turn();
+    client.send({ type: "message", id: "chat-1", messages: [said] });
+    await client.turn();
     const changed = { ...said, parts: [{ type: "text", text: "weather" }] };
-    live.send({ type: "message", id: "chat-1", messages: [changed], messageId: "um" });
-    expect(sequence(await live.turn())).toBe("start ss tis tia toa fs ss text fs finish [DONE]");
+    client.send({ type: "message", id: "chat-1", messages: [changed], messageId: "um" });
+    expect(sequence(await client.turn())).toBe("start ss tis tia toa fs ss text fs finish [DONE]");
   });
 });
