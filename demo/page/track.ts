@@ -1,6 +1,6 @@
 import type { ApprovalView } from "adk-stream-protocol/protocol";
 
-/** Whether an approval waits for a person, goes on by itself, or is over. */
+/** Whether an approval waits for a person, continues by itself, or is over. */
 export type Stop = "waiting" | "moving" | "over";
 
 export interface Track {

@@ -425,7 +425,7 @@ describe("a WebSocket that is cut", () => {
     await assistantSays(/Kim/);
     expect(await demo.balance()).toBe(before - 11);
     // The next live session was told once.
-    const heard = JSON.stringify(gemini.live.sessions.at(-1)?.messages);
-    expect(heard.match(/\[context, not from the user\] The earlier call process_payment/g)).toHaveLength(1);
+    const sentToModel = JSON.stringify(gemini.live.sessions.at(-1)?.messages);
+    expect(sentToModel.match(/\[context, not from the user\] The earlier call process_payment/g)).toHaveLength(1);
   });
 });

@@ -431,7 +431,7 @@ describe("an agent run as a tool", () => {
   });
 
   for (const [name, ai] of majors)
-    it(`needs two requests and one message with stock ${name}`, async () => {
+    it(`needs two requests and one message with ${name}`, async () => {
       const { world, ran } = await open();
       const { chat, requests, settled, errors } = stockChat(ai, world);
       await chat.sendMessage({ text: "pay" });

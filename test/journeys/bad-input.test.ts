@@ -295,7 +295,7 @@ describe("a bad address", () => {
     await expectUntouched();
   });
 
-  it("with a wrong method is refused with the right one", async () => {
+  it("with a wrong method is refused, and the response names the right one", async () => {
     const { world, question, expectUntouched } = await withQuestion();
     const routes = {
       "/stream": "POST",
@@ -377,8 +377,8 @@ describe("a request that is not valid HTTP", () => {
   });
 });
 
-describe("the origin of a request", () => {
-  it("must be a known page, if there is an Origin", async () => {
+describe("a request", () => {
+  it("must come from a known page, if it has an Origin", async () => {
     const { world, question, expectUntouched } = await withQuestion({
       server: { allowedOrigins: ["https://app.example"] },
     });
@@ -423,7 +423,7 @@ describe("the origin of a request", () => {
     await expectUntouched();
   });
 
-  it("must be given if a cookie authenticates", async () => {
+  it("must have an Origin if a cookie authenticates", async () => {
     const authenticate = (request: Request) =>
       request.headers.get("cookie") === "session=1" ? { owner: "alice" } : undefined;
     const world = await openWorld({ server: { authenticate } });

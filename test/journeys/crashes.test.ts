@@ -106,7 +106,7 @@ const stories: Record<string, Story> = {
       await stage.untilIdle();
     },
   },
-  "a reply that is made again": {
+  "a regenerated reply": {
     tell: async (stage) => {
       await stage.say("pay");
       await stage.submit({ type: "regenerate" });
@@ -219,7 +219,7 @@ async function dieAt(nth: number, story: Story, options: Omit<StageOptions, "gem
     await stage.say("hello");
     const { open } = await expectSound(stage);
     expect(open, "calls without a response").toEqual([]);
-    const heard = JSON.stringify(
+    const sentToModel = JSON.stringify(
       stage.gemini.requests.at(-1)!.contents.filter(({ role }) => role !== "model"),
     ).replaceAll("\\", "");
     for (const { state, input } of story.options?.clerk ? [] : rows) {
@@ -227,7 +227,7 @@ async function dieAt(nth: number, story: Story, options: Omit<StageOptions, "gem
       const { amount, recipient } = JSON.parse(input) as { amount: number; recipient: string };
       const times = (text: string) => text.split(`{"paid":${amount}}`).length - 1;
       if (recipient !== "First") expect(times(words), words).toBeOneOf(story.silent ? [0, 1] : [1]);
-      expect(times(heard), heard).toBe(1);
+      expect(times(sentToModel), sentToModel).toBe(1);
     }
     expect((await stage.store.dueApprovals()).map(({ id, state }) => ({ id, state }))).toEqual([]);
   } catch (error) {

@@ -34,7 +34,7 @@ async function logLength(world: World): Promise<number> {
 }
 
 for (const { name, options } of storeKinds)
-  describe(`by the clock of ${name}`, () => {
+  describe(`a server on ${name}`, () => {
     it("expires an unanswered question on time, not before, and tells the page and the model", async () => {
       const world = await openWorld({ ...options(), bridge });
       const { approvalId } = asked(await say(world, "pay"));

@@ -14,14 +14,14 @@ class Parrot extends BaseLlm {
   }
 
   override async connect(): Promise<BaseLlmConnection> {
-    const heard = new AsyncQueue<Content>();
+    const received = new AsyncQueue<Content>();
     return {
       sendHistory: async () => undefined,
-      sendContent: async (content) => heard.push(content),
+      sendContent: async (content) => received.push(content),
       sendRealtime: async () => undefined,
-      close: async () => heard.close(),
+      close: async () => received.close(),
       async *receive() {
-        for await (const { parts = [] } of heard) {
+        for await (const { parts = [] } of received) {
           const pays = parts.some(({ text }) => text === "pay");
           const args = { amount: 50, recipient: "Hanako" };
           if (pays) yield { content: { role: "model", parts: [{ functionCall: { name: "process_payment", args } }] } };

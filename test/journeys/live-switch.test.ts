@@ -231,11 +231,11 @@ for (const behavior of behaviors)
       await stage.say("pay", byRequest);
       await stage.answer(await answers(stage, true), byRequest);
       expect(sequence(await stage.say("hello"))).toBe(spoken);
-      const heard = stage.textToModel();
-      expect(heard[0]).toBe("hello, my name is Kim");
-      expect(heard.filter((said) => said.includes('{"paid":50}') && said.startsWith("["))).toHaveLength(1);
-      expect(heard.some((said) => said.includes("get_weather") && said.includes("Tokyo"))).toBe(true);
-      expect(heard.at(-1)).toBe("hello");
+      const sentToModel = stage.textToModel();
+      expect(sentToModel[0]).toBe("hello, my name is Kim");
+      expect(sentToModel.filter((said) => said.includes('{"paid":50}') && said.startsWith("["))).toHaveLength(1);
+      expect(sentToModel.some((said) => said.includes("get_weather") && said.includes("Tokyo"))).toBe(true);
+      expect(sentToModel.at(-1)).toBe("hello");
       expect(stage.gemini.live.sessions).toHaveLength(1);
       await expectWhole(stage);
     });

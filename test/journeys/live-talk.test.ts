@@ -574,7 +574,7 @@ for (const behavior of behaviors)
         await expectWhole(stage);
       });
 
-    for (const [when, befall] of [
+    for (const [when, happen] of [
       ["the user writes", (stage: LiveStage) => stage.say("hello")],
       [
         "the connection is lost",
@@ -589,7 +589,7 @@ for (const behavior of behaviors)
         it(`can come from an agent run as a tool, and ${when}: it continues after a yes ${live ? "live" : "by request"}`, async () => {
           const stage = await openLiveStage({ behavior, ...behindClerk });
           await stage.say("ask the clerk to pay");
-          await befall(stage);
+          await happen(stage);
           const { id } = await openQuestion(stage);
           const reply = await stage.answer([{ id, approved: true }], { live });
           await stage.untilIdle();

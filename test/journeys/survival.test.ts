@@ -223,7 +223,7 @@ describe("a crash around the tool (P6–P11)", () => {
     await stage.close();
   });
 
-  it("is avoided by a shutdown in order: the process waits for the tool, and the next one continues", async () => {
+  it("does not happen in a normal shutdown: the process waits for the tool, and the next one continues", async () => {
     const stage = await openStage({ gemini });
     await stage.say("pay");
     const [question] = await stage.pending();
@@ -410,8 +410,8 @@ describe("new text", () => {
 
     await say(world, "hello again");
     await say(world, "and again");
-    const heard = modelInput(world);
-    expect(heard.split("ended as succeeded")).toHaveLength(2);
+    const sentToModel = modelInput(world);
+    expect(sentToModel.split("ended as succeeded")).toHaveLength(2);
     expect(world.payments).toHaveLength(1);
     await expectSound(world);
   });
@@ -614,7 +614,7 @@ describe("a model that cannot be reached when the decision comes", () => {
     expect(open).toEqual([]);
   });
 
-  it("does not keep the tool from running also if no server is at its address", async () => {
+  it("does not keep the tool from running even if no server is at its address", async () => {
     const world = await openWorld({ rules: stageRules });
     const question = asked(await say(world, "pay"));
     const { port } = new URL(world.gemini.url);

@@ -285,7 +285,7 @@ describe("the owner of a socket", () => {
       const { chunks } = await foreign.turn();
       expect(chunks).toEqual([{ type: "error", errorText: `There is no approval ${toolCall.toolCallId} here.` }]);
     }
-    const stock = await openSocket(world, "", as("mallory"));
+    const aiSdkClient = await openSocket(world, "", as("mallory"));
     const part = {
       type: "tool-process_payment",
       toolCallId,
@@ -293,14 +293,14 @@ describe("the owner of a socket", () => {
       input: {},
       approval: { id: approvalId, approved: true },
     };
-    stock.send({
+    aiSdkClient.send({
       type: "send",
       requestId: "r",
       id: "chat-1",
       messageId,
       messages: [{ id: messageId, role: "assistant", parts: [part] }],
     });
-    const { controls } = await stock.until(({ controls: got }) => got.length > 0);
+    const { controls } = await aiSdkClient.until(({ controls: got }) => got.length > 0);
     expect(controls).toEqual([
       { type: "error", requestId: "r", errorText: `There is no approval ${approvalId} here.` },
     ]);
@@ -413,7 +413,7 @@ describe("the number of sockets", () => {
     await expectUnaffected(await openSocket(world, "", as("alice")));
   });
 
-  test("is limited in all", async () => {
+  test("is limited in total", async () => {
     const world = await openLimited({ sockets: 2 });
     const [first] = [await openSocket(world), await openSocket(world)];
     expect(await refusedHandshake(liveUrl(world))).toMatchObject({ status: 503, body: { code: "unavailable" } });

@@ -177,7 +177,7 @@ describe("the chat wire", () => {
     expect(world.payments).toHaveLength(1);
   });
 
-  test("pays once for the same answer on two sockets at once, and both get the outcome", async () => {
+  test("pays once when the same answer is sent twice at once", async () => {
     const world = await openWorld();
     const client = await openSocket(world);
     client.send(message("pay"));
@@ -607,15 +607,15 @@ describe("the chat wire with ?sequence=1", () => {
     await world.server.close();
     expect(held).toEqual(["+local/a", "-local/a", "+local/b", "-local/b"]);
     await world.restart();
-    const stock = await openSocket(world);
+    const aiSdkClient = await openSocket(world);
     held.length = 0;
     world.bridge.attach = (owner, chat) => {
       held.push(`+${owner}/${chat}`);
       return () => void held.push(`-${owner}/${chat}`);
     };
     const send = { type: "send", id: "c", requestId: "1", messages: [userMessage("hello")] };
-    stock.send(send, { ...send, requestId: "2" });
-    await stock.until(({ controls }) => controls.filter(({ type }) => type === "end").length === 2);
+    aiSdkClient.send(send, { ...send, requestId: "2" });
+    await aiSdkClient.until(({ controls }) => controls.filter(({ type }) => type === "end").length === 2);
     await world.server.close();
     expect(held).toEqual(["+local/c", "-local/c"]);
   });
@@ -659,7 +659,7 @@ describe("the chat wire with ?sequence=1", () => {
 
 describe("AI SDK 7's own transport, unmodified", () => {
   /** `useChat`'s chat with AI SDK's own `WebSocketChatTransport` and automatic sending. */
-  function stock(world: World, { chat: id = "chat-1", query = "" } = {}) {
+  function aiSdkChat(world: World, { chat: id = "chat-1", query = "" } = {}) {
     const sockets: WebSocket[] = [];
     const requests: string[] = [];
     class CountedSocket extends WebSocket {
@@ -686,7 +686,7 @@ describe("AI SDK 7's own transport, unmodified", () => {
   }
 
   test("sends messages and shows the replies", async () => {
-    const { chat, errors, settled, said } = stock(await openWorld());
+    const { chat, errors, settled, said } = aiSdkChat(await openWorld());
     await chat.sendMessage({ text: "hello" });
     expect(await settled()).toHaveLength(2);
     expect(said()).toBe("Hello there, friend.");
@@ -700,7 +700,7 @@ describe("AI SDK 7's own transport, unmodified", () => {
     [false, "output-denied", 0],
   ])("answers with %j on the same socket", async (approved, end, payments) => {
     const world = await openWorld();
-    const { chat, errors, sockets, requests, settled, tools, said } = stock(world);
+    const { chat, errors, sockets, requests, settled, tools, said } = aiSdkChat(world);
     await chat.sendMessage({ text: "pay" });
     await settled();
     expect(tools()).toMatchObject([{ state: "approval-requested" }]);
@@ -715,7 +715,7 @@ describe("AI SDK 7's own transport, unmodified", () => {
 
   test("answers two questions at once, one with yes and one with no", async () => {
     const world = await openWorld();
-    const { chat, errors, settled, tools } = stock(world);
+    const { chat, errors, settled, tools } = aiSdkChat(world);
     await chat.sendMessage({ text: "two payments" });
     await settled();
     const [first, second] = tools();
@@ -729,7 +729,7 @@ describe("AI SDK 7's own transport, unmodified", () => {
 
   test("stops the turn it reads", async () => {
     const { world, reached, go } = await openPausedWorld();
-    const { chat, requests, settled, said } = stock(world);
+    const { chat, requests, settled, said } = aiSdkChat(world);
     const sending = chat.sendMessage({ text: "slowly" });
     await reached;
     await chat.stop();
@@ -746,7 +746,7 @@ describe("AI SDK 7's own transport, unmodified", () => {
 
   test("resumes with the whole reply after its socket was cut", async () => {
     const { world, reached, go } = await openPausedWorld();
-    const { chat, sockets, errors, settled, said } = stock(world);
+    const { chat, sockets, errors, settled, said } = aiSdkChat(world);
     const sending = chat.sendMessage({ text: "slowly" });
     await reached;
     while (!said().includes("One.")) await new Promise((resolve) => setImmediate(resolve));
@@ -767,7 +767,7 @@ describe("AI SDK 7's own transport, unmodified", () => {
 
   test("has nothing to resume while a question waits, and the answer still continues its message", async () => {
     const world = await openWorld();
-    const { chat, transport, sockets, errors, settled, tools } = stock(world);
+    const { chat, transport, sockets, errors, settled, tools } = aiSdkChat(world);
     await chat.sendMessage({ text: "pay" });
     await settled();
     const closed = once(sockets[0]!, "close");
@@ -788,7 +788,7 @@ describe("AI SDK 7's own transport, unmodified", () => {
     const go = gate();
     const slowAfter = { ...afterTools, say: () => (reached.open(), [text("Too late. "), pause(go.opened)]) };
     const world = await openWorld({ rules: [slowAfter, ...payRules.slice(1)] });
-    const { chat, errors, settled, tools, said } = stock(world);
+    const { chat, errors, settled, tools, said } = aiSdkChat(world);
     await chat.sendMessage({ text: "pay" });
     await settled();
     world.clock.now += 16 * 60_000;
