@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
-/** The package's public names lead to the sources, so that tests can use them without a build. */
+/** Maps the package's public names to the sources, so that tests need no build. */
 function publicNames() {
   const { name, exports } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8")) as {
     name: string;
@@ -27,17 +27,17 @@ function project(name: string, include: string[], options: object = {}) {
 export default defineConfig({
   resolve: { alias: publicNames() },
   test: {
-    // Generous: on a busy machine a time limit should end what hangs, not judge what is slow.
+    // The limits are high: they should end a test that hangs, not one that is slow on a busy machine.
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    // On two cores there would be one worker, which waits half of the time.
+    // By default there would be one worker on two cores, and it waits half of the time.
     maxWorkers: 2,
     projects: [
       project("unit", ["src/**/*.test.ts", "demo/**/*.test.{ts,tsx}"]),
       project("contracts", ["test/contracts/**/*.test.ts"]),
       project("journeys", ["test/journeys/**/*.test.ts"]),
-      // Playwright drives a real Chromium here. Two files at a time, and after everything else: a page that has to share
-      // the cores with the other tests is slow for reasons that are not its own.
+      // Playwright uses a real Chromium here. Two files run at a time, after everything else, because a page
+      // that shares the cores with other tests is slow.
       project("browser", ["test/browser/**/*.test.ts"], {
         testTimeout: 60_000,
         hookTimeout: 60_000,

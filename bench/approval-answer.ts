@@ -1,11 +1,11 @@
 import type { UIMessageChunk } from "ai";
 
-/** The yes that a stock chat sends to the question in these chunks: the body of a request, or of a `message` frame. */
+/** The approval that `useChat` sends for the request in these chunks: the body of an HTTP request or `message` frame. */
 export function approvalAnswer(chat: string, question: readonly UIMessageChunk[]): object {
   const start = question.find((chunk) => chunk.type === "start");
   const request = question.find((chunk) => chunk.type === "tool-approval-request");
   if (start?.type !== "start" || request?.type !== "tool-approval-request")
-    throw new Error("No approval was asked for.");
+    throw new Error("The chunks contain no approval request.");
   const { approvalId, toolCallId } = request;
   const part = {
     type: "tool-pay",

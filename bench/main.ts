@@ -1,12 +1,12 @@
 /**
- * How fast it is, as ratios measured in one run: absolute numbers say more about the machine than about us.
+ * Measures speed and memory, as ratios to other servers in the same run. Absolute numbers depend on the machine.
  *
- *   npm run bench                 everything
- *   npm run bench -- ws           the sections whose name has all of these words
+ *   npm run bench                 all sections
+ *   npm run bench -- ws           the sections whose names contain all of these words
  *   npm run bench -- ws approvals
  *
- * Each section says at its top what it measures. Those over WebSocket are also measured against ADK's own server, which
- * is installed into `peers/` when it is first needed.
+ * The comment at the top of each section says what it measures. The sections over WebSocket also measure ADK's own
+ * server, which is installed into `peers/` when it is first needed.
  */
 import { sseApprovals } from "./sse-approvals.ts";
 import { sseStreams } from "./sse-streams.ts";
@@ -25,7 +25,7 @@ const sections: Record<string, () => Promise<void>> = {
 const wanted = process.argv.slice(2);
 const chosen = Object.entries(sections).filter(([name]) => wanted.every((word) => name.split(" ").includes(word)));
 if (chosen.length === 0) {
-  console.error(`There is no section "${wanted.join(" ")}"; there are: ${Object.keys(sections).join(", ")}.`);
+  console.error(`There is no section "${wanted.join(" ")}". The sections are: ${Object.keys(sections).join(", ")}.`);
   process.exitCode = 1;
 }
 for (const [, measure] of chosen) await measure();

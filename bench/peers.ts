@@ -3,22 +3,22 @@ import { existsSync, readFileSync } from "node:fs";
 
 const folder = new URL("./peers/", import.meta.url);
 
-/** The packages of `peers/`, by file: an import by name would find our own. */
+/** The packages of `peers/`, by file: an import by name would find the project's own copies. */
 export const peerPackages = {
   adk: new URL("node_modules/@google/adk/dist/esm/index.js", folder).href,
   devTools: new URL("node_modules/@google/adk-devtools/dist/esm/index.js", folder).href,
 };
 
 /**
- * Installs what we are measured against, unless it is there. It is large, so nothing but the bench ever does this. False
- * where it cannot be had; the bench then goes on without.
+ * Installs ADK's own server unless it is installed. It is large, so only the bench does this. Returns false if it cannot
+ * be installed; the bench then leaves it out.
  */
 export function installPeers(): boolean {
   installed ??= install();
   return installed;
 }
 
-/** Asked for by several sections, tried once. */
+/** Several sections ask for the installation; it is tried once. */
 let installed: boolean | undefined;
 
 function install(): boolean {
@@ -33,8 +33,8 @@ function install(): boolean {
     shell: process.platform === "win32",
   });
   if (status === 0 && isInstalled()) return true;
-  const reason = error?.message ?? stderr.trim().split("\n")[0] ?? "no reason was given";
-  console.log(`It could not be installed (${reason}), so the rows against /run_sse are left out.`);
+  const reason = error?.message ?? stderr.trim().split("\n")[0] ?? "no reason given";
+  console.log(`It could not be installed (${reason}), so the comparison with /run_sse is left out.`);
   return false;
 }
 

@@ -3,14 +3,14 @@ import { Agent, type IncomingMessage, request } from "node:http";
 const agent = new Agent({ keepAlive: true });
 const app = { appName: "bench", userId: "bench" };
 
-/** A new session of ADK's server. */
+/** Creates a session on ADK's server. */
 export async function newSession(url: string): Promise<string> {
   const { appName, userId } = app;
   const text = await textOf(await post(`${url}/apps/${appName}/users/${userId}/sessions`, {}));
   return (JSON.parse(text) as { id: string }).id;
 }
 
-/** Sends a message and reads the events of the reply, on a connection that is there already, until one fits. */
+/** Sends a message over a connection that is kept open, and reads the events of the reply to its end. */
 export async function run(
   url: string,
   session: string,
@@ -23,7 +23,7 @@ export async function run(
   response.setEncoding("utf8");
   for await (const piece of response) {
     const events = (rest + String(piece)).split("\n\n");
-    rest = events.pop()!;
+    rest = events.pop() ?? "";
     for (const event of events) onEvent(event);
   }
 }
@@ -34,7 +34,7 @@ function post(url: string, body: object): Promise<IncomingMessage> {
     const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(text) };
     const outgoing = request(url, { method: "POST", agent, headers }, (response) => {
       if (response.statusCode === 200) resolve(response);
-      else reject(new Error(`${url} answered ${response.statusCode}.`));
+      else reject(new Error(`${url} replied with ${response.statusCode}.`));
     });
     outgoing.on("error", reject);
     outgoing.end(text);

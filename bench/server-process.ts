@@ -1,16 +1,17 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 
-/** A server in a process of its own: what the client does costs it nothing, and its memory is its own. */
+/** A server in its own process, so that neither its time nor its memory includes the client's. */
 export interface ServerProcess {
   readonly url: string;
-  /** After a garbage collection, in bytes. */
+  /** The memory after a garbage collection, in bytes. */
   memory(): Promise<Memory>;
-  /** Microseconds it has worked so far: unlike the clock, these do not count what others do on the machine. */
-  worked(): Promise<number>;
+  /** The CPU time of the process so far, in microseconds. Other processes do not affect it. */
+  cpuTime(): Promise<number>;
   stop(): Promise<void>;
 }
 
+/** Resident set size and heap, in bytes. */
 export interface Memory {
   rss: number;
   heap: number;
@@ -23,23 +24,23 @@ const files = {
   "scripted-gemini": new URL("./servers/scripted-gemini.ts", import.meta.url),
 };
 
-/** Starts a file of `servers/`. `BENCH_PROFILE=directory` writes a CPU profile of each when it stops. */
+/** Starts a file of `servers/`. With `BENCH_PROFILE=directory` each server writes a CPU profile there when it stops. */
 export async function startServer(name: keyof typeof files, options: object = {}): Promise<ServerProcess> {
   const profiles = process.env["BENCH_PROFILE"];
   const child = fork(files[name], [JSON.stringify(options)], {
     execArgv: ["--expose-gc", ...(profiles ? ["--cpu-prof", `--cpu-prof-dir=${profiles}`] : [])],
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
-  const { url } = (await answerOf(child, name)) as { url: string };
+  const { url } = (await messageOf(child, name)) as { url: string };
   return {
     url,
     async memory() {
       child.send("memory");
-      return (await answerOf(child, name)) as Memory;
+      return (await messageOf(child, name)) as Memory;
     },
-    async worked() {
-      child.send("worked");
-      return (await answerOf(child, name)) as number;
+    async cpuTime() {
+      child.send("cpuTime");
+      return (await messageOf(child, name)) as number;
     },
     async stop() {
       const exited = once(child, "exit");
@@ -49,13 +50,13 @@ export async function startServer(name: keyof typeof files, options: object = {}
   };
 }
 
-async function answerOf(child: ChildProcess, name: string): Promise<unknown> {
+async function messageOf(child: ChildProcess, name: string): Promise<unknown> {
   const gone = new AbortController();
-  const onExit = () => gone.abort(new Error(`The server ${name} ended before it answered.`));
+  const onExit = () => gone.abort(new Error(`The server ${name} ended before it sent a message.`));
   child.once("exit", onExit);
   try {
-    const [answer] = (await once(child, "message", { signal: gone.signal })) as [unknown];
-    return answer;
+    const [message] = (await once(child, "message", { signal: gone.signal })) as [unknown];
+    return message;
   } finally {
     child.off("exit", onExit);
   }

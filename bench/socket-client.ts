@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { WebSocket } from "ws";
 
-/** A client that only reads: it decodes a frame's text and asks one question of it. */
+/** A client that does as little as possible: it decodes frames and tests them. */
 export class SocketClient {
   readonly #socket: WebSocket;
   #onFrame: (frame: string) => void = () => {};
@@ -26,7 +26,7 @@ export class SocketClient {
     this.#socket.send(typeof frame === "string" ? frame : JSON.stringify(frame));
   }
 
-  /** All frames from now on until one fits, that one too. */
+  /** The frames from now on, up to and including the first that fits. */
   until(fits: (frame: string) => boolean): Promise<string[]> {
     return new Promise((resolve, reject) => {
       const frames: string[] = [];
@@ -45,12 +45,12 @@ export class SocketClient {
   }
 }
 
-/** A user's words, as a frame. */
+/** The frame with a message of the user. */
 export function sayFrame(chat: string, text: string): object {
   return { type: "message", id: chat, messages: [{ role: "user", parts: [{ type: "text", text }] }] };
 }
 
-/** The end of a turn. */
+/** Whether a frame is the end of a turn. */
 export function isDone(frame: string): boolean {
   return frame.endsWith("data: [DONE]\n\n");
 }

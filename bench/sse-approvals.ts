@@ -1,4 +1,4 @@
-/** Approvals over HTTP: from sending the answer to the tool's first instruction, and to its output in the reply. */
+/** Approvals over HTTP: the time from sending the approval to the start of the tool, and to its output in the reply. */
 import { performance } from "node:perf_hooks";
 import type { UIMessageChunk } from "ai";
 import { approvalAnswer } from "./approval-answer.ts";
@@ -7,6 +7,7 @@ import { firstMatch, openSseStage } from "./sse-stage.ts";
 
 const answers = 60;
 
+/** Measures and prints. */
 export async function sseApprovals(): Promise<void> {
   const stage = await openSseStage();
   const toStart: number[] = [];
@@ -33,7 +34,7 @@ export async function sseApprovals(): Promise<void> {
   console.log(`  bare, the same         ${quantiles(bare)}`);
 }
 
-/** From sending an answer to a server that only writes to the output in its reply. */
+/** The time from sending an approval to the output, for a server that stores and runs nothing. */
 async function answerTime(url: string): Promise<number> {
   const sent = performance.now();
   return (await firstMatch(await fetch(`${url}/answer`, { method: "POST" }), '"tool-output-available"')) - sent;
@@ -41,6 +42,6 @@ async function answerTime(url: string): Promise<number> {
 
 async function readChunks(response: Response): Promise<UIMessageChunk[]> {
   return [...(await response.text()).matchAll(/^data: (\{.*\})$/gm)].map(
-    (match) => JSON.parse(match[1]!) as UIMessageChunk,
+    ([, json = ""]) => JSON.parse(json) as UIMessageChunk,
   );
 }

@@ -7,16 +7,17 @@ import { performance } from "node:perf_hooks";
 import { Readable } from "node:stream";
 import { FunctionTool, LlmAgent, LogLevel, setLogLevel } from "@google/adk";
 import { createBridge } from "adk-stream-protocol";
-import { call, geminiAt, pause, startScriptedGemini, text } from "adk-stream-protocol/gemini";
 import { listen } from "adk-stream-protocol/server";
 import { sqliteStore } from "adk-stream-protocol/stores/sqlite";
+import { call, geminiAt, pause, startScriptedGemini, text } from "adk-stream-protocol/testing";
 import { createUIMessageStream, createUIMessageStreamResponse, type UIMessageChunk } from "ai";
 import { z } from "zod";
 import { words } from "./words.ts";
 
+/** The servers that the sections over HTTP measure. */
 export type SseStage = Awaited<ReturnType<typeof openSseStage>>;
 
-/** Three servers behind `node:http`: ours on disk, one of `ai`, and one that only writes. */
+/** Opens three `node:http` servers: ours with a store on disk, one with `ai`, and one that only writes. */
 export async function openSseStage() {
   setLogLevel(LogLevel.ERROR);
   const directory = await mkdtemp(join(tmpdir(), "adk-stream-bench-"));
@@ -78,7 +79,7 @@ export async function openSseStage() {
     send,
     say: (chat: string, said: string): Promise<Response> =>
       send({ id: chat, messages: [{ role: "user", parts: [{ type: "text", text: said }] }] }),
-    /** Lets the model end the reply that it holds. */
+    /** Lets the model end the response that it holds open. */
     release: () => release(),
     toolStarted: () => toolStarted,
     async close(): Promise<void> {
@@ -92,7 +93,7 @@ export async function openSseStage() {
   };
 }
 
-/** When a piece of text first came by. */
+/** The time at which a text is first seen in a response. */
 export async function firstMatch(response: Response, wanted: string): Promise<number> {
   const decoder = new TextDecoder();
   let seen = "";
@@ -100,7 +101,7 @@ export async function firstMatch(response: Response, wanted: string): Promise<nu
     seen = seen.slice(-wanted.length) + decoder.decode(piece, { stream: true });
     if (seen.includes(wanted)) return performance.now();
   }
-  throw new Error(`${wanted} never came.`);
+  throw new Error(`The response does not contain ${wanted}.`);
 }
 
 function chunksFor({ url }: IncomingMessage): Generator<UIMessageChunk> {
@@ -117,7 +118,7 @@ function* replyChunks(): Generator<UIMessageChunk> {
   yield { type: "finish" };
 }
 
-/** What the others do with an answer: nothing is stored, decided or run. */
+/** The reply of the other two servers to an approval. They store, decide and run nothing. */
 function* answerChunks(): Generator<UIMessageChunk> {
   yield { type: "start", messageId: "m" };
   yield { type: "tool-output-available", toolCallId: "c", output: { paid: true } };

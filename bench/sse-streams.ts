@@ -1,9 +1,9 @@
 /**
  * One reply of many small text deltas over HTTP, read to its end by `fetch`, all in one process.
- *   - ours: the whole way from the model's wire through ADK and the log on disk to the reader
- *   - ours, from the log: a reader that resumes a turn whose chunks are there already
- *   - `ai`: `createUIMessageStreamResponse` writing the same chunks, behind the same `node:http` listener
- *   - bare: `node:http` writing the same lines, nothing else
+ *   - ours: from the model over HTTP through ADK and the log on disk to the client
+ *   - ours, from the log: a client that resumes a turn whose chunks are all in the log
+ *   - `ai`: `createUIMessageStreamResponse` with the same chunks, on `node:http`
+ *   - bare: `node:http` with the same lines and nothing else
  */
 import { performance } from "node:perf_hooks";
 import { alternate, median, ratio, spread, thousands } from "./figures.ts";
@@ -12,6 +12,7 @@ import { deltas, words } from "./words.ts";
 
 const rounds = 5;
 
+/** Measures and prints. */
 export async function sseStreams(): Promise<void> {
   const stage = await openSseStage();
   const measured = await alternate(rounds, {
@@ -21,9 +22,9 @@ export async function sseStreams(): Promise<void> {
     "bare node:http": () => eventsPerSecond(() => fetch(stage.bare, { method: "POST" })),
   });
   await stage.close();
-  const ai = median(measured["ai"]!);
-  const bare = median(measured["bare node:http"]!);
-  console.log(`\nStream of ${deltas} deltas over HTTP, events per second (median of ${rounds}) and against each other`);
+  const ai = median(measured["ai"] ?? []);
+  const bare = median(measured["bare node:http"] ?? []);
+  console.log(`\nStream of ${deltas} deltas over HTTP, events per second (median of ${rounds}) and as ratios`);
   for (const [name, values] of Object.entries(measured)) {
     const value = median(values);
     console.log(
@@ -38,10 +39,10 @@ async function eventsPerSecond(request: () => Promise<Response>): Promise<number
   return (events * 1000) / (performance.now() - began);
 }
 
-/** Waits until the model has said everything, then reads the turn from its beginning while it is held open. */
+/** Waits until the model has said everything, then reads the turn from its beginning while the model holds it open. */
 async function resumedEventsPerSecond(stage: SseStage, chat: string): Promise<number> {
   const first = stage.say(chat, "hold").then((response) => response.text());
-  const last = words.at(-1)!.trim();
+  const last = words.at(-1)?.trim() ?? "";
   const resumed = () => fetch(`${stage.ours}/stream/${chat}/stream`);
   for (;;) {
     const probe = await resumed();

@@ -1,9 +1,9 @@
 /**
- * Approvals over a WebSocket: from sending the answer to the tool's output, in milliseconds.
- *   - /live: the `message` frame of a stock chat, or the seeds' `tool_result`; decided, claimed, run once and logged, on
- *     disk with full sync or in memory
- *   - /run_sse: a new POST with the confirmation on a connection that is there already, until the event with the tool's
- *     response; sessions in memory
+ * Approvals over a WebSocket: milliseconds from sending the approval to the output of the tool.
+ *   - /live: a `message` frame as `useChat` sends it, or a `tool_result` frame; the approval is decided, claimed, run
+ *     once and logged, on disk with full sync or in memory
+ *   - /run_sse: a POST with the confirmation over a connection that is open, until the event with the response of the
+ *     tool; sessions in memory
  *   - bare ws: the same frame sent back
  */
 import { mkdtemp, rm } from "node:fs/promises";
@@ -21,6 +21,7 @@ import { isDone, sayFrame, SocketClient } from "./socket-client.ts";
 const answers = 120;
 const warmUp = 20;
 
+/** Measures and prints. */
 export async function wsApprovals(): Promise<void> {
   const hasPeers = installPeers();
   const directory = await mkdtemp(join(tmpdir(), "adk-stream-bench-"));
@@ -58,12 +59,12 @@ export async function wsApprovals(): Promise<void> {
     const own = median(values);
     const againstPeer = ofPeer === undefined ? "" : `   ${ratio(own, ofPeer)} × /run_sse`;
     console.log(
-      `  ${name.padEnd(28)} ${quantiles(values)}${againstPeer}   ${ratio(own, median(measured["bare ws"]!))} × bare ws`,
+      `  ${name.padEnd(28)} ${quantiles(values)}${againstPeer}   ${ratio(own, median(measured["bare ws"] ?? []))} × bare ws`,
     );
   }
   if (ofPeer !== undefined)
     for (const name of ["/live on disk", "/live in memory"])
-      console.log(verdict(`≤ 0.5 × /run_sse, ${name}`, median(measured[name]!) <= 0.5 * ofPeer));
+      console.log(verdict(`≤ 0.5 × /run_sse, ${name}`, median(measured[name] ?? []) <= 0.5 * ofPeer));
 }
 
 async function overSocket(
@@ -82,7 +83,7 @@ async function overSocket(
   const clicked = performance.now();
   client.send(frame);
   const events = await reply;
-  if (cameAt === 0) throw new Error(`There was no output in ${events.join("")}`);
+  if (cameAt === 0) throw new Error(`The reply has no tool output: ${events.join("")}`);
   return cameAt - clicked;
 }
 
@@ -92,7 +93,7 @@ function toMessage(chat: string, question: UIMessageChunk[]): object {
 
 function toToolResult(_chat: string, question: UIMessageChunk[]): object {
   const request = question.find((chunk) => chunk.type === "tool-approval-request");
-  if (request?.type !== "tool-approval-request") throw new Error("No approval was asked for.");
+  if (request?.type !== "tool-approval-request") throw new Error("The chunks contain no approval request.");
   return { type: "tool_result", toolCallId: request.approvalId, result: { confirmed: true } };
 }
 
@@ -113,7 +114,7 @@ async function overSse(url: string): Promise<number> {
     for (const { functionCall } of content?.parts ?? [])
       if (functionCall?.name === "adk_request_confirmation") confirmation = functionCall.id;
   });
-  if (confirmation === undefined) throw new Error("/run_sse asked for no confirmation.");
+  if (confirmation === undefined) throw new Error("/run_sse did not ask for a confirmation.");
   const functionResponse = { id: confirmation, name: "adk_request_confirmation", response: { confirmed: true } };
   let cameAt = 0;
   const clicked = performance.now();

@@ -1,7 +1,6 @@
 /**
- * What an idle connection costs: the growth of a server's memory, after garbage collection, by so many clients that said
- * one frame and nothing since. Ours follow a chat each, with a reply in it; those of bare `ws` got their
- * frame back.
+ * The memory of an idle connection: how much a server grows, after garbage collection, by clients that each sent one
+ * frame. Clients of our server each follow a chat with one reply in it; clients of bare `ws` got their frame back.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,22 +13,24 @@ import { SocketClient } from "./socket-client.ts";
 
 const rounds = 5;
 const connections = 2000;
-/** Opened before the first look, so that what a server loads for its first client is no part of the sum. */
+/** Connections opened before the first measurement, which therefore includes what a server loads for its first client. */
 const before = 50;
+/** How many connections are opened at the same time. */
 const together = 50;
 
 type Growth = "rss" | "heap";
 
+/** Measures and prints. */
 export async function wsMemory(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), "adk-stream-bench-"));
   const database = join(directory, "a.db");
   await writeChats(database);
 
-  const growth: Record<string, Record<Growth, number>[]> = { "/live": [], "bare ws": [] };
-  const measure = async (name: string, server: ServerProcess): Promise<number> => {
+  const growth = { "/live": [] as Record<Growth, number>[], "bare ws": [] as Record<Growth, number>[] };
+  const measure = async (name: keyof typeof growth, server: ServerProcess): Promise<number> => {
     const perConnection = await growthOf(server);
     await server.stop();
-    growth[name]!.push(perConnection);
+    growth[name].push(perConnection);
     return perConnection.rss;
   };
   await alternate(rounds, {
@@ -38,10 +39,10 @@ export async function wsMemory(): Promise<void> {
   });
   await rm(directory, { recursive: true });
 
-  const values = (name: string, kind: Growth) => growth[name]!.map((each) => each[kind]);
+  const values = (name: keyof typeof growth, kind: Growth) => growth[name].map((each) => each[kind]);
   console.log(`\nMemory per idle connection at ${connections}, KiB (median of ${rounds}, lowest–highest)`);
   for (const kind of ["rss", "heap"] as const) {
-    for (const name of ["/live", "bare ws"]) {
+    for (const name of ["/live", "bare ws"] as const) {
       const all = values(name, kind);
       const range = `(${(Math.min(...all) / 1024).toFixed(1)}–${(Math.max(...all) / 1024).toFixed(1)})`;
       const against = ratio(median(all), median(values("bare ws", kind)));
@@ -56,7 +57,7 @@ export async function wsMemory(): Promise<void> {
     );
 }
 
-/** A chat for each connection, written once, with a short reply in it. */
+/** Writes a chat with a short reply for each connection. */
 async function writeChats(database: string): Promise<void> {
   const store = sqliteStore({ path: database });
   for (let index = 0; index < before + connections; index++) {

@@ -1,13 +1,12 @@
 /**
  * One reply of many small text deltas to one client over a WebSocket, from sending the message to the end of the reply.
- * Every server and the model are processes of their own; the client is this one.
+ * Each server and the model run in their own processes; the client runs in this one.
  *   - /live: Gemini Live → ADK `runLive` → gate → log on disk → socket
- *   - /live, from the log: the same turn when it is over, for a client that has nothing of it
+ *   - /live, from the log: the same turn when it has ended, for a client that has read nothing of it
  *   - /run_sse: ADK's own server, the same words → ADK `runAsync` → session in memory → HTTP
- *   - bare ws: the same frames, and nothing behind them
- * The model comes in two kinds, each the same for both. "Gemini" is one scripted process, reached over the wire that each
- * mode has: Live or streamed HTTP. "Inside" is a model in the server's process that yields word by word, so that no
- * model's wire is measured.
+ *   - bare ws: the same frames and nothing else
+ * Both servers are measured with two models. "Gemini" is the scripted Gemini in its own process, over the Live API or
+ * streamed HTTP. "Inside" is a model in the process of the server, so that no connection to a model is measured.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -23,6 +22,7 @@ import { deltas, words } from "./words.ts";
 const rounds = 5;
 const warmUp = 2;
 
+/** Measures and prints. */
 export async function wsStreams(): Promise<void> {
   const hasPeers = installPeers();
   const directory = await mkdtemp(join(tmpdir(), "adk-stream-bench-"));
@@ -35,15 +35,19 @@ export async function wsStreams(): Promise<void> {
   const peer = hasPeers ? await startServer("run-sse", overWire) : undefined;
   const peerInside = hasPeers ? await startServer("run-sse") : undefined;
 
-  /** What a server worked for each delta, in the same rounds. */
-  const work: Record<string, number[]> = {};
-  const side = (name: string, server: ServerProcess | undefined, read: (url: string, round: number) => Reading) => ({
+  /** The CPU time of a server per delta, in the same rounds. */
+  const cpuTimes: Record<string, number[]> = {};
+  const candidate = (
+    name: string,
+    server: ServerProcess | undefined,
+    read: (url: string, round: number) => Reading,
+  ) => ({
     [name]:
       server &&
       (async (round: number) => {
-        const before = await server.worked();
+        const before = await server.cpuTime();
         const took = await read(server.url, round);
-        (work[name] ??= []).push(((await server.worked()) - before) / deltas);
+        (cpuTimes[name] ??= []).push(((await server.cpuTime()) - before) / deltas);
         return (deltas * 1000) / took;
       }),
   });
@@ -52,13 +56,13 @@ export async function wsStreams(): Promise<void> {
   const measured = await alternate(
     rounds,
     {
-      ...side("/live, Gemini", live, talk),
-      ...side("/run_sse, Gemini", peer, overSse),
-      ...side("/live, inside", liveInside, talk),
-      ...side("/live in memory, inside", liveInMemory, talk),
-      ...side("/run_sse, inside", peerInside, overSse),
-      ...side("/live, from the log", live, replay),
-      ...side("bare ws", bare, talk),
+      ...candidate("/live, Gemini", live, talk),
+      ...candidate("/run_sse, Gemini", peer, overSse),
+      ...candidate("/live, inside", liveInside, talk),
+      ...candidate("/live in memory, inside", liveInMemory, talk),
+      ...candidate("/run_sse, inside", peerInside, overSse),
+      ...candidate("/live, from the log", live, replay),
+      ...candidate("bare ws", bare, talk),
     },
     { warmUp },
   );
@@ -67,29 +71,31 @@ export async function wsStreams(): Promise<void> {
 
   const value = (name: string) => (measured[name] ? median(measured[name]) : undefined);
   console.log(
-    `\nStream of ${deltas} deltas over a WebSocket, deltas per second (median of ${rounds}, lowest–highest), and the server's microseconds of work per delta`,
+    `\nStream of ${deltas} deltas over a WebSocket, deltas per second (median of ${rounds}, lowest–highest), and CPU microseconds of the server per delta`,
   );
-  console.log("  Gemini: scripted, over the wire each mode has; inside: a model in the server's own process");
+  console.log("  Gemini: scripted, over Live or HTTP; inside: a model in the process of the server");
   for (const [name, values] of Object.entries(measured)) {
     const own = median(values);
     const ofPeer = value(name.endsWith("inside") ? "/run_sse, inside" : "/run_sse, Gemini");
     const againstPeer = ofPeer === undefined ? "" : `   ${ratio(own, ofPeer)} × /run_sse`;
-    const worked = median(work[name]!.slice(warmUp)).toFixed(0).padStart(4);
+    const cpuTime = median((cpuTimes[name] ?? []).slice(warmUp))
+      .toFixed(0)
+      .padStart(4);
     console.log(
-      `  ${name.padEnd(23)} ${thousands(own)}${againstPeer}   ${ratio(own, value("bare ws")!)} × bare ws   ${worked} µs   ${spread(values)}`,
+      `  ${name.padEnd(23)} ${thousands(own)}${againstPeer}   ${ratio(own, value("bare ws") ?? Number.NaN)} × bare ws   ${cpuTime} µs   ${spread(values)}`,
     );
   }
   for (const kind of ["Gemini", "inside"]) {
     const ofPeer = value(`/run_sse, ${kind}`);
     if (ofPeer !== undefined)
-      console.log(verdict(`≥ 1.5 × /run_sse, ${kind}`, value(`/live, ${kind}`)! >= 1.5 * ofPeer));
+      console.log(verdict(`≥ 1.5 × /run_sse, ${kind}`, (value(`/live, ${kind}`) ?? 0) >= 1.5 * ofPeer));
   }
 }
 
 /** Milliseconds. */
 type Reading = Promise<number>;
 
-/** The socket is open before the clock starts, as a page's is. */
+/** The time of one reply. The socket is open before the time starts, as on a page. */
 async function overSocket(url: string, frame: object): Reading {
   const client = await SocketClient.open(url);
   const reply = client.until(isDone);
@@ -112,9 +118,9 @@ async function overSse(url: string): Reading {
   return took;
 }
 
-/** Each word came in an event of its own. */
+/** Throws unless each word came in its own event. */
 function expectWords(events: readonly string[]): void {
   let next = 0;
   for (const event of events) if (event.includes(`"${words[next]}"`)) next += 1;
-  if (next !== deltas) throw new Error(`${next} of ${deltas} deltas came; the last event was ${events.at(-1)}`);
+  if (next !== deltas) throw new Error(`Only ${next} of ${deltas} deltas came. The last event was ${events.at(-1)}`);
 }

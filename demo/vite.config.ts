@@ -2,8 +2,8 @@ import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
 /**
- * One page, built for both majors of AI SDK: `--mode v7` as installed, `--mode v6` with the aliases. The second lives
- * under /v6/ so that one server can serve both.
+ * One page, built for both majors of AI SDK: `--mode v7` as installed, `--mode v6` with the aliases. The second is served
+ * under /v6/, so that one server can serve both.
  */
 export default defineConfig(({ mode }) => ({
   root: "page",

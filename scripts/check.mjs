@@ -1,4 +1,4 @@
-// Everything that has to hold before a change lands, with its name and duration. All steps run, also after one has
+// Runs all checks and tests, and prints each with its duration. All steps run, also after one has
 // failed, and the last line says how many checks and tests passed and failed.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const env = { ...process.env, PATH: [join(root, "node_modules", ".bin"), process.env.PATH].join(delimiter) };
 
-/** Scripts of package.json, each of which can be run alone. publint and attw look at what the build has made. */
+/** Scripts of package.json, which can also be run alone. publint and attw check the output of the build. */
 const steps = ["build", "typecheck", "lint", "format:check", "unused", "publint", "attw"];
 
 const total = { passed: 0, failed: 0 };
@@ -36,7 +36,7 @@ function run(command) {
   return { ok: step.status === 0, output: `${step.stdout}${step.stderr}`, seconds: secondsSince(start) };
 }
 
-/** The tests show their progress themselves. That none ran, or that the runner broke, is a failure too. */
+/** Runs the tests, which print their own progress. It is a failure too if no test ran or if the runner failed. */
 function runTests() {
   const directory = mkdtempSync(join(tmpdir(), "vitest-counts-"));
   const file = join(directory, "counts.json");

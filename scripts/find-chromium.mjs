@@ -1,4 +1,4 @@
-// Plain JavaScript without dependencies: `setup.mjs` needs it before anything is installed.
+// Plain JavaScript without dependencies, because `setup.mjs` uses it before anything is installed.
 import { accessSync, constants } from "node:fs";
 
 const knownPaths = [
@@ -13,7 +13,7 @@ const knownPaths = [
 ];
 
 /**
- * Where Chromium is: `CHROMIUM_PATH` when it is set, and nowhere else then, so that a wrong value is noticed.
+ * The path of Chromium. If `CHROMIUM_PATH` is set, no other path is tried, so that a wrong value is noticed.
  *
  * @returns {string | undefined}
  */

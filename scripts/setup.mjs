@@ -1,5 +1,5 @@
-// What `npm start` and `npm test` need before anything else can run. It runs on the Node that happens to be on PATH
-// (20.20 or newer) and before `node_modules` exists, so it is plain JavaScript without dependencies.
+// Installs what `npm start` and `npm test` need. It runs on any Node that is on PATH
+// (20.20 or newer), before `node_modules` exists, so it is plain JavaScript without dependencies.
 //
 //   node scripts/setup.mjs             dependencies, and a Node that can run the project
 //   node scripts/setup.mjs --browser   also Chromium and a Japanese font, for the tests
@@ -15,7 +15,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const binaries = join(root, "node_modules", ".bin");
 const oldestNode = { major: 22, minor: 13 };
 
-/** A problem that the person at the keyboard can solve; its message is all they need to see. */
+/** A problem that the user can solve. Only its message is printed. */
 class SetupError extends Error {}
 
 try {
@@ -28,7 +28,7 @@ try {
   process.exitCode = 1;
 }
 
-/** Runs `npm ci` when `node_modules` was not made, completely, from this lock file on this kind of machine. */
+/** Runs `npm ci`, unless it has already succeeded with this lock file on this kind of machine. */
 function installDependencies() {
   const stamp = join(root, "node_modules", ".setup-stamp");
   const lock = readFileSync(join(root, "package-lock.json"));
@@ -36,7 +36,7 @@ function installDependencies() {
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
 
   console.log("Installing the dependencies with npm ci; this takes up to a minute.");
-  // A NODE_ENV=production or omit=optional of the caller would leave out the tools, or their binaries.
+  // Without these flags, the caller's NODE_ENV=production or omit=optional would leave out the tools or their binaries.
   const options = ["--include=dev", "--include=optional", "--loglevel=error", "--no-audit", "--no-fund"];
   const [command, ...first] = npmCommand();
   const npm = spawnSync(command, [...first, "ci", ...options], {
@@ -45,14 +45,14 @@ function installDependencies() {
     env: { ...process.env, PATH: pathWithoutOurs() },
   });
   if (npm.error || npm.status !== 0) {
-    throw new SetupError(`npm ci did not succeed${npm.error ? `: ${npm.error.message}` : "; its message is above"}.`);
+    throw new SetupError(`npm ci failed${npm.error ? `: ${npm.error.message}` : "; its message is above"}.`);
   }
   writeFileSync(stamp, wanted);
 }
 
 /**
- * The npm that started this script, on the Node that runs it: `npm ci` removes `node_modules`, and with it the Node
- * that PATH names first inside an npm script.
+ * The npm that started this script, with the Node that runs it. `npm ci` removes `node_modules`, which contains the Node
+ * that is first on PATH inside an npm script.
  *
  * @returns {[string, ...string[]]}
  */
@@ -66,19 +66,19 @@ function pathWithoutOurs() {
   return entries.filter((entry) => entry !== "" && resolve(root, entry) !== binaries).join(delimiter);
 }
 
-/** Refuses to go on with a Node that cannot run the project. npm scripts prefer the one in `node_modules`, if any. */
+/** Throws if Node is too old for the project. npm scripts use the Node in `node_modules`, if there is one. */
 function checkNode() {
-  const brought = join(binaries, "node");
-  if (existsSync(brought)) {
-    if (isNewEnough(versionOf(brought))) return;
-    // It was built for another kind of Linux (musl); out of the way, the system's own comes first again.
-    rmSync(brought);
+  const installed = join(binaries, "node");
+  if (existsSync(installed)) {
+    if (isNewEnough(versionOf(installed))) return;
+    // It was built for another kind of Linux. Without it, npm scripts use the system's Node.
+    rmSync(installed);
   }
   const path = pathWithoutOurs();
   const version = versionOf("node", path);
   if (isNewEnough(version)) return;
   throw new SetupError(
-    `The project needs Node ${oldestNode.major}.${oldestNode.minor} or newer and npm has none for this machine; ` +
+    `The project needs Node ${oldestNode.major}.${oldestNode.minor} or newer, and npm has none for this machine; ` +
       `the one on PATH is ${version ?? "missing"}. Install Node 24 from https://nodejs.org and try again.`,
   );
 }
@@ -98,7 +98,7 @@ function isNewEnough(version) {
   return major > oldestNode.major || (major === oldestNode.major && minor >= oldestNode.minor);
 }
 
-/** Makes sure of Chromium, and of a Japanese font so that screenshots show words instead of empty boxes. */
+/** Installs Chromium, and a Japanese font so that screenshots show text instead of empty boxes. */
 function installBrowser() {
   if (!findChromium()) {
     if (process.env.CHROMIUM_PATH) {
@@ -112,14 +112,14 @@ function installBrowser() {
     }
     console.log("Installing Chromium with apt-get; this takes up to a minute.");
     installPackages(["chromium", "fonts-liberation", ...missingFontPackages()]);
-    if (!findChromium()) throw new SetupError("apt-get brought no Chromium. Set CHROMIUM_PATH to one and try again.");
+    if (!findChromium()) throw new SetupError("apt-get installed no Chromium. Set CHROMIUM_PATH to one and try again.");
   } else if (canInstallPackages() && missingFontPackages().length > 0) {
     console.log("Installing a Japanese font with apt-get.");
     try {
       installPackages(missingFontPackages());
     } catch (error) {
       if (!(error instanceof SetupError)) throw error;
-      console.log("Going on without a Japanese font; only the looks of screenshots depend on it.");
+      console.log("Continuing without a Japanese font; it only affects how screenshots look.");
     }
   }
 }
@@ -144,7 +144,7 @@ function installPackages(packages) {
     });
     if (apt.status !== 0) {
       throw new SetupError(
-        `apt-get ${args.join(" ")} did not succeed:\n${apt.error?.message ?? `${apt.stdout}${apt.stderr}`.trim()}`,
+        `apt-get ${args.join(" ")} failed:\n${apt.error?.message ?? `${apt.stdout}${apt.stderr}`.trim()}`,
       );
     }
   }

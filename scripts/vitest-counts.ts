@@ -2,9 +2,9 @@ import { writeFileSync } from "node:fs";
 import type { Reporter, SerializedError, TestModule } from "vitest/node";
 
 /**
- * A vitest reporter that writes `{passed, failed, skipped}` to the file named by `VITEST_COUNTS`, because vitest's own
- * summary is made to be read by people. A failure that belongs to no test (a file that cannot be loaded, a hook, a
- * rejection nobody handled) counts as one failure.
+ * A vitest reporter that writes `{passed, failed, skipped}` to the file in `VITEST_COUNTS`, because vitest's own
+ * summary is for people, not for programs. A failure outside a test (a file that cannot be loaded, a hook, an
+ * unhandled rejection) counts as one failure.
  */
 export default class VitestCounts implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {

@@ -1,4 +1,4 @@
-/** What `ws` alone costs: the long reply in the frames that ours has, and any other frame sent back as it came. */
+/** A server of `ws` alone: it sends the long reply in the same frames as ours, and sends any other frame back. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

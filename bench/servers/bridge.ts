@@ -1,18 +1,18 @@
-/** Our server, as `listen` makes it, with the limits of one person lifted: all clients here are one person. */
+/** Our server, started with `listen`. The limits per owner are raised, because all clients of the bench are one owner. */
 import { BaseLlm, FunctionTool, LlmAgent, LogLevel, setLogLevel } from "@google/adk";
 import { createBridge } from "adk-stream-protocol";
-import { geminiAt } from "adk-stream-protocol/gemini";
 import { listen } from "adk-stream-protocol/server";
 import { memoryStore } from "adk-stream-protocol/stores/memory";
 import { sqliteStore } from "adk-stream-protocol/stores/sqlite";
+import { geminiAt } from "adk-stream-protocol/testing";
 import { z } from "zod";
 import { options, serve } from "./serve.ts";
 import { wordsModel } from "./words-model.ts";
 
 const { gemini, database } = options as {
-  /** Where the model is; inside this process if nowhere. */
+  /** The address of the model; undefined for one in this process. */
   gemini?: string;
-  /** Where the log and the ledger are; in memory if nowhere. */
+  /** The file of the store; undefined for one in memory. */
   database?: string;
 };
 

@@ -1,7 +1,7 @@
 /**
- * ADK's own server, `/run_sse` of `@google/adk-devtools`, with the same agent. Its packages are those of `peers/`, and
- * no dependency of ours, so they are loaded from there and typed by hand. Its sessions are in memory, as it has them by
- * default.
+ * ADK's own server, `/run_sse` of `@google/adk-devtools`, with the same agent. It is installed in `peers/` and is not a
+ * dependency of this package, so it is loaded by file and its types are written here. Its sessions are in memory, which
+ * is its default.
  */
 import type * as Adk from "@google/adk";
 import { z } from "zod";

@@ -1,5 +1,5 @@
-/** The model of every side that reaches one over a wire: HTTP for `runAsync`, Live for `runLive`, the same words. */
-import { call, startScriptedGemini, text } from "adk-stream-protocol/gemini";
+/** The model for servers that connect to one: over HTTP for `runAsync`, over the Live API for `runLive`. */
+import { call, startScriptedGemini, text } from "adk-stream-protocol/testing";
 import { words } from "../words.ts";
 import { serve } from "./serve.ts";
 

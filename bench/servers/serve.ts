@@ -1,28 +1,28 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Memory } from "../server-process.ts";
 
-/** What the process that started this one wants of it. */
+/** The options from the process that started this one. */
 export const options: unknown = JSON.parse(process.argv[2] ?? "{}");
 
-/** Says where the server is, and goes on until whoever started it leaves. */
+/** Reports the address of the server, and keeps it running until the process that started it disconnects. */
 export function serve(url: string): void {
   process.on("message", (wanted) => {
-    if (wanted === "memory") void measure().then((memory) => process.send!(memory));
-    else process.send!(worked());
+    if (wanted === "memory") void measure().then((memory) => process.send?.(memory));
+    else process.send?.(cpuTime());
   });
   process.on("disconnect", () => process.exit());
-  process.send!({ url });
+  process.send?.({ url });
 }
 
-function worked(): number {
+function cpuTime(): number {
   const { user, system } = process.cpuUsage();
   return user + system;
 }
 
-/** What is left when everything that can be collected has been. */
+/** The memory after several garbage collections. */
 async function measure(): Promise<Memory> {
   for (let round = 0; round < 3; round++) {
-    globalThis.gc!();
+    globalThis.gc?.();
     await sleep(50);
   }
   const { rss, heapUsed } = process.memoryUsage();

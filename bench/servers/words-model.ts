@@ -4,8 +4,8 @@ import type { BaseLlm, BaseLlmConnection, LlmResponse } from "@google/adk";
 import { words } from "../words.ts";
 
 /**
- * A model inside the process, for a measurement without a model's wire: it says the words one by one and lets the
- * process breathe in between, as a wire would. `Base` is the class of whichever copy of ADK the agent belongs to.
+ * A model in the process of the server, to measure without a connection to a model. It yields the words one by one and
+ * returns to the event loop between them, as a connection would. `Base` is the class of the agent's copy of ADK.
  */
 export function wordsModel(Base: typeof BaseLlm): BaseLlm {
   class WordsModel extends Base {

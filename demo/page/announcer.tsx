@@ -10,7 +10,7 @@ interface AnnouncerProps {
   wires: Wires;
 }
 
-/** Says aloud, for those who do not see the page, what changes on it. */
+/** Tells screen readers what changes on the page. */
 export function Announcer({ cards, status, wires }: AnnouncerProps) {
   const { t } = useWords();
   const [said, setSaid] = useState("");

@@ -1,10 +1,10 @@
 import type { ApprovalView } from "adk-stream-protocol/protocol";
 import type { UIMessage } from "ai";
 
-/** What the server knows about a chat beside its messages. */
+/** What the server knows about a chat in addition to its messages. */
 export interface Ledger {
   approvals: ApprovalView[];
-  /** Rises with everything that is logged; a change means that our messages may be old. */
+  /** The last sequence number of the chat's log. If it has changed, the page's messages may be out of date. */
   sequence: number;
   /** A turn is being generated right now. */
   running: boolean;
@@ -33,7 +33,7 @@ export interface Health {
   scripted?: boolean;
 }
 
-/** A chat nobody has written to is unknown to the server; for the page that is an empty one. */
+/** The server does not know a chat before its first message; the page treats it as an empty chat. */
 const emptyLedger: Ledger = { approvals: [], sequence: 0, running: false };
 
 export async function fetchMessages(chatId: string): Promise<UIMessage[]> {
@@ -41,7 +41,7 @@ export async function fetchMessages(chatId: string): Promise<UIMessage[]> {
   return body?.messages ?? [];
 }
 
-/** The ledger, and how far the server's clock is ahead of ours. */
+/** The ledger, and how far the server's clock is ahead of the browser's, in milliseconds. */
 export async function fetchLedger(chatId: string): Promise<Ledger & { clockOffset: number }> {
   const response = await get(`/approvals?chat=${encodeURIComponent(chatId)}`);
   const body = response.status === 404 ? {} : ((await response.json()) as Partial<Ledger>);
@@ -56,12 +56,12 @@ export async function fetchHealth(): Promise<Health | undefined> {
   return getJson<Health>("/health");
 }
 
-/** Ends the turn on the server; closing our connection alone would not. */
+/** Stops the turn on the server. Closing the connection alone does not stop it. */
 export async function stopTurn(chatId: string): Promise<void> {
   await fetch(`/stream/${encodeURIComponent(chatId)}/stop`, { method: "POST" });
 }
 
-/** Decides a call outside the chat, while the chat's own stream is busy with something else. */
+/** Sends a decision outside the chat, because the chat is busy with another reply. */
 export async function postDecision(approvalId: string, approved: boolean, reason?: string): Promise<void> {
   const body = JSON.stringify({ approved, ...(reason ? { reason } : {}) });
   const headers = { "content-type": "application/json" };
@@ -79,7 +79,7 @@ async function get(path: string): Promise<Response> {
   return response;
 }
 
-/** Expiry is decided by the server's clock. `Date` has whole seconds, so a small difference is none. */
+/** The server's clock decides about expiry. The `Date` header has whole seconds, so small differences are ignored. */
 function clockOffset(response: Response): number {
   const date = Date.parse(response.headers.get("date") ?? "");
   const offset = date - Date.now();

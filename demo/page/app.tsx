@@ -11,32 +11,32 @@ import { createStreamTap, type StreamTap } from "./stream-tap.ts";
 import { strings } from "./strings.ts";
 import { createWires, type Wires } from "./wires.ts";
 
-/** A chat and the lines to it. */
-interface Place {
+/** A chat and the connections to it. */
+interface OpenChat {
   chatId: string;
-  /** Made here a moment ago, so there is nothing to load. */
+  /** The page has just created this chat, so there is nothing to load. */
   isNew: boolean;
   tap: StreamTap;
   wires: Wires;
 }
 
-function placeOf(chatId: string, options: { isNew: boolean; mode: Mode }): Place {
+function openChat(chatId: string, options: { isNew: boolean; mode: Mode }): OpenChat {
   const tap = createStreamTap();
   return { chatId, isNew: options.isNew, tap, wires: createWires(chatId, { tap, mode: options.mode }) };
 }
 
-/** Chat and mode are in the address, so a reload, a second tab and the back button find them again. */
-function placeFromAddress(): Place {
+/** Chat and mode are in the page's address, so a reload, a second tab and the back button keep them. */
+function openChatFromAddress(): OpenChat {
   const known = chatIdOf(location.href);
   const chatId = known ?? newChatId();
   const mode = modeOf(location.href) ?? storedMode() ?? "sse";
   history.replaceState(null, "", withMode(withChatId(location.href, chatId), mode));
-  return placeOf(chatId, { isNew: known === undefined, mode });
+  return openChat(chatId, { isNew: known === undefined, mode });
 }
 
 export function App() {
   const preferences = usePreferences();
-  const [place, setPlace] = useState(placeFromAddress);
+  const [opened, setOpened] = useState(openChatFromAddress);
   const [health, setHealth] = useState<Health>();
   const [music] = useState(createMusic);
   const words = useMemo(
@@ -49,14 +49,14 @@ export function App() {
   }, []);
   useEffect(() => {
     const onPop = () => {
-      // Another place in the same chat (a fragment) is no other place.
-      if (chatIdOf(location.href) !== place.chatId) setPlace(placeFromAddress());
+      // If only the fragment has changed, it is still the same chat.
+      if (chatIdOf(location.href) !== opened.chatId) setOpened(openChatFromAddress());
     };
     window.addEventListener("popstate", onPop);
     return () => window.removeEventListener("popstate", onPop);
-  }, [place]);
+  }, [opened]);
 
-  const { wires } = place;
+  const { wires } = opened;
   const mode = useSyncExternalStore(wires.subscribe, wires.mode);
   const [busy, setBusy] = useState(false);
   useEffect(() => {
@@ -73,7 +73,7 @@ export function App() {
   const newChat = () => {
     const chatId = newChatId();
     history.pushState(null, "", withChatId(location.href, chatId));
-    setPlace(placeOf(chatId, { isNew: true, mode }));
+    setOpened(openChat(chatId, { isNew: true, mode }));
   };
 
   return (
@@ -88,39 +88,39 @@ export function App() {
           onMode={chooseMode}
           onNewChat={newChat}
         />
-        <LoadedChat key={place.chatId} place={place} mode={mode} music={music} health={health} onBusy={setBusy} />
+        <LoadedChat key={opened.chatId} opened={opened} mode={mode} music={music} health={health} onBusy={setBusy} />
       </div>
     </WordsContext>
   );
 }
 
 interface LoadedChatProps {
-  place: Place;
+  opened: OpenChat;
   mode: Mode;
   music: Music;
   health: Health | undefined;
   onBusy: (busy: boolean) => void;
 }
 
-function LoadedChat({ place, mode, music, health, onBusy }: LoadedChatProps) {
+function LoadedChat({ opened, mode, music, health, onBusy }: LoadedChatProps) {
   const { t } = useWords();
-  const { chatId, tap, wires } = place;
-  const [messages, setMessages] = useState<UIMessage[] | undefined>(place.isNew ? [] : undefined);
+  const { chatId, tap, wires } = opened;
+  const [messages, setMessages] = useState<UIMessage[] | undefined>(opened.isNew ? [] : undefined);
   const [failed, setFailed] = useState(false);
   const [attempt, setAttempt] = useState(0);
 
   useEffect(() => {
-    if (place.isNew) return;
-    let gone = false;
+    if (opened.isNew) return;
+    let unmounted = false;
     setFailed(false);
-    fetchMessages(place.chatId).then(
-      (loaded) => !gone && setMessages(loaded),
-      () => !gone && setFailed(true),
+    fetchMessages(opened.chatId).then(
+      (loaded) => !unmounted && setMessages(loaded),
+      () => !unmounted && setFailed(true),
     );
     return () => {
-      gone = true;
+      unmounted = true;
     };
-  }, [place, attempt]);
+  }, [opened, attempt]);
 
   if (messages) {
     const lines = { chatId, tap, wires, mode };

@@ -9,7 +9,7 @@ const railY = 26;
 const branchY = 50;
 const branchLength = 46;
 
-/** One approval's way through its states: a line with stops and, where it left the line, a branch. */
+/** Draws the states that one approval went through: a line with stops, and a branch if it was not completed. */
 export function ApprovalTrack({ row }: { row: ApprovalView }) {
   const { t, language } = useWords();
   const track = trackOf(row);

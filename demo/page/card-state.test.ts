@@ -22,12 +22,12 @@ const facts = (change: Partial<CardFacts>): CardFacts => ({
 });
 
 describe("a card", () => {
-  test("waits while nobody has answered", () => {
+  test("waits until there is an answer", () => {
     expect(cardState(facts({}))).toBe("waiting");
     expect(cardState(facts({ row: row("pending"), data: data("pending") }))).toBe("waiting");
   });
 
-  test("never says approved because of a click alone", () => {
+  test("does not say approved before the server has confirmed the click", () => {
     const clicked = facts({ partState: "approval-responded", row: row("pending") });
     expect(cardState({ ...clicked, delivering: true })).toBe("sending");
     expect(cardState({ ...clicked, delivering: false })).toBe("undelivered");
@@ -42,39 +42,39 @@ describe("a card", () => {
     ["expired", "expired"],
     ["cancelled", "cancelled"],
     ["indeterminate", "unknown"],
-  ] as const)("says what the server said: %s is %s", (state, shown) => {
+  ] as const)("shows the server's state %s as %s", (state, shown) => {
     for (const partState of ["approval-requested", "approval-responded"]) {
       expect(cardState(facts({ partState, data: data(state) }))).toBe(shown);
       expect(cardState(facts({ partState, row: row(state) }))).toBe(shown);
     }
   });
 
-  test("believes the outcome of a server's tool in the stream before the ledger is asked", () => {
+  test("shows the outcome of a server tool from the stream before the ledger has it", () => {
     expect(cardState(facts({ partState: "output-available", row: row("pending") }))).toBe("done");
     expect(cardState(facts({ partState: "output-error", row: row("executing") }))).toBe("failed");
     expect(cardState(facts({ partState: "output-denied", row: row("pending") }))).toBe("denied");
   });
 
-  test("does not call an expired or unknowable call failed because its part carries an error", () => {
+  test("does not show an expired, cancelled or indeterminate call as failed although its part has an error", () => {
     expect(cardState(facts({ partState: "output-error", data: data("expired") }))).toBe("expired");
     expect(cardState(facts({ partState: "output-error", row: row("indeterminate") }))).toBe("unknown");
     expect(cardState(facts({ partState: "output-denied", data: data("cancelled") }))).toBe("cancelled");
   });
 
-  test("of a browser tool is done only when the server has the result", () => {
+  test("shows a browser tool as done only after the server has its result", () => {
     const ran = facts({ clientSide: true, partState: "output-available", row: row("approved") });
     expect(cardState(ran)).toBe("running");
     expect(cardState({ ...ran, row: row("succeeded") })).toBe("done");
   });
 
-  test("of a browser tool that runs here says so", () => {
+  test("shows a browser tool as running while it runs in this page", () => {
     const approved = facts({ clientSide: true, partState: "approval-responded", data: data("approved") });
     expect(cardState(approved)).toBe("approved");
     expect(cardState({ ...approved, runningHere: true })).toBe("running");
   });
 });
 
-test("the further of two reports is the newer one", () => {
+test("of two reported states, the later one in an approval's life counts", () => {
   expect(serverState(data("executing"), row("approved"))).toBe("executing");
   expect(serverState(data("approved"), row("succeeded"))).toBe("succeeded");
   expect(serverState(data("indeterminate"), row("succeeded"))).toBe("succeeded");
@@ -82,7 +82,7 @@ test("the further of two reports is the newer one", () => {
   for (const state of approvalStates) expect(serverState(data("pending"), row(state))).toBe(state);
 });
 
-test("an approval's newest data part is found in whatever message it stands", () => {
+test("finds the newest data part of an approval in any message", () => {
   const message = (id: string, state: ApprovalState): UIMessage => ({
     id,
     role: "assistant",
@@ -92,9 +92,9 @@ test("an approval's newest data part is found in whatever message it stands", ()
   expect(approvalDataOf([message("1", "succeeded"), message("2", "pending")]).get("a")?.state).toBe("succeeded");
 });
 
-describe("an unacknowledged answer", () => {
+describe("an answer that the server has not confirmed", () => {
   const times = { answeredAt: 3, lastBusyAt: 5, ledgerAt: 9 };
-  test("is on its way while a request runs", () => {
+  test("is being sent while a request runs", () => {
     expect(isDelivering({ ...times, status: "submitted" })).toBe(true);
     expect(isDelivering({ ...times, status: "streaming" })).toBe(true);
   });
@@ -105,7 +105,7 @@ describe("an unacknowledged answer", () => {
   test("is not lost because an earlier request failed", () => {
     expect(isDelivering({ status: "error", lastBusyAt: 2, answeredAt: 3, ledgerAt: 1 })).toBe(true);
   });
-  test("is lost only when the ledger was asked after the request", () => {
+  test("is lost only if the ledger was read after the request", () => {
     expect(isDelivering({ ...times, status: "ready", ledgerAt: 5 })).toBe(true);
     expect(isDelivering({ ...times, status: "ready", ledgerAt: 6 })).toBe(false);
   });

@@ -2,8 +2,8 @@ import type { ApprovalData, ApprovalState, ApprovalView } from "adk-stream-proto
 import type { ChatStatus, UIMessage } from "ai";
 
 /**
- * What a card may say. Everything after `undelivered` is said only when the server said so; `waiting`, `sending` and
- * `undelivered` are what this page knows by itself.
+ * What a card can show. The page itself decides between `waiting`, `sending` and `undelivered`. It shows every other
+ * state only if the server has reported it.
  */
 export type CardState =
   | "waiting"
@@ -18,8 +18,8 @@ export type CardState =
   | "cancelled"
   | "unknown";
 
-/** States only move forward, so of two reports the further one is the newer one. */
-const distance: Record<ApprovalState, number> = {
+/** An approval only moves to states with a higher number, so of two reports the higher one is the newer one. */
+const progress: Record<ApprovalState, number> = {
   pending: 0,
   approved: 1,
   executing: 2,
@@ -42,19 +42,19 @@ const shownAs: Record<Exclude<ApprovalState, "pending">, CardState> = {
   indeterminate: "unknown",
 };
 
-/** The furthest state the server has reported, by the stream or by the ledger. */
+/** The newest state the server has reported, in the stream or in the ledger. */
 export function serverState(data?: ApprovalData, row?: ApprovalView): ApprovalState | undefined {
   if (!data) return row?.state;
   if (!row) return data.state;
-  return distance[row.state] > distance[data.state] ? row.state : data.state;
+  return progress[row.state] > progress[data.state] ? row.state : data.state;
 }
 
-/** Nobody will run or decide this call any more. */
+/** Whether this call can no longer be decided or run. */
 export function isOver(state: ApprovalState | undefined): boolean {
-  return state !== undefined && distance[state] >= distance.indeterminate;
+  return state !== undefined && progress[state] >= progress.indeterminate;
 }
 
-/** The newest `data-approval` of each approval, wherever in the messages it stands. */
+/** The newest `data-approval` of each approval; it can be in any message. */
 export function approvalDataOf(messages: readonly UIMessage[]): Map<string, ApprovalData> {
   const found = new Map<string, ApprovalData>();
   for (const message of messages) {
@@ -62,18 +62,18 @@ export function approvalDataOf(messages: readonly UIMessage[]): Map<string, Appr
       if (part.type !== "data-approval") continue;
       const data = (part as unknown as { data: ApprovalData }).data;
       const before = found.get(data.approvalId);
-      if (!before || distance[data.state] >= distance[before.state]) found.set(data.approvalId, data);
+      if (!before || progress[data.state] >= progress[before.state]) found.set(data.approvalId, data);
     }
   }
   return found;
 }
 
-/** Whether an answer that the server has not acknowledged is still on its way. Times are by our clock. */
+/** Whether an answer that the server has not confirmed is still being sent. Times are by the browser's clock. */
 export function isDelivering(facts: {
   status: ChatStatus;
   answeredAt: number;
   lastBusyAt: number;
-  /** When the ledger was last asked. */
+  /** When the ledger was last requested. */
   ledgerAt: number;
 }): boolean {
   const { status, answeredAt, lastBusyAt, ledgerAt } = facts;
@@ -83,27 +83,27 @@ export function isDelivering(facts: {
 }
 
 export interface CardFacts {
-  /** State of the stock tool part: what this client believes. */
+  /** The state of AI SDK's tool part, which this page may have changed itself. */
   partState: string;
   data?: ApprovalData | undefined;
   row?: ApprovalView | undefined;
-  /** The tool runs in this page, so the part's output is ours and proves nothing. */
+  /** The tool runs in this page, so an output in the part does not prove that the server has it. */
   clientSide: boolean;
   delivering: boolean;
   runningHere: boolean;
 }
 
-/** The one thing a card says. */
+/** The state that a card shows. */
 export function cardState(facts: CardFacts): CardState {
-  const said = serverState(facts.data, facts.row);
-  if (isOver(said)) return shownAs[said as Exclude<ApprovalState, "pending">];
+  const reported = serverState(facts.data, facts.row);
+  if (isOver(reported)) return shownAs[reported as Exclude<ApprovalState, "pending">];
   if (!facts.clientSide) {
     if (facts.partState === "output-available") return "done";
     if (facts.partState === "output-error") return "failed";
   }
   if (facts.partState === "output-denied") return "denied";
-  if (said === "approved" && (facts.runningHere || facts.partState.startsWith("output-"))) return "running";
-  if (said !== undefined && said !== "pending") return shownAs[said];
+  if (reported === "approved" && (facts.runningHere || facts.partState.startsWith("output-"))) return "running";
+  if (reported !== undefined && reported !== "pending") return shownAs[reported];
   if (facts.partState === "approval-requested") return "waiting";
   return facts.delivering ? "sending" : "undelivered";
 }

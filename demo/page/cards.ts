@@ -8,14 +8,14 @@ export interface Card {
   state: CardState;
 }
 
-type Rest = Omit<CardFacts, "partState" | "clientSide" | "runningHere" | "data" | "row"> & {
+type Facts = Omit<CardFacts, "partState" | "clientSide" | "runningHere" | "data" | "row"> & {
   data: ReadonlyMap<string, NonNullable<CardFacts["data"]>>;
   rows: ReadonlyMap<string, NonNullable<CardFacts["row"]>>;
   running: ReadonlySet<string>;
 };
 
-/** Every approval card of the conversation with what it says, by approval id. */
-export function cardsOf(messages: readonly UIMessage[], { data, rows, running, delivering }: Rest): Map<string, Card> {
+/** Every approval card of the conversation with the state it shows, by approval id. */
+export function cardsOf(messages: readonly UIMessage[], { data, rows, running, delivering }: Facts): Map<string, Card> {
   const cards = new Map<string, Card>();
   for (const part of messages.flatMap((message) => message.parts)) {
     if (!isToolUIPart(part) || !part.approval) continue;

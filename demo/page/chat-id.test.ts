@@ -6,7 +6,7 @@ test("a chat id is 128 random bits", () => {
   expect(newChatId()).not.toBe(newChatId());
 });
 
-test("the chat travels in the address beside what is there", () => {
+test("the chat id is added to the address, which keeps its other parameters", () => {
   const address = withChatId("http://127.0.0.1:3000/?ai=6", "abc");
   expect(address).toBe("http://127.0.0.1:3000/?ai=6&chat=abc");
   expect(chatIdOf(address)).toBe("abc");

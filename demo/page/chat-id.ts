@@ -1,4 +1,4 @@
-/** A chat is whoever knows its id, so the id is 128 random bits. */
+/** The demo has no sign-in: anyone who knows the id can open the chat. So the id is 128 random bits. */
 export function newChatId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

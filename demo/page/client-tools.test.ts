@@ -39,7 +39,7 @@ const runs = (facts: ReturnType<typeof chat>) =>
   callsToRun(facts, none, () => true).map(({ toolCallId }) => toolCallId);
 
 describe("a browser tool", () => {
-  test("without a gate runs when its call is there", () => {
+  test("runs at once if it needs no approval", () => {
     expect(runs(chat([call({}, "change_bgm")]))).toEqual(["c"]);
     expect(runs(chat([call({}, "change_bgm")], [row("approved")]))).toEqual(["c"]);
   });
@@ -49,23 +49,23 @@ describe("a browser tool", () => {
     expect(runs(chat([call({ state: "output-available", output: {} }, "change_bgm")]))).toEqual([]);
   });
 
-  test("with a gate does not run before the server has recorded the yes", () => {
+  test("that needs approval does not run before the server has recorded the yes", () => {
     expect(runs(chat([call({ state: "approval-requested", approval: { id: "a" } })]))).toEqual([]);
     expect(runs(chat([yes]))).toEqual([]);
     expect(runs(chat([yes], [row("pending")]))).toEqual([]);
   });
 
-  test("with a gate runs only where the yes was given", () => {
+  test("that needs approval runs only in the tab where the yes was given", () => {
     expect(callsToRun(chat([yes, approved]), none, () => false)).toEqual([]);
     expect(callsToRun(chat([call({}, "change_bgm")]), none, () => false)).toHaveLength(1);
   });
 
-  test("with a gate runs when the stream or the ledger says approved", () => {
+  test("that needs approval runs when the stream or the ledger says approved", () => {
     expect(runs(chat([yes, approved]))).toEqual(["c"]);
     expect(runs(chat([yes], [row("approved")]))).toEqual(["c"]);
   });
 
-  test("with a gate does not run after a no", () => {
+  test("that needs approval does not run after a no", () => {
     const no = call({ state: "approval-responded", approval: { id: "a", approved: false } });
     expect(runs(chat([no], [row("denied")]))).toEqual([]);
     expect(runs(chat([no, approved]))).toEqual([]);
@@ -85,28 +85,28 @@ describe("a browser tool", () => {
     expect(runs(chat([call({}, "change_bgm")], [row("approved")], later))).toEqual(["c"]);
   });
 
-  test("that tells where we are never runs unasked, whatever the server says of it", () => {
+  test("that shares the location never runs without a question, even if the server says approved", () => {
     expect(runs(chat([call({})]))).toEqual([]);
     expect(runs(chat([call({})], [row("approved")]))).toEqual([]);
   });
 
-  test("is one of ours: a server's tool never runs here", () => {
+  test("runs only if this page has it: a server tool never runs here", () => {
     expect(runs(chat([call({}, "process_payment")]))).toEqual([]);
   });
 });
 
-describe("what the page sends by itself", () => {
-  test("an answer the server has not acknowledged, once", () => {
+describe("the page sends by itself", () => {
+  test("an answer the server has not confirmed, once", () => {
     expect(keysToSend(chat([yes], [row("pending")]), none, none)).toEqual(["answer:a"]);
     expect(keysToSend(chat([yes]), none, new Set(["answer:a"]))).toEqual([]);
   });
 
-  test("not an answer the server knows", () => {
+  test("no answer that the server already has", () => {
     expect(keysToSend(chat([yes], [row("approved")]), none, none)).toEqual([]);
     expect(keysToSend(chat([yes, approved]), none, none)).toEqual([]);
   });
 
-  test("a result made here, once, and no other result", () => {
+  test("a result made in this page, once, and no other result", () => {
     const done = chat([call({ state: "output-available", output: 1 })]);
     expect(keysToSend(done, new Set(["c"]), none)).toEqual(["output:c"]);
     expect(keysToSend(done, new Set(["c"]), new Set(["output:c"]))).toEqual([]);
@@ -114,8 +114,8 @@ describe("what the page sends by itself", () => {
   });
 });
 
-describe("a yes that the stream has brought", () => {
-  test("counts also while the ledger was asked before it", () => {
+describe("a yes in the stream", () => {
+  test("counts although the ledger was read before it", () => {
     expect(runs(chat([yes, approved], [row("pending")]))).toEqual(["c"]);
     expect(runs(chat([yes], [row("pending")]))).toEqual([]);
   });
@@ -126,7 +126,7 @@ describe("a call that has run in this page", () => {
     expect(isOpenCall(chat([yes, approved], [row("approved")]), "c")).toBe(true);
     expect(isOpenCall(chat([call({}, "change_bgm")]), "c")).toBe(true);
   });
-  test("needs none any more when somebody wrote on meanwhile, or it has one", () => {
+  test("no longer waits if a new message cancelled it, or if it has an outcome", () => {
     expect(isOpenCall(chat([yes, approved], [row("cancelled")]), "c")).toBe(false);
     expect(isOpenCall(chat([call({ state: "output-available", output: {} })]), "c")).toBe(false);
     expect(isOpenCall(chat([]), "c")).toBe(false);

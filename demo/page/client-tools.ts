@@ -3,8 +3,8 @@ import { getToolName, isToolUIPart, type UIMessage } from "ai";
 import { isOver, serverState } from "./card-state.ts";
 
 /**
- * The tools that run in this page, and whether a person has to agree first. The server gates them too; the page does not
- * tell where it is because a server forgot to ask.
+ * The tools that run in this page, and whether a person has to approve them first. The server checks this too. The page
+ * checks it again so that it never shares its location because of a mistake on the server.
  */
 const clientTools: ReadonlyMap<string, { gated: boolean }> = new Map([
   ["change_bgm", { gated: false }],
@@ -26,9 +26,11 @@ export interface ChatFacts {
 }
 
 /**
- * The browser calls that should run now. An ungated one when its turn has ended; a gated one only after the server has
- * recorded the yes, and only where it was given: nobody says on one device that another may tell where it is. Nothing that
- * is over on the server, and in an older message only what the server still waits for.
+ * The browser calls that should run now:
+ * - A call that needs no approval runs when its turn has ended.
+ * - A call that needs approval runs after the server has recorded the yes, and only in the tab where the yes was given:
+ *   a yes on one device must not share the location of another one.
+ * - A call that is over on the server does not run. A call in an older message runs only if the server waits for it.
  */
 export function callsToRun(
   { messages, data, rows }: ChatFacts,
@@ -45,18 +47,18 @@ export function callsToRun(
       const tool = clientTools.get(toolName);
       if (!tool) continue;
       const row = rowOfCall.get(part.toolCallId);
-      const said = serverState(part.approval && data.get(part.approval.id), row);
-      if (isOver(said) || said === "pending") continue;
+      const reported = serverState(part.approval && data.get(part.approval.id), row);
+      if (isOver(reported) || reported === "pending") continue;
       const call = { toolCallId: part.toolCallId, toolName, input: part.input };
       if (part.state === "input-available" && !tool.gated && (row || message === last)) calls.push(call);
       if (part.state !== "approval-responded" || !part.approval.approved || !isAnsweredHere(part.approval.id)) continue;
-      if (said === "approved") calls.push(call);
+      if (reported === "approved") calls.push(call);
     }
   }
   return calls;
 }
 
-/** Whether a call that has just run here still has nobody's outcome: a person may have written on meanwhile. */
+/** Whether a call that has just run here still needs an outcome. A new message may have cancelled it meanwhile. */
 export function isOpenCall({ messages, rows }: Omit<ChatFacts, "data">, toolCallId: string): boolean {
   if (isOver(rows.find((row) => row.toolCallId === toolCallId)?.state)) return false;
   return messages.some(({ parts }) =>
@@ -65,8 +67,9 @@ export function isOpenCall({ messages, rows }: Omit<ChatFacts, "data">, toolCall
 }
 
 /**
- * What this page has to send by itself, as keys. Stock chats send answers only when every call of the last step has one;
- * a person who approves one of two payments means it now. Each key is sent once: a failed one waits for the person.
+ * What this page has to send itself, as keys. `useChat` sends answers only when every call of the last step has one, but
+ * a person who approves one of two payments expects it to run now. Each key is sent once; if that fails, the person
+ * decides whether to send it again.
  */
 export function keysToSend(
   { messages, data, rows }: ChatFacts,
@@ -78,8 +81,8 @@ export function keysToSend(
   for (const part of messages.flatMap((message) => message.parts)) {
     if (!isToolUIPart(part)) continue;
     if (part.state === "approval-responded") {
-      const said = serverState(data.get(part.approval.id), rowOf.get(part.approval.id));
-      if (said === undefined || said === "pending") keys.push(`answer:${part.approval.id}`);
+      const reported = serverState(data.get(part.approval.id), rowOf.get(part.approval.id));
+      if (reported === undefined || reported === "pending") keys.push(`answer:${part.approval.id}`);
     } else if (part.state.startsWith("output-") && ranHere.has(part.toolCallId)) {
       keys.push(`output:${part.toolCallId}`);
     }
@@ -87,7 +90,7 @@ export function keysToSend(
   return keys.filter((key) => !sent.has(key));
 }
 
-/** The results among these keys that belong to an older message, which a request by the chat itself would not bring. */
+/** The results among these keys that belong to an older message. A request by the chat itself would not send them. */
 export function lateResults(keys: readonly string[], messages: readonly UIMessage[]): LateResult[] {
   return messages.slice(0, -1).flatMap((message) =>
     message.parts.flatMap((part): LateResult[] => {

@@ -5,11 +5,11 @@ import { isSecondClick } from "./second-click.ts";
 
 export interface ComposerProps {
   busy: boolean;
-  /** The last reply ended with an error, and something has to be said about that first. */
+  /** The last reply ended with an error, so a message that waits is not sent. */
   failed: boolean;
-  /** An answer or a browser tool's result is on its way; what waits goes after it. */
+  /** An answer or a browser tool's result is being sent. A message that waits is sent after it. */
   answering: boolean;
-  /** The approvals that wait for this person. */
+  /** The ids of the approvals that wait for this person. */
   pending: readonly string[];
   mode: Mode;
   onSend: (text: string) => void;
@@ -17,14 +17,14 @@ export interface ComposerProps {
 }
 
 /**
- * Enter sends, Shift+Enter breaks the line, and Enter that ends a Japanese conversion does neither. What is sent while a
- * reply still comes goes when that has ended. It stays when the reply fails, or asks something that this would withdraw
- * unseen.
+ * Enter sends, Shift+Enter starts a new line, and Enter that ends a Japanese conversion does neither. A message that is
+ * sent during a reply waits until the reply has ended. It stays in the field if the reply fails, or if the reply asks a
+ * question that this message would cancel before the person has seen it.
  */
 export function Composer({ busy, failed, answering, pending, mode, onSend, onStop }: ComposerProps) {
   const { t } = useWords();
   const [draft, setDraft] = useState("");
-  /** What waited for an answer when Enter was pressed too early. */
+  /** Set while a message waits: the approvals that were pending when the person pressed Enter. */
   const [held, setHeld] = useState<readonly string[]>();
   const field = useRef<HTMLTextAreaElement>(null);
   const hintId = useId();
@@ -37,7 +37,7 @@ export function Composer({ busy, failed, answering, pending, mode, onSend, onSto
   }, [text, onSend]);
   const send = () => {
     if (!text) return;
-    // Whoever insists on going before an answer or a tool may: a browser may wait for ever to be told where it is.
+    // Pressing Send again does not wait for the answer or the tool, because a location request may never end.
     if (busy || (answering && !held)) setHeld(pending);
     else post();
     field.current?.focus();
@@ -48,7 +48,7 @@ export function Composer({ busy, failed, answering, pending, mode, onSend, onSto
     event.preventDefault();
     send();
   };
-  // Before anybody can press Send: between the end of the reply and an effect there would be time to send it twice.
+  // A layout effect, because before a normal effect there is time to press Send, and the message would be sent twice.
   useLayoutEffect(() => {
     if (!held || busy || answering) return;
     const unseen = mode === "sse" && pending.some((id) => !held.includes(id));
@@ -85,7 +85,7 @@ export function Composer({ busy, failed, answering, pending, mode, onSend, onSto
           }}
           onKeyDown={onKeyDown}
         />
-        {/* Two buttons in one place: a click that began on one is none on the other. */}
+        {/* Two buttons in the same place. Their keys differ, so a click that begins on one does not count for the other. */}
         {busy ? (
           <button
             key="stop"
@@ -94,7 +94,7 @@ export function Composer({ busy, failed, answering, pending, mode, onSend, onSto
             onClick={(event) => {
               if (isSecondClick(event)) return;
               onStop();
-              // The button goes away; whoever pressed it with a key wants to go on from somewhere.
+              // The button disappears. If it was pressed with a key, the keyboard focus needs a new place.
               if (event.detail === 0) field.current?.focus();
             }}
           >

@@ -2,7 +2,7 @@ import { useEffect, useState, useSyncExternalStore } from "react";
 import { useWords } from "./preferences.ts";
 import type { Wires } from "./wires.ts";
 
-/** How the socket is. Says nothing where there is none. */
+/** The state of the WebSocket. Shows nothing in SSE, which has none. */
 export function ConnectionStatus({ wires }: { wires: Wires }) {
   const { t } = useWords();
   const state = useSyncExternalStore(wires.subscribe, wires.connection);
@@ -47,7 +47,7 @@ export function ConnectionStatus({ wires }: { wires: Wires }) {
   );
 }
 
-/** Whole seconds that are left, counted down; 0 without a time. */
+/** The whole seconds until `time`, counted down; 0 if there is no time. */
 function useSecondsUntil(time: number | undefined): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

@@ -7,6 +7,7 @@ import { Composer } from "./composer.tsx";
 import { errorSentence, isDisconnect } from "./error-sentence.ts";
 import { money } from "./format.ts";
 import { ModelName } from "./header.tsx";
+import { isBusy } from "./is-busy.ts";
 import { MessageView } from "./message-view.tsx";
 import type { Mode } from "./mode.ts";
 import type { Music } from "./music.ts";
@@ -30,7 +31,7 @@ export interface ConversationProps {
   onBusy: (busy: boolean) => void;
 }
 
-/** One chat: the conversation on the left, what the server knows on the right (on a phone, one at a time). */
+/** One chat: the conversation on the left, the server's data on the right (on a phone, one at a time). */
 export function Conversation(props: ConversationProps) {
   const { chatId, initialMessages, tap, wires, mode, music, health, onBusy } = props;
   const { t, language } = useWords();
@@ -44,7 +45,7 @@ export function Conversation(props: ConversationProps) {
   useEffect(() => {
     document.title = waiting > 0 ? `(${waiting}) adk-stream-protocol` : "adk-stream-protocol";
   }, [waiting]);
-  const busy = isBusy(bridge);
+  const busy = isBusy(bridge.status);
   useEffect(() => {
     onBusy(busy);
     return () => onBusy(false);
@@ -110,11 +111,7 @@ export function Conversation(props: ConversationProps) {
 
 const nearEndPx = 80;
 
-function isBusy({ status }: BridgeChat): boolean {
-  return status === "submitted" || status === "streaming";
-}
-
-/** Growing text shows by itself that something happens. */
+/** Whether the reply's text is growing. If it is, the page needs no other sign that something happens. */
 function isSpeaking(message: UIMessage | undefined): boolean {
   const part = message?.role === "assistant" ? message.parts.at(-1) : undefined;
   return part?.type === "text" && part.state === "streaming" && part.text !== "";
@@ -126,11 +123,11 @@ function Messages({ bridge }: { bridge: BridgeChat }) {
   const content = useMemo(() => ({ messages, cards }), [messages, cards]);
   const { box, onScroll, goToEnd } = useStickToEnd<HTMLDivElement>(content, nearEndPx);
   const count = messages.length;
-  const saidLast = messages.at(-1)?.role;
-  // Whoever writes wants to see the answer, wherever they had scrolled to.
+  const lastRole = messages.at(-1)?.role;
+  // A person who sends a message wants to see the reply, even after scrolling up.
   useEffect(() => {
-    if (saidLast === "user") goToEnd();
-  }, [count, saidLast, goToEnd]);
+    if (lastRole === "user") goToEnd();
+  }, [count, lastRole, goToEnd]);
 
   return (
     <div className="messages" ref={box} onScroll={onScroll} role="region" aria-label={t.conversation} tabIndex={0}>
@@ -153,7 +150,7 @@ function Messages({ bridge }: { bridge: BridgeChat }) {
         {messages.map((message) => (
           <MessageView key={message.id} message={message} bridge={bridge} />
         ))}
-        {isBusy(bridge) && !isSpeaking(messages.at(-1)) && (
+        {isBusy(bridge.status) && !isSpeaking(messages.at(-1)) && (
           <p className="thinking" data-testid="thinking">
             <span className="visually-hidden">{t.thinking}</span>
             <span aria-hidden="true" />
@@ -175,8 +172,8 @@ function Suggestions({ bridge, hidden, large }: { bridge: BridgeChat; hidden: bo
         <li key={text}>
           <button
             type="button"
-            aria-disabled={isBusy(bridge)}
-            onClick={(event) => !isSecondClick(event) && !isBusy(bridge) && bridge.send(text)}
+            aria-disabled={isBusy(bridge.status)}
+            onClick={(event) => !isSecondClick(event) && !isBusy(bridge.status) && bridge.send(text)}
           >
             {text}
           </button>
@@ -186,7 +183,7 @@ function Suggestions({ bridge, hidden, large }: { bridge: BridgeChat; hidden: bo
   );
 }
 
-/** What is wrong, once. A lost answer is told by its card. */
+/** Shows one error at a time. If an answer was lost, its card says so and this shows nothing. */
 function Notices({ bridge }: { bridge: BridgeChat }) {
   const { t } = useWords();
   const { error, ledger } = bridge;

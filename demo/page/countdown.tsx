@@ -4,7 +4,7 @@ import { useWords } from "./preferences.ts";
 
 const circumference = 2 * Math.PI * 8;
 
-/** How long an answer still counts, by the server's clock. */
+/** The time left for an answer, by the server's clock. */
 export function Countdown(props: { createdAt: number | undefined; expiresAt: number; clockOffset: number }) {
   const { createdAt, expiresAt, clockOffset } = props;
   const { t } = useWords();

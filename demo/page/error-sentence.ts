@@ -1,15 +1,15 @@
-/** The server refuses with `{code, message}`; a chat's error carries that text whole. */
+/** The sentence to show for an error. When the server refuses, the error's text is its whole JSON `{code, message}`. */
 export function errorSentence(error: Error): string {
   try {
     const { message } = JSON.parse(error.message) as { message?: unknown };
     if (typeof message === "string" && message !== "") return message;
   } catch {
-    // Not JSON: the text is the sentence.
+    // The text is not JSON, so it is the sentence itself.
   }
   return error.message;
 }
 
-/** The connection failed, as far as a browser tells: Chromium, Firefox and WebKit each have their own words. */
+/** Whether the connection failed. Chromium, Firefox and WebKit each have their own message for it. */
 export function isDisconnect(error: Error | undefined): boolean {
   return error instanceof TypeError && /fetch|network|load failed/i.test(error.message);
 }

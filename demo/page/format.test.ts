@@ -1,18 +1,18 @@
 import { expect, test } from "vitest";
 import { callSummary, money, timeLeft } from "./format.ts";
 
-test("a sum is shown with every digit it has", () => {
+test("money is shown with every digit of its amount", () => {
   expect(money(40, "USD", "en")).toBe("$40.00");
   expect(money(40.005, "USD", "en")).toBe("$40.005");
   expect(money(0.1 + 0.2, "USD", "en")).toBe("$0.30000000000000004");
   expect(money(1234567, "USD", "en")).toBe("$1,234,567.00");
 });
 
-test("currencies that share a sign can be told apart", () => {
+test("currencies with the same sign look different", () => {
   expect(money(1, "AUD", "en")).not.toBe(money(1, "USD", "en"));
 });
 
-test("what is no sum of money is left to be shown as it came", () => {
+test("values that are not an amount and a currency are not formatted", () => {
   expect(money("40", "USD", "en")).toBeUndefined();
   expect(money(40, "dollars", "en")).toBeUndefined();
   expect(money(40, "USD\u202e", "en")).toBeUndefined();
@@ -26,7 +26,7 @@ test("the time left never goes below zero", () => {
   expect(timeLeft(2 * 3600_000 + 60_000)).toBe("2 h 1 min");
 });
 
-test("a call is told apart by its most telling argument", () => {
+test("a call is summed up by its most important argument", () => {
   expect(callSummary({ amount: 30, recipient: "Alice" })).toBe("Alice");
   expect(callSummary({ location: "Tokyo" })).toBe("Tokyo");
   expect(callSummary({})).toBe("");

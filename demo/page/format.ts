@@ -1,8 +1,8 @@
 import type { Language } from "./strings.ts";
 
 /**
- * A sum as a person reads it, every digit of it. Undefined where the two are not a number and a currency: then both are
- * shown as they came.
+ * An amount of money as a person reads it, with every digit. Undefined if the two values are not a number and a currency
+ * code; the page then shows both unchanged.
  */
 export function money(amount: unknown, currency: unknown, language: Language): string | undefined {
   if (typeof amount !== "number" || !Number.isFinite(amount)) return undefined;
@@ -30,10 +30,10 @@ export function timeLeft(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** The one or two words that tell two calls of a tool apart. */
+/** A word or two by which a person recognises a call among others of the same tool. */
 export function callSummary(input: unknown): string {
   if (typeof input !== "object" || input === null) return "";
   const fields = input as Record<string, unknown>;
-  const telling = fields["recipient"] ?? fields["location"] ?? fields["track"] ?? Object.values(fields)[0];
-  return typeof telling === "string" || typeof telling === "number" ? String(telling) : "";
+  const value = fields["recipient"] ?? fields["location"] ?? fields["track"] ?? Object.values(fields)[0];
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }

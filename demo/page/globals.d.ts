@@ -1,2 +1,2 @@
-/** The major version of AI SDK this build of the page carries. */
+/** The major version of AI SDK in this build of the page. */
 declare const __AI_MAJOR__: "6" | "7";

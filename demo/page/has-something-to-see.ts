@@ -1,8 +1,8 @@
 import type { UIMessage } from "ai";
 
 /**
- * Whether a reply is to be drawn. An outcome that was decided elsewhere comes as a message of its own, and what it says
- * is drawn in the card it is about; until the model speaks of it, there is nothing else.
+ * Whether the page draws a reply. The outcome of a call in an older message arrives in a new message, but the page shows
+ * it in the call's card. Until the model adds text, the new message has nothing else to show.
  */
 export function hasSomethingToSee({ parts, metadata }: Pick<UIMessage, "parts" | "metadata">): boolean {
   if (typeof (metadata as { error?: unknown } | undefined)?.error === "string") return true;

@@ -59,7 +59,7 @@ export function Header({ health, preferences, wires, mode, busy, onMode, onNewCh
   );
 }
 
-/** Not while a reply comes in: half of it over one wire and half over the other is nothing a person would expect. */
+/** The mode cannot be changed during a reply, because one reply should not arrive over two wires. */
 function ModeSwitch({ mode, busy, onMode }: Pick<HeaderProps, "mode" | "busy" | "onMode">) {
   const { t } = useWords();
   return (

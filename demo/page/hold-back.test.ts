@@ -8,7 +8,7 @@ const reply = (...texts: string[]): UIMessage => ({
   parts: texts.map((text) => ({ type: "text", text })),
 });
 
-test("a replayed message is shown as it was until it has caught up", () => {
+test("shows the message as it was until the replay has caught up", () => {
   const held = [reply("one two", "three")];
   expect(holdBack(held, [reply()])).toEqual(held);
   expect(holdBack(held, [reply("one two")])).toEqual(held);
@@ -16,12 +16,12 @@ test("a replayed message is shown as it was until it has caught up", () => {
   expect(holdBack(held, [reply("one two", "three four")])).toEqual([reply("one two", "three four")]);
 });
 
-test("messages that were not there before are shown at once, and nothing is copied without need", () => {
-  const live = [reply("a"), { ...reply(), id: "n" }];
-  expect(holdBack([reply("a")], live)).toBe(live);
+test("shows new messages at once, and returns the same array if nothing changes", () => {
+  const received = [reply("a"), { ...reply(), id: "n" }];
+  expect(holdBack([reply("a")], received)).toBe(received);
 });
 
-test("a call that was asked about stays a card while its message is replayed without the question", () => {
+test("keeps the card of an approved call when the replay has no question for it", () => {
   const call = { type: "tool-pay" as const, toolCallId: "c", input: {} };
   const asked: UIMessage = {
     ...reply(),

@@ -1,23 +1,23 @@
 import { isToolUIPart, type UIMessage } from "ai";
 
 /**
- * A resumed stream replays its message from the start. Until the replay has caught up, this shows the message as it was,
- * so that nothing on the page disappears and comes back.
+ * The messages to show while a resumed stream replays a message from its start. Until the replay has caught up, that
+ * message is shown as it was (`held`), so that nothing on the page disappears and comes back.
  */
-export function holdBack(held: readonly UIMessage[], live: UIMessage[]): UIMessage[] {
+export function holdBack(held: readonly UIMessage[], received: UIMessage[]): UIMessage[] {
   const before = new Map(held.map((message) => [message.id, message]));
   let changed = false;
-  const shown = live.map((message) => {
+  const shown = received.map((message) => {
     const old = before.get(message.id);
     if (!old) return message;
     const next = weight(message) >= weight(old) ? withApprovals(message, old) : old;
     changed ||= next !== message;
     return next;
   });
-  return changed ? shown : live;
+  return changed ? shown : received;
 }
 
-/** A replay brings answered calls without their question, because `ai@6` could not read it. They had one all the same. */
+/** A replay has no question for calls that were answered, because `ai@6` could not read it. This puts it back. */
 function withApprovals(message: UIMessage, old: UIMessage): UIMessage {
   const approvals = new Map(
     old.parts.flatMap((part) =>
@@ -34,7 +34,7 @@ function withApprovals(message: UIMessage, old: UIMessage): UIMessage {
 
 type Part = UIMessage["parts"][number];
 
-/** Grows with every chunk that adds something to see. */
+/** A size that grows with every chunk that adds something visible. */
 function weight(message: UIMessage): number {
   return message.parts.reduce((sum, part) => sum + 1 + ("text" in part ? part.text.length : 0), 0);
 }

@@ -3,7 +3,7 @@ export interface Inline {
   text: string;
 }
 
-/** Models like **bold** and `code`; everything else of Markdown stays as it was written. */
+/** Finds **bold** and `code`, which models use often. All other Markdown stays as text. */
 export function inlineMarks(text: string): Inline[] {
   return text
     .split(/(\*\*[^*\n]+\*\*|`[^`\n]+`)/)

@@ -1,6 +1,6 @@
 import { VisibleText } from "./visible-text.tsx";
 
-/** A value in full, line by line; the line breaks between lines are ours, those inside a string are marked. */
+/** A whole value as JSON, line by line. Line breaks inside a string are shown as marks. */
 export function JsonBlock({ value, label }: { value: unknown; label: string }) {
   const lines = (JSON.stringify(value, null, 2) ?? String(value)).split("\n");
   return (

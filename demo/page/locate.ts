@@ -6,7 +6,7 @@ export interface Place {
 
 const timeoutMs = 20_000;
 
-/** Where this browser is, if its user lets it say so. */
+/** The location of this browser, if the user allows it. */
 export function locate(): Promise<Place> {
   return new Promise((resolve, reject) => {
     if (!("geolocation" in navigator)) {

@@ -6,15 +6,15 @@ type Part = UIMessage["parts"][number];
 export interface LocalFacts {
   /** Ledger rows by approval id. */
   rows: ReadonlyMap<string, ApprovalView>;
-  /** Calls whose output this page made. */
+  /** The ids of the calls that ran in this page. */
   ranHere: ReadonlySet<string>;
-  /** The last request failed, so the last message may be ours alone. */
+  /** The last request failed, so the server may not have the last message. */
   failed: boolean;
 }
 
 /**
- * The server's messages, with what only this page knows put back: an answer or a browser tool's output that has not
- * arrived there, and a message whose request failed. Everything else is the server's.
+ * The server's messages, together with what only this page has: an answer or a browser tool's output that has not
+ * reached the server, and a message whose request failed. The server's version of everything else is used.
  */
 export function mergeMessages(server: UIMessage[], local: readonly UIMessage[], facts: LocalFacts): UIMessage[] {
   const localParts = new Map<string, Part>();
@@ -32,7 +32,7 @@ export function mergeMessages(server: UIMessage[], local: readonly UIMessage[], 
   return facts.failed && last?.role === "user" && !isKnown(last, server) ? [...merged, last] : merged;
 }
 
-/** Something in `merged` that the server has not got. */
+/** Whether `merged` has something that the server does not have. */
 export function hasUnsent(merged: readonly UIMessage[], server: readonly UIMessage[]): boolean {
   return JSON.stringify(merged) !== JSON.stringify(server);
 }
@@ -47,7 +47,7 @@ function isAhead(mine: Part, theirs: Part, { rows, ranHere }: LocalFacts): boole
   return open && mine.state.startsWith("output-") && ranHere.has(mine.toolCallId);
 }
 
-/** By id, or as the last thing the user said, for a server that gave it another id. */
+/** Whether the server has a message: one with its id, or the same text as the last user message with another id. */
 function isKnown(message: UIMessage, server: readonly UIMessage[]): boolean {
   if (server.some((other) => other.id === message.id)) return true;
   const lastUser = server.findLast((other) => other.role === "user");

@@ -34,7 +34,7 @@ export function MessageView({ message, bridge }: { message: UIMessage; bridge: B
   );
 }
 
-/** A reply that broke off says so also after a reload; while the page still shows the error itself, that is enough. */
+/** Shows after a reload why a reply ended early. Not needed while the page still shows the error itself. */
 function Failure({ message, bridge }: { message: UIMessage; bridge: BridgeChat }) {
   const { t } = useWords();
   const { error } = (message.metadata ?? {}) as { error?: unknown };
@@ -52,7 +52,7 @@ function Failure({ message, bridge }: { message: UIMessage; bridge: BridgeChat }
   );
 }
 
-/** A card keeps its place and its open form when parts before it come or go. */
+/** A key that does not depend on the parts before a card, so that the card keeps its open form when they change. */
 function keyOf(part: Part, index: number): string {
   return isToolUIPart(part) ? part.toolCallId : `${part.type}:${index}`;
 }
@@ -99,7 +99,7 @@ function AssistantPart({ part, bridge }: { part: Part; bridge: BridgeChat }) {
   }
 }
 
-/** Only what came inside the message is drawn; an address elsewhere stays a link, so nothing is fetched unasked. */
+/** Draws only images that are inside the message. Other addresses become links, so that nothing is fetched by itself. */
 function FileView({ url, mediaType, name }: { url: string; mediaType: string; name: string | undefined }) {
   const { t } = useWords();
   if (url.startsWith("data:image/")) return <img className="picture" src={url} alt={name ?? t.image} />;

@@ -12,11 +12,11 @@ test.each([
   expect(modeOf(href)).toBe(mode);
 });
 
-test("another mode leaves the rest of the address alone", () => {
+test("changing the mode keeps the rest of the address", () => {
   expect(withMode("http://x/v6/?chat=1&mode=sse#end", "bidi")).toBe("http://x/v6/?chat=1&mode=bidi#end");
   expect(withMode("http://x/?ai=6", "sse")).toBe("http://x/?ai=6&mode=sse");
 });
 
-test("what was stored may be anything", () => {
+test("ignores stored values that are not a mode", () => {
   expect([null, "", "constructor", "sse"].map(toMode)).toEqual([undefined, undefined, undefined, "sse"]);
 });

@@ -14,7 +14,7 @@ export function withMode(href: string, mode: Mode): string {
   return url.href;
 }
 
-/** Undefined for what is no mode: words from an address or from storage may be anything. */
+/** The mode with this name; undefined if there is none. Addresses and storage can hold any text. */
 export function toMode(word: string | null): Mode | undefined {
   return modes.find((mode) => mode === word?.toLowerCase());
 }

@@ -1,17 +1,17 @@
 /**
- * Two short loops made from oscillators, so the demo needs no audio files. Notes are scheduled a little ahead of the
- * audio clock; a timer alone would stumble.
+ * Two short loops made from oscillators, so the demo needs no audio files. Notes are scheduled a little ahead on the
+ * audio clock, because a timer alone is not precise enough.
  */
 export type Track = 1 | 2;
 
 export interface MusicState {
   track: Track | undefined;
-  /** False when the browser has not let the page make sound yet (nobody has touched it since it loaded). */
+  /** False while the browser does not allow sound, because the person has not clicked on the page since it loaded. */
   audible: boolean;
 }
 
 export interface Music {
-  /** Starts a track and tells whether it can be heard. */
+  /** Starts a track and returns whether it can be heard. */
   play(track: Track): Promise<boolean>;
   stop(): void;
   subscribe(listener: () => void): () => void;
@@ -105,7 +105,7 @@ function startLoop(context: AudioContext, output: AudioNode, loop: Loop): Return
   let step = 0;
   let at = context.currentTime + 0.05;
   const fill = () => {
-    // A tab in the background is woken rarely; do not play what was missed all at once.
+    // Timers run rarely in a background tab. Skip the missed notes instead of playing them all at once.
     at = Math.max(at, context.currentTime + 0.02);
     while (at < context.currentTime + lookAheadSeconds) {
       const high = loop.melody[step % loop.melody.length];

@@ -1,4 +1,4 @@
 import { config } from "zod";
 
-/** AI SDK checks chunks with zod, which would try `new Function`; the page's policy forbids that, so it must not try. */
+/** AI SDK checks chunks with zod, which uses `new Function` if it can. The page's security policy forbids that. */
 config({ jitless: true });

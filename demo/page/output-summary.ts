@@ -1,6 +1,6 @@
 const lengthShown = 80;
 
-/** A tool's result in a few words; the whole of it is one click away. */
+/** A tool's result in a few words. The page shows the whole result after a click. */
 export function outputSummary(output: unknown): string {
   if (typeof output !== "object" || output === null) return short(String(output));
   const fields = output as Record<string, unknown>;

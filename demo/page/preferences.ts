@@ -27,7 +27,7 @@ export function usePreferences(): Preferences {
   return { language, theme, setLanguage, setTheme };
 }
 
-/** Before the first paint, so that a dark page never flashes white. */
+/** Applies a theme. Called before the first paint, so that a dark page never flashes white. */
 export function showTheme(theme: Theme): void {
   if (theme === "auto") delete document.documentElement.dataset["theme"];
   else document.documentElement.dataset["theme"] = theme;
@@ -44,11 +44,11 @@ function storedLanguage(): Language {
   return navigator.language.toLowerCase().startsWith("ja") ? "ja" : "en";
 }
 
-/** The mode somebody chose last; an address may name another. */
+/** The mode that was chosen last in this browser. The mode in the address takes precedence. */
 export const storedMode = (): Mode | undefined => toMode(recall("mode"));
 export const rememberMode = (mode: Mode): void => remember("mode", mode);
 
-// Storage may be forbidden; preferences then last as long as the page.
+// The browser may forbid storage. Preferences then last until the page is closed.
 function remember(key: string, value: string): void {
   try {
     localStorage.setItem(key, value);

@@ -1,6 +1,6 @@
 import { inlineMarks } from "./inline-marks.ts";
 
-/** What the assistant says: text nodes only, with line breaks kept. */
+/** The assistant's text, as text nodes only and with its line breaks. */
 export function RichText({ text }: { text: string }) {
   return (
     <p className="text outside">

@@ -4,7 +4,7 @@ import type { Music } from "./music.ts";
 
 export type ClientResult = { output: unknown } | { errorText: string };
 
-/** Runs one browser call. A tool that cannot do its work says so in a sentence the model can pass on. */
+/** Runs one browser call. If the tool fails, the error text is a sentence that the model can repeat to the person. */
 export async function runClientTool(call: ClientCall, music: Music): Promise<ClientResult> {
   try {
     switch (call.toolName) {

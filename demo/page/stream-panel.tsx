@@ -6,7 +6,7 @@ import { useStickToEnd } from "./use-stick-to-end.ts";
 
 const nearEndPx = 24;
 
-/** The wire, as it happens. Follows the newest line until the reader scrolls up. */
+/** The raw chunks and frames as they arrive. Shows the newest line until the reader scrolls up. */
 export function StreamPanel({ tap }: { tap: StreamTap }) {
   const { t } = useWords();
   const entries = useSyncExternalStore(tap.subscribe, tap.entries);
@@ -76,11 +76,11 @@ function toneOf(type: string): string {
   return "plain";
 }
 
-/** The telling field of a chunk, in one line; the whole chunk opens below it. */
+/** The most important field of a chunk, in one line. The whole chunk opens below it. */
 function restOf(chunk: Record<string, unknown>): string {
   if (chunk["type"] === "data-approval") return String((chunk["data"] as { state?: unknown } | undefined)?.state);
-  const telling =
+  const content =
     chunk["delta"] ?? chunk["errorText"] ?? chunk["output"] ?? chunk["input"] ?? chunk["data"] ?? chunk["toolName"];
-  const value = telling ?? chunk["messageId"] ?? chunk["approvalId"] ?? chunk["finishReason"] ?? "";
+  const value = content ?? chunk["messageId"] ?? chunk["approvalId"] ?? chunk["finishReason"] ?? "";
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -14,20 +14,20 @@ const lines = (tap: ReturnType<typeof createStreamTap>) =>
 const read = async (tap: ReturnType<typeof createStreamTap>, method = "POST") => {
   const response = await tap.fetch("/stream", { method });
   const text = await response.text();
-  // The other half of the body is read beside ours.
+  // Let the tap finish its own copy of the body.
   await new Promise((resolve) => setTimeout(resolve));
   return text;
 };
 
 const story = 'id: 1\ndata: {"type":"start"}\n\nid: 2\ndata: {"type":"finish"}\n\ndata: [DONE]\n\n';
 
-test("the chat reads the response untouched while the chunks are noted with their numbers", async () => {
+test("records the chunks with their numbers while the chat reads the unchanged response", async () => {
   const tap = createStreamTap({ fetch: respondWith(story), now, schedule });
   expect(await read(tap)).toBe(story);
   expect(lines(tap)).toEqual(["request", "1 start", "2 finish", "done"]);
 });
 
-test("chunks of a replay that were noted before are not noted again", async () => {
+test("does not record chunks of a replay twice", async () => {
   const replay = 'data: {"type":"start"}\n\nid: 1\ndata: {"type":"start"}\n\nid: 3\ndata: {"type":"text-start"}\n\n';
   const bodies = [story, replay];
   const tap = createStreamTap({ fetch: async (...call) => respondWith(bodies.shift() ?? "")(...call), now, schedule });
@@ -36,13 +36,13 @@ test("chunks of a replay that were noted before are not noted again", async () =
   expect(lines(tap)).toEqual(["request", "1 start", "2 finish", "done", "request", "3 text-start"]);
 });
 
-test("only the newest lines are kept", async () => {
+test("keeps only the newest lines", async () => {
   const tap = createStreamTap({ fetch: respondWith(story), limit: 2, now, schedule });
   await read(tap);
   expect(lines(tap)).toEqual(["2 finish", "done"]);
 });
 
-test("other responses and text that is no chunk pass by", async () => {
+test("ignores other responses and text that is not a chunk", async () => {
   const json = createStreamTap({ fetch: respondWith('{"error":{}}', "application/json"), now, schedule });
   expect(await read(json)).toBe('{"error":{}}');
   expect(lines(json)).toEqual([]);
@@ -51,40 +51,40 @@ test("other responses and text that is no chunk pass by", async () => {
   expect(lines(broken)).toEqual(["request"]);
 });
 
-/** A socket whose other end the test holds. */
-class HeldSocket extends EventTarget {
+/** A WebSocket whose server side is played by the test. */
+class FakeSocket extends EventTarget {
   static sent: string[] = [];
   send(data: string): void {
-    HeldSocket.sent.push(data);
+    FakeSocket.sent.push(data);
   }
-  say(data: string): void {
+  receive(data: string): void {
     this.dispatchEvent(new MessageEvent("message", { data }));
   }
-  end(code: number): void {
+  closeWith(code: number): void {
     this.dispatchEvent(Object.assign(new Event("close"), { code }));
   }
 }
 
 function openSocket() {
-  const tap = createStreamTap({ webSocket: HeldSocket as unknown as new (url: string) => WebSocket, now, schedule });
-  const heard: string[] = [];
-  tap.onChunk((type) => heard.push(type));
+  const tap = createStreamTap({ webSocket: FakeSocket as unknown as new (url: string) => WebSocket, now, schedule });
+  const chunkTypes: string[] = [];
+  tap.onChunk((type) => chunkTypes.push(type));
   const connect = () => {
-    const socket = new tap.webSocket("ws://page/live") as unknown as HeldSocket;
+    const socket = new tap.webSocket("ws://page/live") as unknown as FakeSocket;
     socket.dispatchEvent(new Event("open"));
     return socket;
   };
-  const words = () =>
+  const recorded = () =>
     tap.entries().map((entry) => {
       if (entry.kind === "frame") return `> ${entry.type}`;
       if (entry.kind === "socket") return entry.event;
       return entry.kind === "chunk" ? `${entry.sequence ?? "-"} ${entry.type}` : entry.kind;
     });
-  return { connect, words, heard };
+  return { connect, recorded, chunkTypes };
 }
 
-test("a socket is noted in both directions, without its small talk", () => {
-  const { connect, words, heard } = openSocket();
+test("records a WebSocket in both directions, without pings and control frames", () => {
+  const { connect, recorded, chunkTypes } = openSocket();
   const socket = connect();
   const user = [{ role: "user", parts: [] }];
   for (const frame of [
@@ -95,14 +95,14 @@ test("a socket is noted in both directions, without its small talk", () => {
     { type: "interrupt" },
   ])
     socket.send(JSON.stringify(frame));
-  socket.say('{"type":"pong","timestamp":1}');
-  socket.say('{"type":"accepted","requestId":"r","turn":"t"}');
-  socket.say('{"type":"turn","turn":"t","reply":"m","sequence":1}');
-  socket.say('id: 2\ndata: {"type":"start","messageId":"\u2028"}\n\n');
-  socket.say('{"type":"parked","turn":"t","sequence":3}');
-  socket.say('data: {"type":"tool-output-available"}\n\n');
-  socket.say("data: [DONE]\n\n");
-  expect(words()).toEqual([
+  socket.receive('{"type":"pong","timestamp":1}');
+  socket.receive('{"type":"accepted","requestId":"r","turn":"t"}');
+  socket.receive('{"type":"turn","turn":"t","reply":"m","sequence":1}');
+  socket.receive('id: 2\ndata: {"type":"start","messageId":"\u2028"}\n\n');
+  socket.receive('{"type":"parked","turn":"t","sequence":3}');
+  socket.receive('data: {"type":"tool-output-available"}\n\n');
+  socket.receive("data: [DONE]\n\n");
+  expect(recorded()).toEqual([
     "opened",
     "> message",
     "> answer",
@@ -113,36 +113,36 @@ test("a socket is noted in both directions, without its small talk", () => {
     "- tool-output-available",
     "done",
   ]);
-  expect(heard).toEqual(["start", "parked", "tool-output-available"]);
-  expect(HeldSocket.sent).toHaveLength(5);
+  expect(chunkTypes).toEqual(["start", "parked", "tool-output-available"]);
+  expect(FakeSocket.sent).toHaveLength(5);
 });
 
-test("what a new socket says again is not noted again", () => {
-  const { connect, words } = openSocket();
+test("does not record twice what a new WebSocket repeats", () => {
+  const { connect, recorded } = openSocket();
   const first = connect();
-  first.say('{"type":"turn","turn":"t","reply":"m","sequence":1}');
-  first.say('id: 2\ndata: {"type":"start"}\n\n');
-  first.say('id: 3\ndata: {"type":"finish"}\n\n');
-  first.say("data: [DONE]\n\n");
-  first.end(1006);
+  first.receive('{"type":"turn","turn":"t","reply":"m","sequence":1}');
+  first.receive('id: 2\ndata: {"type":"start"}\n\n');
+  first.receive('id: 3\ndata: {"type":"finish"}\n\n');
+  first.receive("data: [DONE]\n\n");
+  first.closeWith(1006);
   const second = connect();
-  second.say('{"type":"attached","id":"c","sequence":4,"running":true}');
-  second.say('{"type":"turn","turn":"t","reply":"m","sequence":1}');
-  second.say('data: {"type":"start"}\n\n');
-  second.say('id: 3\ndata: {"type":"finish"}\n\n');
-  second.say("data: [DONE]\n\n");
-  expect(words()).toEqual(["opened", "2 start", "3 finish", "done", "lost", "opened"]);
-  second.say('{"type":"turn","turn":"aside","reply":"m","sequence":4}');
-  second.say('data: {"type":"start"}\n\n');
-  second.end(1000);
-  expect(words().slice(6)).toEqual(["- start"]);
+  second.receive('{"type":"attached","id":"c","sequence":4,"running":true}');
+  second.receive('{"type":"turn","turn":"t","reply":"m","sequence":1}');
+  second.receive('data: {"type":"start"}\n\n');
+  second.receive('id: 3\ndata: {"type":"finish"}\n\n');
+  second.receive("data: [DONE]\n\n");
+  expect(recorded()).toEqual(["opened", "2 start", "3 finish", "done", "lost", "opened"]);
+  second.receive('{"type":"turn","turn":"aside","reply":"m","sequence":4}');
+  second.receive('data: {"type":"start"}\n\n');
+  second.closeWith(1000);
+  expect(recorded().slice(6)).toEqual(["- start"]);
 });
 
-test("frames that are no text, no event and no JSON pass by", () => {
-  const { connect, words } = openSocket();
+test("ignores frames that are not text, not an event or not JSON", () => {
+  const { connect, recorded } = openSocket();
   const socket = connect();
   for (const data of ["", "{", "{}", "data: {oops\n\n", ": keep-alive\n\n", new Uint8Array(3)])
-    socket.say(data as string);
+    socket.receive(data as string);
   socket.send(new Uint8Array(3) as unknown as string);
-  expect(words()).toEqual(["opened"]);
+  expect(recorded()).toEqual(["opened"]);
 });

@@ -1,16 +1,16 @@
 import { decodeSse, type SseEvent } from "adk-stream-protocol/protocol";
 
 /**
- * Listens to what the transports read and send, without touching it: of a response's body one half goes to the chat and
- * the other is parsed here, of a socket's frames everybody gets the same. For the panel that shows the raw chunks.
+ * Records what the transports read and send, for the panel that shows the raw chunks. It changes nothing: a response's
+ * body is split into two copies, one for the chat and one for the tap, and a WebSocket gets additional listeners.
  */
 export type TapEntry = { key: number; at: number } & (
   | { kind: "request"; method: string; path: string }
-  /** A frame of ours; `answer` is a message that carries one. */
+  /** A frame that the page sent. The type `answer` is a `message` frame with an answer in it. */
   | { kind: "frame"; type: string }
   | { kind: "socket"; event: "opened" | "lost" }
   | { kind: "chunk"; sequence: number | undefined; type: string; chunk: Record<string, unknown> }
-  /** The reply waits at a question; the socket stays open. */
+  /** The reply waits for an answer; the WebSocket stays open. */
   | { kind: "parked" }
   | { kind: "done" }
 );
@@ -19,7 +19,7 @@ type NewEntry = TapEntry extends infer E ? (E extends TapEntry ? Omit<E, "key" |
 
 export interface StreamTap {
   fetch: typeof fetch;
-  /** A WebSocket that is listened to. */
+  /** A WebSocket class that records its frames. */
   webSocket: new (url: string) => WebSocket;
   entries(): readonly TapEntry[];
   subscribe(listener: () => void): () => void;
@@ -32,7 +32,7 @@ export interface TapOptions {
   webSocket?: new (url: string) => WebSocket;
   limit?: number;
   now?: () => number;
-  /** Groups redraws; a burst of chunks is one. */
+  /** Delays a redraw, so that many chunks at once cause only one. */
   schedule?: (draw: () => void) => void;
 }
 
@@ -43,9 +43,9 @@ export function createStreamTap(options: TapOptions = {}): StreamTap {
   let entries: readonly TapEntry[] = [];
   let waiting: TapEntry[] = [];
   let nextKey = 0;
-  // A resumed stream repeats what was shown already; those lines would only be noise.
+  // A resumed stream repeats chunks that the panel already shows. This is the last one of them.
   let seen = { sequence: 0, data: "" };
-  // Nor is the end of a reply an end twice.
+  // A repeated `[DONE]` is not shown again.
   let isOpen = false;
 
   const add = (entry: NewEntry) => {
@@ -88,14 +88,14 @@ export function createStreamTap(options: TapOptions = {}): StreamTap {
     constructor(url: string) {
       super(url);
       let opened = false;
-      // The turn after `attached` may be one that was running already, and then comes from its beginning.
+      // If a turn was already running, the first turn after `attached` is replayed from its beginning.
       let replay: "none" | "next" | "now" = "none";
       this.addEventListener("open", () => {
         opened = true;
         add({ kind: "socket", event: "opened" });
       });
       this.addEventListener("close", ({ code }) => {
-        // 1000 is how we close it ourselves.
+        // The page itself closes with 1000.
         if (opened && code !== 1000) add({ kind: "socket", event: "lost" });
       });
       this.addEventListener("message", ({ data }: MessageEvent) => {
@@ -130,7 +130,7 @@ export function createStreamTap(options: TapOptions = {}): StreamTap {
       const method = init?.method ?? "GET";
       add({ kind: "request", method, path });
       const [mine, theirs] = response.body.tee();
-      // A cut connection is the chat's to report.
+      // The chat reports a lost connection, so the tap does not.
       listen(mine, method === "GET").catch(() => undefined);
       return new Response(theirs, { status: response.status, headers: response.headers });
     },
@@ -147,7 +147,7 @@ export function createStreamTap(options: TapOptions = {}): StreamTap {
   };
 }
 
-/** One frame is one event, see PROTOCOL.md; only its lines are to be told apart. */
+/** Each frame is one whole event (see PROTOCOL.md), so it only has to be split into its lines. */
 function readEvent(text: string): SseEvent {
   const value = (field: string) => new RegExp(`^${field}: ?([^\\r\\n]*)`, "m").exec(text)?.[1];
   const id = value("id");

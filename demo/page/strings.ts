@@ -1,10 +1,9 @@
 import type { CardState } from "./card-state.ts";
 import type { Mode } from "./mode.ts";
 
-/** Every word the page says, once per language. What the assistant and the tools say is theirs. */
+/** Every text of the page in each language. Texts of the assistant and of the tools are not here. */
 export interface Strings {
   languageName: string;
-  tagline: string;
   scriptedModel: string;
   modelLabel: string;
   modeLabel: string;
@@ -15,7 +14,6 @@ export interface Strings {
     connecting: string;
     open: string;
     reconnecting: string;
-
     offline: string;
   };
   languageLabel: string;
@@ -67,7 +65,7 @@ export interface Strings {
   tags: Record<CardState, string>;
   paid: string;
   notes: Record<CardState, string>;
-  /** Of a call that had begun in a browser when it was given up. */
+  /** Notes for a browser tool's call that was approved and then expired or was cancelled. */
   begun: Partial<Record<CardState, string>>;
   approvedAt: (time: string) => string;
   deniedAt: (time: string) => string;
@@ -111,7 +109,6 @@ export interface Strings {
 
 const en: Strings = {
   languageName: "EN",
-  tagline: "An agent that asks before it acts",
   scriptedModel: "scripted Gemini",
   modelLabel: "Model",
   modeLabel: "Mode",
@@ -152,7 +149,7 @@ const en: Strings = {
   stop: "Stop",
   cancelsPending: "Sending a message withdraws the request that waits for you.",
   keepsPending: "The request that waits for you stays open.",
-  heldBack: "Goes as soon as the reply has ended. Esc keeps it here.",
+  heldBack: "This message is sent when the reply has ended. Press Esc to keep it here.",
   conversation: "Conversation",
   you: "You",
   assistant: "Assistant",
@@ -198,10 +195,10 @@ const en: Strings = {
     waiting: "Nothing happens until you decide.",
     sending: "The server has not confirmed your answer yet.",
     undelivered: "The server has not confirmed your answer. Sending it again cannot run the tool twice.",
-    approved: "The server has your yes. The tool starts next.",
+    approved: "The server has your approval. The tool starts next.",
     running: "The tool is running.",
     done: "The tool ran.",
-    failed: "The tool was run and failed.",
+    failed: "The tool ran and failed.",
     denied: "The tool was not run.",
     expired: "Nobody answered in time. The tool was not run.",
     cancelled: "The request was withdrawn. The tool was not run.",
@@ -221,7 +218,7 @@ const en: Strings = {
   transaction: "transaction",
   announceWaiting: (tool) => `${tool} is waiting for your approval.`,
   announceState: (tool, state) => `${tool}: ${state}.`,
-  announceReply: "The assistant has answered.",
+  announceReply: "The assistant has replied.",
   announceLost: "The connection is lost. Reconnecting.",
   announceFound: "The connection is back.",
   wallet: "Wallet",
@@ -253,7 +250,6 @@ const en: Strings = {
 
 const ja: Strings = {
   languageName: "日本語",
-  tagline: "実行する前に確認するエージェント",
   scriptedModel: "台本どおりの Gemini",
   modelLabel: "モデル",
   modeLabel: "モード",
@@ -261,7 +257,7 @@ const ja: Strings = {
     sse: "SSE: メッセージごとに 1 リクエスト、server-sent events で受信",
     bidi: "BIDI: すべてを 1 本の WebSocket で、Gemini Live 経由",
   },
-  modeBusy: "モードは回答が終わってから切り替えられます。",
+  modeBusy: "モードは返答が終わってから切り替えられます。",
   connectionLabel: "接続",
   connection: {
     connecting: "接続中",
@@ -363,7 +359,7 @@ const ja: Strings = {
   transaction: "取引番号",
   announceWaiting: (tool) => `${tool} が承認を待っています。`,
   announceState: (tool, state) => `${tool}: ${state}。`,
-  announceReply: "アシスタントが回答しました。",
+  announceReply: "アシスタントが返答しました。",
   announceLost: "接続が切れました。再接続しています。",
   announceFound: "接続が回復しました。",
   wallet: "ウォレット",
@@ -371,7 +367,7 @@ const ja: Strings = {
   noPayments: "支払いはまだありません。",
   payments: "支払い",
   approvals: "承認",
-  noApprovals: "承認の依頼ごとに、質問から結果までの道のりを表示します。",
+  noApprovals: "承認の依頼ごとに、依頼から結果までの経過をここに表示します。",
   track: { waiting: "承認待ち", asked: "依頼", approved: "承認", running: "実行", done: "完了" },
   branches: { denied: "拒否", expired: "期限切れ", cancelled: "取り下げ", failed: "失敗", unknown: "不明" },
   stream: "ストリーム",

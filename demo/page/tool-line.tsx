@@ -5,7 +5,7 @@ import { useWords } from "./preferences.ts";
 import { outputSummary } from "./output-summary.ts";
 import { VisibleText } from "./visible-text.tsx";
 
-/** A call nobody had to decide about: one quiet line that opens. */
+/** A call that needed no approval: one line that opens to show the details. */
 export function ToolLine({ part }: { part: ToolUIPart | DynamicToolUIPart }) {
   const { t } = useWords();
   const name = getToolName(part);

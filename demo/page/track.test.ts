@@ -12,6 +12,6 @@ test.each([
   ["cancelled", undefined, { reached: 0, at: "over", branch: "cancelled" }],
   ["failed", 1, { reached: 2, at: "over", branch: "failed" }],
   ["indeterminate", 1, { reached: 2, at: "over", branch: "unknown" }],
-] as const)("%s (decided: %s) is drawn where its way ended", (state, decidedAt, track) => {
+] as const)("draws the stops of an approval that is %s (decided: %s)", (state, decidedAt, track) => {
   expect(trackOf({ state, ...(decidedAt === undefined ? {} : { decidedAt }) })).toEqual(track);
 });

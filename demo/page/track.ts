@@ -1,17 +1,17 @@
 import type { ApprovalView } from "adk-stream-protocol/protocol";
 
-/** A way that is waiting for somebody, moving by itself, or at its end. */
+/** Whether an approval waits for a person, continues by itself, or is over. */
 export type Stop = "waiting" | "moving" | "over";
 
 export interface Track {
-  /** The last stop of the main line that was reached: 0 asked, 1 approved, 2 running, 3 done. */
+  /** The last stop on the main line that the approval reached: 0 asked, 1 approved, 2 running, 3 done. */
   reached: 0 | 1 | 2 | 3;
   at: Stop;
-  /** Where the way left the main line. */
+  /** How the approval ended if it did not reach the end of the main line. */
   branch?: "denied" | "expired" | "cancelled" | "failed" | "unknown";
 }
 
-/** Which way a row has come, from what the row says of itself. */
+/** The stops that an approval has passed. */
 export function trackOf(row: Pick<ApprovalView, "state" | "decidedAt">): Track {
   switch (row.state) {
     case "pending":
@@ -26,7 +26,7 @@ export function trackOf(row: Pick<ApprovalView, "state" | "decidedAt">): Track {
       return { reached: 0, at: "over", branch: "denied" };
     case "expired":
     case "cancelled":
-      // Both can still happen between the yes and the start.
+      // Both can also happen after the yes, before the tool starts.
       return { reached: row.decidedAt === undefined ? 0 : 1, at: "over", branch: row.state };
     case "failed":
       return { reached: 2, at: "over", branch: "failed" };

@@ -7,10 +7,10 @@ const slowMs = 5000;
 
 export interface LedgerState extends Ledger {
   wallet: Wallet | undefined;
-  /** When the last answer was asked for, by our clock; 0 before the first. */
+  /** When the ledger was last requested, by the browser's clock; 0 before the first request. */
   askedAt: number;
   clockOffset: number;
-  /** The last question got no answer. */
+  /** The last request failed. */
   offline: boolean;
   refresh: () => void;
 }
@@ -18,8 +18,9 @@ export interface LedgerState extends Ledger {
 const nothing = { approvals: [], sequence: 0, running: false, askedAt: 0, clockOffset: 0, offline: false };
 
 /**
- * Asks the server how things stand: often while something is pending or running, seldom otherwise, not at all while
- * nobody looks, at once when somebody looks again. So a second tab, an expiry or an answer given elsewhere shows up.
+ * Reads the chat's ledger from the server again and again, so that the page shows an expiry or an answer from another
+ * tab. It reads often while a call waits or runs, rarely otherwise, and not while the page is hidden. When the page
+ * becomes visible, it reads at once.
  */
 export function useLedger(chatId: string, { isNew, busy }: { isNew: boolean; busy: boolean }): LedgerState {
   const [state, setState] = useState<Omit<LedgerState, "wallet" | "refresh">>(nothing);
@@ -31,7 +32,7 @@ export function useLedger(chatId: string, { isNew, busy }: { isNew: boolean; bus
     let timer: ReturnType<typeof setTimeout> | undefined;
     let asking = false;
     let again = false;
-    let gone = false;
+    let unmounted = false;
 
     const poll = async () => {
       if (asking) {
@@ -43,7 +44,7 @@ export function useLedger(chatId: string, { isNew, busy }: { isNew: boolean; bus
       const askedAt = Date.now();
       try {
         const [ledger, purse] = await Promise.all([isNew ? undefined : fetchLedger(chatId), fetchWallet()]);
-        if (!gone) {
+        if (!unmounted) {
           setState((before) => {
             const next = { ...before, ...ledger, askedAt, offline: false };
             return { ...next, approvals: keep(before.approvals, next.approvals) };
@@ -51,10 +52,10 @@ export function useLedger(chatId: string, { isNew, busy }: { isNew: boolean; bus
           setWallet((before) => keep(before, purse));
         }
       } catch {
-        if (!gone) setState((before) => ({ ...before, offline: true }));
+        if (!unmounted) setState((before) => ({ ...before, offline: true }));
       }
       asking = false;
-      if (gone) return;
+      if (unmounted) return;
       if (again) {
         again = false;
         void poll();
@@ -62,18 +63,18 @@ export function useLedger(chatId: string, { isNew, busy }: { isNew: boolean; bus
         timer = setTimeout(() => void poll(), open ? fastMs : slowMs);
       }
     };
-    const look = () => {
+    const pollIfVisible = () => {
       if (!document.hidden) void poll();
     };
     ask.current = () => void poll();
     void poll();
-    document.addEventListener("visibilitychange", look);
-    window.addEventListener("focus", look);
+    document.addEventListener("visibilitychange", pollIfVisible);
+    window.addEventListener("focus", pollIfVisible);
     return () => {
-      gone = true;
+      unmounted = true;
       clearTimeout(timer);
-      document.removeEventListener("visibilitychange", look);
-      window.removeEventListener("focus", look);
+      document.removeEventListener("visibilitychange", pollIfVisible);
+      window.removeEventListener("focus", pollIfVisible);
     };
   }, [chatId, isNew, open]);
 
@@ -81,7 +82,7 @@ export function useLedger(chatId: string, { isNew, busy }: { isNew: boolean; bus
   return { ...state, wallet, refresh };
 }
 
-/** The old value when the new one says the same, so that nothing is drawn again for nothing. */
+/** The old value if the new one is equal, so that React does not draw it again. */
 function keep<T>(before: T, next: T): T {
   return JSON.stringify(before) === JSON.stringify(next) ? before : next;
 }

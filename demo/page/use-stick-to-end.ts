@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObject } from "react";
 
 /**
- * Keeps a scrolling box at its end while it grows or shrinks, until its reader scrolls away from it.
- * `content` is whatever changes when there is something new to see.
+ * Keeps a scrolling box at its end while it grows or shrinks, until the reader scrolls up.
+ * `content` is a value that changes when there is something new to see.
  */
 export function useStickToEnd<T extends HTMLElement>(
   content: unknown,
@@ -27,7 +27,7 @@ export function useStickToEnd<T extends HTMLElement>(
     const element = box.current;
     if (!element) return;
     const isNear = element.scrollHeight - element.scrollTop - element.clientHeight < nearPx;
-    // A box that became smaller is away from its end too, but only a reader moves up.
+    // A box that became smaller is not at its end either. But only the reader scrolls up.
     if (isNear || element.scrollTop < top.current) sticking.current = isNear;
     top.current = element.scrollTop;
     setAtEnd(sticking.current);

@@ -1,7 +1,7 @@
 import { mixedScripts, visibleText } from "adk-stream-protocol/protocol";
 import { useWords } from "./preferences.ts";
 
-/** Text from outside, with every character a reader could not see shown by its name. */
+/** Text from the model or a person. Each invisible character is shown by its name. */
 export function VisibleText({ text }: { text: string }) {
   const { t } = useWords();
   const scripts = mixedScripts(text);

@@ -3,7 +3,7 @@ import { clockTime, money } from "./format.ts";
 import { useWords } from "./preferences.ts";
 import { VisibleText } from "./visible-text.tsx";
 
-/** The money, as the server counts it. */
+/** The balance and the payments, as the server has them. */
 export function WalletPanel({ wallet }: { wallet: Wallet | undefined }) {
   const { t, language } = useWords();
   return (

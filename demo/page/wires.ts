@@ -4,23 +4,23 @@ import type { Mode } from "./mode.ts";
 import type { StreamTap } from "./stream-tap.ts";
 
 /**
- * The transport of a chat in whichever mode is chosen now. The chat has one transport for its whole life and does not
- * know of modes, so changing it changes nothing else: not the messages, not the cards, not the draft.
+ * The transport of a chat, which uses SSE or the WebSocket depending on the mode. The chat keeps this one transport and
+ * does not know the mode, so a change of mode keeps the messages, the cards and the draft.
  */
 export interface Wires extends ChatTransport<UIMessage> {
   mode(): Mode;
-  /** From the next request on. The socket is opened or closed at once, so that the page shows what it has. */
+  /** Changes the mode from the next request on. Leaving BIDI closes the WebSocket at once. */
   choose(mode: Mode): void;
-  /** Opens the socket in BIDI, where the server also tells what nobody asked for. Nothing to do in SSE. */
+  /** Opens the WebSocket in BIDI, so that the server can send turns that this page did not start. No effect in SSE. */
   connect(): void;
-  /** Tries at once to reach a server that is known to be there. */
-  hurry(): void;
-  /** A browser tool's result for a call in an older message; undefined where only a chat request can bring it. */
+  /** Reconnects at once instead of waiting for the next attempt, because the server is known to be reachable. */
+  reconnectNow(): void;
+  /** Sends a browser tool's result for a call in an older message. Undefined in SSE, where only a chat request can. */
   sendResult: ((toolCallId: string, result: unknown) => Promise<void>) | undefined;
-  /** How the socket is; undefined where there is none. */
+  /** The state of the WebSocket; undefined in SSE. */
   connection(): ConnectionState | undefined;
   subscribe(listener: () => void): () => void;
-  /** The chat is left. */
+  /** Closes the WebSocket when the person leaves the chat. */
   close(): void;
 }
 
@@ -34,7 +34,7 @@ export function createWires(chatId: string, { tap, mode: initial }: { tap: Strea
   return {
     sendMessages: (options) => current().sendMessages(options),
     reconnectToStream: (options) => current().reconnectToStream(options),
-    // AI SDK asks for this to know that a resumed stream begins at the beginning. Both do.
+    // Tells AI SDK that a resumed stream is replayed from its beginning. Both transports do that.
     ...{ resumeStreamIsReplay: true },
     mode: () => mode,
     choose(next) {
@@ -45,13 +45,13 @@ export function createWires(chatId: string, { tap, mode: initial }: { tap: Strea
     },
     connect() {
       if (mode !== "bidi") return;
-      // Being attached is enough. What is running is read by whoever asks for it, so this stream is not.
+      // Attaching is enough here. `resumeStream` of the chat reads a running reply, so this stream is cancelled.
       bidi.reconnectToStream({ chatId }).then(
         (stream) => stream?.cancel(),
         () => undefined,
       );
     },
-    hurry() {
+    reconnectNow() {
       if (mode === "bidi") bidi.reconnect();
     },
     get sendResult() {
@@ -61,10 +61,10 @@ export function createWires(chatId: string, { tap, mode: initial }: { tap: Strea
     connection: () => (mode === "bidi" ? bidi.getState() : undefined),
     subscribe(listener) {
       listeners.add(listener);
-      const leave = bidi.subscribe(listener);
+      const unsubscribe = bidi.subscribe(listener);
       return () => {
         listeners.delete(listener);
-        leave();
+        unsubscribe();
       };
     },
     close: () => bidi.close(),

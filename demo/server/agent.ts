@@ -12,7 +12,7 @@ const instruction = [
   "When a payment was denied, expired or failed, say so plainly and do not repeat it unasked.",
 ].join("\n");
 
-/** The demo's agent: one tool of each kind the bridge knows. */
+/** The demo's agent. It has a tool of each kind: free or gated, on the server or in the browser. */
 export function createAgent({ model, wallet }: { model: BaseLlm | string; wallet: Wallet }): LlmAgent {
   const getWeather = new FunctionTool({
     name: "get_weather",
@@ -32,7 +32,7 @@ export function createAgent({ model, wallet }: { model: BaseLlm | string; wallet
     }),
     requireConfirmation: true,
     execute: ({ amount, recipient, currency, description }, context) => {
-      if (!context) throw new Error("A payment needs the call it belongs to.");
+      if (!context) throw new Error("A payment needs the context of its call.");
       const receipt = wallet.pay(idempotencyKey(context), { amount, recipient, currency, description });
       return {
         success: true,

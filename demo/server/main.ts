@@ -2,15 +2,16 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Gemini, LogLevel, setLogLevel } from "@google/adk";
 import { createBridge, type Logger } from "adk-stream-protocol";
-import { demoRules, geminiAt, startScriptedGemini } from "adk-stream-protocol/gemini";
 import { listen } from "adk-stream-protocol/server";
 import { sqliteStore } from "adk-stream-protocol/stores/sqlite";
+import { geminiAt, startScriptedGemini } from "adk-stream-protocol/testing";
+import { demoRules } from "../script/demo-rules.ts";
 import { createAgent } from "./agent.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import { loadStaticPage } from "./static-page.ts";
 import { openWallet } from "./wallet.ts";
 
-// A start that fails says why in one sentence: a port that is taken, a data directory another process uses.
+// A failed start prints one sentence and no stack: the port is taken, or another process uses the data directory.
 process.on("uncaughtException", (error) => {
   console.error(error.message);
   process.exit(1);
@@ -18,7 +19,7 @@ process.on("uncaughtException", (error) => {
 
 const settings = readSettings(process.env);
 mkdirSync(settings.dataDir, { recursive: true });
-// ADK reports every request it makes; here the address of the demo is what a reader looks for.
+// ADK logs every request, which would hide the address of the demo.
 setLogLevel(LogLevel.ERROR);
 const logger: Logger = {
   info: () => undefined,
@@ -33,7 +34,7 @@ const page = loadStaticPage({ "/": builtPage("page-v7"), "/v6/": builtPage("page
 const bridge = await createBridge({
   agent: createAgent({ model: gemini.model, wallet }),
   store,
-  // The wallet takes the key of the call, so a payment interrupted by a crash may be tried again.
+  // The wallet pays once per key, so a payment that a crash interrupted may be tried again.
   tools: { process_payment: { effect: "idempotent" }, get_weather: { effect: "readonly" } },
   live: { model: settings.liveModel },
   ...(settings.approvalTtlMs === undefined ? {} : { approvalTtlMs: settings.approvalTtlMs }),
@@ -58,7 +59,7 @@ console.log(`Model: ${gemini.label}`);
 let stopping = false;
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {
-    // The second Ctrl-C does not wait for anything.
+    // A second Ctrl-C ends the process at once.
     if (stopping) process.exit(130);
     stopping = true;
     void stop();
@@ -74,12 +75,13 @@ async function stop(): Promise<void> {
   process.exit(0);
 }
 
-/** Google's with a key, another address when one is named, and otherwise the script that comes with the demo. */
+/** Google's Gemini if there is a key, the one at `geminiUrl` if that is set, and the demo's script otherwise. */
 async function chooseGemini({ model, liveModel, scripted, geminiUrl, apiKey = "none" }: Settings) {
   const names = `${model} and ${liveModel}`;
   if (scripted) {
-    const script = await startScriptedGemini({ rules: demoRules, delayMs: 25 });
-    const label = `scripted Gemini as ${names} (set GOOGLE_API_KEY to talk to Google's)`;
+    // No test looks at the requests, so only the last one is kept.
+    const script = await startScriptedGemini({ rules: demoRules, delayMs: 25, maxRequests: 1 });
+    const label = `scripted Gemini as ${names} (set GOOGLE_API_KEY to use Google's)`;
     return { model: geminiAt({ model, url: script.url }), label, close: () => script.close() };
   }
   const close = async () => undefined;

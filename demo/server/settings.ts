@@ -1,21 +1,22 @@
 import { resolve } from "node:path";
 
+/** The settings of the demo. */
 export interface Settings {
   port: number;
   host: string;
   dataDir: string;
   approvalTtlMs: number | undefined;
   model: string;
-  /** The model behind `WS /live`. */
+  /** The model for live mode. */
   liveModel: string;
-  /** Where Gemini is; undefined for Google's own address. */
+  /** The address of Gemini; undefined for Google's own. */
   geminiUrl: string | undefined;
   apiKey: string | undefined;
-  /** Nobody said where Gemini is, so the demo brings its own. */
+  /** Whether the demo uses its own scripted Gemini, because neither a key nor an address is set. */
   scripted: boolean;
 }
 
-/** Reads the environment once; a value that makes no sense is a sentence, not a surprise later. */
+/** Reads the settings from the environment. Throws a sentence for a value that is not valid. */
 export function readSettings(env: Record<string, string | undefined>): Settings {
   const apiKey = env["GOOGLE_API_KEY"] || undefined;
   const geminiUrl = env["GOOGLE_GEMINI_BASE_URL"] || undefined;
@@ -36,5 +37,5 @@ function wholeNumber(name: string, text: string | undefined, max: number): numbe
   if (!text) return undefined;
   const value = Number(text);
   if (Number.isInteger(value) && value >= 0 && value <= max) return value;
-  throw new Error(`${name} must be a whole number from 0 to ${max}; "${text}" came.`);
+  throw new Error(`${name} must be a whole number from 0 to ${max}; it is "${text}".`);
 }

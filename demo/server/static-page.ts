@@ -1,10 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 
-/**
- * The built pages, read once into a fixed map: a request can only name what is in it, so no path from outside ever
- * touches the file system.
- */
+/** The built pages. They are read once into a map, so that the path of a request never reaches the file system. */
 export interface StaticPage {
   respond(request: Request): Response | undefined;
 }
@@ -16,10 +13,10 @@ const contentTypes: Record<string, string> = {
   ".svg": "image/svg+xml",
 };
 
-const headersOfAll = {
+const commonHeaders = {
   "content-security-policy": [
     "default-src 'self'",
-    // Also the page's own WebSocket: 'self' has covered ws: and wss: of the same host since CSP 3.
+    // This includes the WebSocket of the page: since CSP 3, 'self' covers ws: and wss: of the same host.
     "connect-src 'self'",
     "img-src 'self' data: blob:",
     "object-src 'none'",
@@ -40,7 +37,7 @@ interface File {
   headers: Record<string, string>;
 }
 
-/** `pages` maps the path each page was built for ("/", "/v6/") to its folder. */
+/** Reads the pages. `pages` maps the path for which a page was built ("/", "/v6/") to its folder. */
 export function loadStaticPage(pages: Record<string, string>): StaticPage {
   const files = new Map<string, File>();
   for (const [base, folder] of Object.entries(pages)) {
@@ -50,7 +47,7 @@ export function loadStaticPage(pages: Record<string, string>): StaticPage {
       const path = name.replaceAll("\\", "/");
       files.set(base + path, {
         body: new Uint8Array(readFileSync(join(folder, name))),
-        headers: { ...headersOfAll, "content-type": contentType, "cache-control": cacheControl(path) },
+        headers: { ...commonHeaders, "content-type": contentType, "cache-control": cacheControl(path) },
       });
     }
   }
@@ -67,14 +64,14 @@ export function loadStaticPage(pages: Record<string, string>): StaticPage {
   };
 }
 
-/** `/?ai=6` and `/v6/` are the same page on the other major of AI SDK. */
+/** The file of a URL. `/?ai=6` and `/v6/` are both the page for AI SDK 6. */
 function pathOf(url: URL): string {
   if (url.pathname === "/") return url.searchParams.get("ai") === "6" ? "/v6/index.html" : "/index.html";
   if (url.pathname === "/v6" || url.pathname === "/v6/") return "/v6/index.html";
   return url.pathname;
 }
 
-/** Files under assets/ carry a hash of their content in the name. */
+/** Files under assets/ have a hash of their content in their names, so they never change. */
 function cacheControl(path: string): string {
   return path.startsWith("assets/") ? "public, max-age=31536000, immutable" : "no-cache";
 }

@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 
-/** What the wallet held before the first payment. */
+/** The balance before the first payment, in dollars. */
 const openingBalance = 1000;
 
+/** A payment to make. */
 export interface PaymentOrder {
   amount: number;
   recipient: string;
@@ -11,28 +12,30 @@ export interface PaymentOrder {
   description: string;
 }
 
+/** A payment that was made. */
 export interface Payment extends PaymentOrder {
   id: string;
   at: number;
   transaction_id: string;
 }
 
-/** The balance after a payment, as the tool reports it. */
+/** A payment with the balance after it, as the tool reports it. */
 export interface Receipt extends Payment {
   wallet_balance: number;
 }
 
 /**
- * The money of the demo. It is the oracle of every test: a payment is a row, and the unique key makes the second attempt
- * at one call find the first one's row.
+ * The money of the demo. A payment is a row with a unique key, so a second attempt at the same call finds the row of the
+ * first. Tests count these rows to know how often the tool ran.
  */
 export interface Wallet {
-  /** Pays once per key, or gives back the payment made under that key. Throws a sentence when it cannot. */
+  /** Pays, or returns the payment that was already made with this key. Throws a sentence if it cannot pay. */
   pay(key: string, order: PaymentOrder): Receipt;
   read(): { balance: number; currency: "USD"; payments: Payment[] };
   close(): void;
 }
 
+/** Opens the wallet in a SQLite file. */
 export function openWallet(path: string, now: () => number = Date.now): Wallet {
   const db = new DatabaseSync(path);
   db.exec(`
@@ -88,7 +91,7 @@ export function openWallet(path: string, now: () => number = Date.now): Wallet {
 }
 
 function centsOf({ amount, recipient, currency }: PaymentOrder): number {
-  if (!Number.isFinite(amount) || amount <= 0) throw new Error(`An amount must be more than 0; ${amount} came.`);
+  if (!Number.isFinite(amount) || amount <= 0) throw new Error(`An amount must be more than 0; it is ${amount}.`);
   const cents = Math.round(amount * 100);
   if (Math.abs(amount * 100 - cents) > 1e-6 || cents === 0)
     throw new Error(`${amount} is not a whole number of cents.`);

@@ -1,3 +1,4 @@
+/** The weather at a place. */
 export interface Weather {
   location: string;
   temperature: number;
@@ -14,7 +15,7 @@ const places: Record<string, { names: RegExp; temperature: number; condition: st
   Paris: { names: /paris|パリ/i, temperature: 14, condition: "cloudy" },
 };
 
-/** Made-up weather that is always the same, so that the demo needs no network and a test can know it. */
+/** Invented weather that never changes, so that the demo needs no network and tests know the result. */
 export function weatherIn(location: string): Weather {
   const known = Object.entries(places).find(([, { names }]) => names.test(location));
   if (!known) return { location, temperature: 18, condition: "fair" };

@@ -1,7 +1,18 @@
-export type { Answer } from "./answers.ts";
-export { Bridge, type BridgeOptions, createBridge, type Reading, type Reply, type Submission } from "./bridge.ts";
-export { clientTool } from "./client-tool.ts";
-export { idempotencyKey } from "./idempotency-key.ts";
-export { consoleLogger, type Logger, silentLogger } from "./logger.ts";
-export type { ToolPolicy } from "./tool-policy.ts";
+/**
+ * The agent's side: ADK in, chunks out. Knows no sockets. Read `turn.ts` first.
+ *
+ *   bridge.ts       what wires and applications call; only delegates
+ *   chat/           who is next in a chat: requests, answers, turns in order, recovery
+ *   turn.ts         one turn from top to bottom
+ *   conversation/   how a turn talks to the model, by request or over a live connection
+ *   approval/       holding, deciding and executing calls
+ *   log/            what readers get: events to chunks to log to messages
+ *   adk/            everything that touches ADK, with the repairs it needs
+ *   support/        small helpers
+ */
+export { clientTool, idempotencyKey } from "./adk/index.ts";
+export type { ToolPolicy } from "./approval/index.ts";
+export { Bridge, type BridgeOptions, createBridge } from "./bridge.ts";
+export type { Answer, Reading, Reply, Submission } from "./chat/index.ts";
+export { consoleLogger, type Logger, silentLogger } from "./support/index.ts";
 export type { LogEntry } from "../stores/index.ts";

@@ -1,35 +1,33 @@
 import type { UIMessageChunk } from "ai";
 
-/** The stream a chat reads, which may be closed from both ends; writing to a closed one is nothing. */
+/** The stream a chat reads. Either side may close it; writing to a closed stream does nothing. */
 export class ChunkStream {
   readonly readable: ReadableStream<UIMessageChunk>;
-  #controller!: ReadableStreamDefaultController<UIMessageChunk>;
-  #isOpen = true;
+  /** Undefined once either side has closed the stream. */
+  #controller: ReadableStreamDefaultController<UIMessageChunk> | undefined;
 
   constructor() {
     this.readable = new ReadableStream<UIMessageChunk>({
       start: (controller) => void (this.#controller = controller),
-      cancel: () => void (this.#isOpen = false),
+      cancel: () => void (this.#controller = undefined),
     });
   }
 
   get isOpen(): boolean {
-    return this.#isOpen;
+    return this.#controller !== undefined;
   }
 
   write(chunks: readonly UIMessageChunk[]): void {
-    if (this.#isOpen) for (const chunk of chunks) this.#controller.enqueue(chunk);
+    for (const chunk of chunks) this.#controller?.enqueue(chunk);
   }
 
   close(): void {
-    if (!this.#isOpen) return;
-    this.#isOpen = false;
-    this.#controller.close();
+    this.#controller?.close();
+    this.#controller = undefined;
   }
 
   error(reason: Error): void {
-    if (!this.#isOpen) return;
-    this.#isOpen = false;
-    this.#controller.error(reason);
+    this.#controller?.error(reason);
+    this.#controller = undefined;
   }
 }

@@ -34,7 +34,7 @@ async function read(stream: ReadableStream<UIMessageChunk>): Promise<string> {
   return words.join(" ");
 }
 
-describe("which turn is whose", () => {
+describe("which request reads which turn", () => {
   it("gives a request the turn it was accepted as, named before it begins", async () => {
     const { ask, accept, begin, say, done } = open();
     const { read: reading } = ask("r1");
@@ -46,7 +46,7 @@ describe("which turn is whose", () => {
     expect(await reading()).toBe("a b");
   });
 
-  it("or while it runs", async () => {
+  it("gives a request the turn it was accepted as, named while it runs", async () => {
     const { ask, accept, begin, say, done } = open();
     const { read: reading } = ask("r1");
     begin("t1", "m1", 1);
@@ -57,7 +57,7 @@ describe("which turn is whose", () => {
     expect(await reading()).toBe("a b");
   });
 
-  it("or after it is over, and another has begun", async () => {
+  it("gives a request the turn it was accepted as, named after it is over and another has begun", async () => {
     const { ask, accept, begin, say, done } = open();
     const { read: reading } = ask("r1");
     begin("t1", "m1", 1);
@@ -125,8 +125,8 @@ describe("which turn is whose", () => {
   });
 });
 
-describe("turns nobody asked for", () => {
-  it("come first in the answer about their message, without their own start and finish", async () => {
+describe("turns that no request asked for", () => {
+  it("come first in the next reply about their message, without their own start and finish", async () => {
     const { ask, accept, begin, say, chunk, park, done } = open();
     ask("r1");
     accept("r1", "t1");
@@ -146,7 +146,7 @@ describe("turns nobody asked for", () => {
     expect(await answer.read()).toBe("I wait. paid");
   });
 
-  it("do not get into an answer about another message", async () => {
+  it("do not get into a reply about another message", async () => {
     const { ask, accept, begin, say, done } = open();
     begin("t1", "m1", 1);
     say("unasked", 2);
@@ -193,7 +193,7 @@ describe("turns nobody asked for", () => {
     expect((await reading()).length).toBe(1999);
   });
 
-  it("are not what a stopped request leaves behind", async () => {
+  it("do not include the turn of a stopped request", async () => {
     const { chat, ask, accept, begin, say, done } = open();
     const stopped = ask("r1");
     expect(chat.abort(stopped.request)).toMatchObject({ type: "interrupt" });
@@ -212,7 +212,7 @@ describe("turns nobody asked for", () => {
 });
 
 describe("a lost socket", () => {
-  it("is followed by another that goes on behind the last number", async () => {
+  it("is followed by another that goes on after the last number", async () => {
     const { chat, ask, accept, begin, say, done } = open();
     const { read: reading } = ask("r1");
     accept("r1", "t1");
@@ -226,7 +226,7 @@ describe("a lost socket", () => {
     expect(await reading()).toBe("a b");
   });
 
-  it("takes the chunks along whose number had not come, so that they are not seen twice", async () => {
+  it("drops the chunks whose number had not come, so that they are not seen twice", async () => {
     const { chat, ask, accept, begin, say, done, seen } = open();
     const { read: reading } = ask("r1");
     accept("r1", "t1");
@@ -244,7 +244,7 @@ describe("a lost socket", () => {
     expect(seen).toEqual(["a", "b", "c", "d"]);
   });
 
-  it("passes over what the server says again", async () => {
+  it("skips the chunks that the server sends again", async () => {
     const { ask, accept, begin, say, done } = open();
     const { read: reading } = ask("r1");
     accept("r1", "t1");
@@ -257,7 +257,7 @@ describe("a lost socket", () => {
     expect(await reading()).toBe("a b");
   });
 
-  it("has requests repeated that the server may not have heard, and those alone", () => {
+  it("repeats only the requests that the server may not have received", () => {
     const { chat, ask, accept, begin, say } = open();
     ask("r1");
     accept("r1", "t1");
@@ -274,7 +274,7 @@ describe("a lost socket", () => {
     expect(unsent.sent).toBe(true);
   });
 
-  it("has a request repeated whose turn came to nothing, and takes the turn up where it comes after all", async () => {
+  it("repeats a request whose turn brought no chunk, and reads that turn if it comes after all", async () => {
     const { chat, ask, accept, begin, say, done } = open();
     const { read: reading } = ask("r1");
     accept("r1", "t1");
@@ -291,7 +291,7 @@ describe("a lost socket", () => {
     expect(await reading()).toBe("a b");
   });
 
-  it("loses nothing of a reply that is in no log: it is asked for again, and seen once", async () => {
+  it("loses nothing of a reply that is not in the log: it is asked for again, and seen once", async () => {
     const { chat, ask, accept, begin, say, done } = open();
     const { read: reading } = ask("r1");
     accept("r1", "aside-1");
@@ -341,7 +341,7 @@ describe("a lost socket", () => {
     expect(await reading()).toBe("tool-output-available paid");
   });
 
-  it("still settles what nothing before did", async () => {
+  it("still passes on an outcome that was not shown before", async () => {
     const { ask, accept, begin, say, chunk, done } = open();
     begin("t1", "m1", 1);
     say("I wait.", 2);
@@ -354,7 +354,7 @@ describe("a lost socket", () => {
     expect(await reading()).toBe("I wait. tool-output-denied");
   });
 
-  it("leaves no repetition behind that a later answer would begin with", async () => {
+  it("keeps no repetition that a later reply would begin with", async () => {
     const { ask, accept, begin, say, done } = open();
     const first = ask("r1");
     accept("r1", "t1");
@@ -393,7 +393,7 @@ describe("a lost socket", () => {
     expect(chat.greet()).toEqual([{ type: "attach", id: "c1", after: 0 }]);
   });
 
-  it("does not bring back what was stopped meanwhile, but tells the server", () => {
+  it("does not repeat a request that was stopped meanwhile, but tells the server", () => {
     const { chat, ask } = open();
     const { request } = ask("r1");
     chat.lost();
@@ -407,7 +407,7 @@ describe("a lost socket", () => {
 });
 
 describe("a replay", () => {
-  it("is the turn that begins after the server said it is attached", async () => {
+  it("is the turn that begins after the server has said `attached`", async () => {
     const { chat, ask, begin, say, done } = open();
     begin("t1", "m1", 5);
     say("seen before", 6);
@@ -424,7 +424,7 @@ describe("a replay", () => {
     expect(replay.results).toEqual(["begun", "ended"]);
   });
 
-  it("is nothing where nothing runs, and later turns are followed", () => {
+  it("is nothing if no turn runs, and later turns are followed", () => {
     const { chat, ask } = open();
     const replay = ask("r1", { replay: true });
     chat.take({ type: "attached", id: "c1", sequence: 7, running: false });

@@ -3,4 +3,9 @@ export {
   WebSocketChatTransport,
   type WebSocketChatTransportOptions,
 } from "./websocket-chat-transport.ts";
-export type { ConnectionState, LiveSocketOptions, Timers, WebSocketLike } from "./live-socket.ts";
+export type {
+  ConnectionState,
+  Timers,
+  WebSocketConnectionOptions as LiveSocketOptions,
+} from "./websocket-connection.ts";
+export type { WebSocketLike } from "./websocket-like.ts";

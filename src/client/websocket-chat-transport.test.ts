@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { type Ai, chatOver, majors, partStates, wordsOf } from "../../test/fixtures/stock-chat.ts";
 import { encodeSseEvent, sseDone } from "../protocol/sse.ts";
-import type { ConnectionState } from "./live-socket.ts";
+import type { ConnectionState } from "./websocket-connection.ts";
 import { WebSocketChatTransport, type WebSocketChatTransportOptions } from "./websocket-chat-transport.ts";
 
 type Frame = Record<string, unknown> & { type: string };
@@ -237,7 +237,7 @@ describe.each(majors)("a stock chat of %s", (_, ai: Ai) => {
     expect([peers.length, stock.sends(), stock.errors]).toEqual([1, 2, []]);
   });
 
-  it("says what the model said while a question was open in front of the answer", async () => {
+  it("shows what the model said while a question was open before the reply to the answer", async () => {
     const { url, next } = await script();
     const { chat, settled } = chatOver(ai, open(url));
     void chat.sendMessage({ text: "pay" });
@@ -358,7 +358,7 @@ describe.each(majors)("a stock chat of %s", (_, ai: Ai) => {
     peer.done();
   });
 
-  it("resumes what is running, from its beginning, and nothing where nothing is", async () => {
+  it("resumes the running turn from its beginning, and nothing if no turn runs", async () => {
     const { url, next } = await script();
     const { chat, settled, errors } = chatOver(ai, open(url));
     chat.messages = [user("hello"), { id: "m1", role: "assistant", parts: [{ type: "text", text: "Hal" }] }];
@@ -380,7 +380,7 @@ describe.each(majors)("a stock chat of %s", (_, ai: Ai) => {
     expect([chat.status, errors]).toEqual(["ready", []]);
   });
 
-  it("takes a lost connection for one, and can resume", async () => {
+  it("reports a lost connection as such, and can resume", async () => {
     const { url, next } = await script();
     const { chat, errors, shows, settled } = chatOver(ai, open(url, { giveUpMs: 0 }));
     void chat.sendMessage({ text: "hello" });
@@ -459,7 +459,7 @@ describe("what is sent", () => {
 });
 
 describe("the connection", () => {
-  it("says how it is, and how long an answer takes", async () => {
+  it("exposes its state, and how long a ping takes", async () => {
     const { url, next } = await script();
     const manual = manualTimers();
     const transport = open(url, { now: () => manual.clock.now, timers: manual.timers });
@@ -491,7 +491,7 @@ describe("the connection", () => {
     ]);
   });
 
-  it("pings every so often, and is replaced when nobody answers", async () => {
+  it("pings every so often, and is replaced when the server does not reply", async () => {
     const { url, next } = await script();
     const manual = manualTimers();
     const transport = open(url, { now: () => manual.clock.now, timers: manual.timers });
@@ -536,7 +536,7 @@ describe("the connection", () => {
     expect(manual.waiting.size).toBe(0);
   });
 
-  it("begins anew with its patience once the server has said something, and not when it only took the call", async () => {
+  it("starts its time to give up anew after a frame of the server, and not after a handshake alone", async () => {
     const { url, next } = await script();
     const manual = manualTimers();
     const transport = open(url, { now: () => manual.clock.now, timers: manual.timers });
@@ -555,7 +555,7 @@ describe("the connection", () => {
     expect(delays).toEqual([125, 250, 125, 250]);
   });
 
-  it("does not take a large message on a slow line for silence, but a line that does not move", async () => {
+  it("waits while a large message goes out slowly, and is replaced when nothing moves", async () => {
     let unsent = 0;
     class SlowLine extends WebSocket {
       constructor(address: string) {
@@ -590,7 +590,7 @@ describe("the connection", () => {
     expect(peers).toHaveLength(1);
   });
 
-  it("insists when the server goes away or is busy", async () => {
+  it("connects again when the server goes away or is busy", async () => {
     const { url, next } = await script();
     const transport = open(url);
     const stream = await send(transport);
@@ -606,7 +606,7 @@ describe("the connection", () => {
     expect(await read(stream)).toBe("a");
   });
 
-  it("asks again for what it could not read", async () => {
+  it("resumes before a frame that it could not read", async () => {
     const { url, next } = await script();
     const transport = open(url);
     const stream = await send(transport);
@@ -641,7 +641,7 @@ describe("the connection", () => {
     expect(transport.getState().status).toBe("closed");
   });
 
-  it("tells the tap of every chunk once", async () => {
+  it("calls onChunk once for every chunk", async () => {
     const { url, next } = await script();
     const tapped: string[] = [];
     const transport = open(url, { onChunk: ({ type }) => void tapped.push(type) });

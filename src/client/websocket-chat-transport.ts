@@ -1,20 +1,21 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
-import { type ChatRequest, FollowedChat } from "./followed-chat.ts";
-import { type ConnectionState, LiveSocket, type LiveSocketOptions } from "./live-socket.ts";
+import type { ChatRequest } from "./chat-request.ts";
+import { FollowedChat } from "./followed-chat.ts";
+import { type ConnectionState, WebSocketConnection, type WebSocketConnectionOptions } from "./websocket-connection.ts";
 
-export interface WebSocketChatTransportOptions extends LiveSocketOptions {
-  /** Sees every chunk of the chat as it comes, also of turns nobody asked for. */
+export interface WebSocketChatTransportOptions extends WebSocketConnectionOptions {
+  /** Called with every chunk of the chat as it comes, also with those of turns that no request asked for. */
   onChunk?: (chunk: UIMessageChunk) => void;
-  /** How many chunks are kept for somebody to ask for them. Default 10,000. */
+  /** How many chunks of turns that no request has read are kept for a later request. Default 10,000. */
   maxKept?: number;
-  /** Names of requests; the server may see one twice, so they must be unique. */
+  /** Ids of requests. They must be unique, because the server recognises a repeated request by its id. */
   newId?: () => string;
 }
 
 export interface ToolResult {
   chatId: string;
   toolCallId: string;
-  /** What the tool returned, or `{ error: "why" }` where it failed. */
+  /** What the tool returned, or `{ error: "why" }` if it failed. */
   result: unknown;
 }
 
@@ -22,24 +23,24 @@ type SendOptions<UI_MESSAGE extends UIMessage> = Parameters<ChatTransport<UI_MES
 type ReconnectOptions<UI_MESSAGE extends UIMessage> = Parameters<ChatTransport<UI_MESSAGE>["reconnectToStream"]>[0];
 
 /**
- * Stock `useChat`, of AI SDK 6 and 7, over one WebSocket. A reply's stream closes where the server parks at a question, so
- * that the chat sends the answer by itself; the answer's stream goes on with the same message. A lost socket is replaced
- * under the open streams, which neither lose nor repeat a chunk.
+ * Stock `useChat`, of AI SDK 6 and 7, over one WebSocket. A reply's stream closes where the server waits for an approval,
+ * so that the chat sends the answer by itself; the stream of the answer goes on with the same message. A lost socket is
+ * replaced while streams are open, and they neither lose nor repeat a chunk.
  *
- * One chat at a time: asking for another one leaves the first.
+ * It follows one chat at a time: a request for another chat leaves the first one.
  */
 export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implements ChatTransport<UI_MESSAGE> {
-  /** What is resumed comes from its beginning. */
+  /** Tells AI SDK that a resumed stream begins at the start of the turn. */
   readonly resumeStreamIsReplay = true;
   readonly #options: WebSocketChatTransportOptions;
-  readonly #socket: LiveSocket;
+  readonly #connection: WebSocketConnection;
   #chat: FollowedChat | undefined;
 
   constructor(options: WebSocketChatTransportOptions) {
     this.#options = options;
-    this.#socket = new LiveSocket(options, {
+    this.#connection = new WebSocketConnection(options, {
       onOpen: () => {
-        for (const frame of this.#chat?.greet() ?? []) this.#socket.send(frame);
+        for (const frame of this.#chat?.greet() ?? []) this.#connection.send(frame);
       },
       onFrame: (frame) => {
         if (frame.type !== "pong") this.#chat?.take(frame);
@@ -49,16 +50,16 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
     });
   }
 
-  /** The connection as a person would want to see it; with `subscribe`, for `useSyncExternalStore`. */
-  getState = (): ConnectionState => this.#socket.getState();
+  /** The state of the connection; with `subscribe` for `useSyncExternalStore`. */
+  getState = (): ConnectionState => this.#connection.getState();
 
-  subscribe = (listener: () => void): (() => void) => this.#socket.subscribe(listener);
+  subscribe = (listener: () => void): (() => void) => this.#connection.subscribe(listener);
 
-  /** Sends what is new and returns the stream of the turn it causes. It waits for a connection inside the stream. */
+  /** Sends the new message and returns the stream of the turn it causes, also before there is a connection. */
   async sendMessages(options: SendOptions<UI_MESSAGE>): Promise<ReadableStream<UIMessageChunk>> {
     const { chatId, abortSignal, trigger, messageId } = options;
     if (abortSignal?.aborted) throw abortError();
-    // A copy, since it may be sent again when the page's own has changed.
+    // A copy, because it may be sent again after the page has changed its own.
     const message = JSON.parse(
       JSON.stringify({ trigger, messageId, messages: unread(options.messages, messageId) }),
     ) as object;
@@ -76,8 +77,8 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
   }
 
   /**
-   * What is being generated, from its beginning; null when nothing is, or when a stream of this transport shows it. Null
-   * also ends the keeping of turns nobody asked for: the page reads the chat's messages then.
+   * The turn that is running, from its beginning; null when no turn is running, or when a stream of this transport shows
+   * it. If no turn is running, kept turns are dropped too, because the page reads the chat's messages then.
    */
   async reconnectToStream(options: ReconnectOptions<UI_MESSAGE>): Promise<ReadableStream<UIMessageChunk> | null> {
     const { chatId, abortSignal } = options;
@@ -101,9 +102,9 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
   }
 
   /**
-   * A browser tool's result outside a chat request: AI SDK names the last message in a request that it is not asked to
-   * make, so this is the way for a call in an older one. Resolves when the server has it; what the model says of it is a
-   * turn that nobody asked for.
+   * Sends a browser tool's result outside a chat request. AI SDK sends results with the last message only, so this is the
+   * way for a call in an older message. Resolves when the server has accepted it; the model's response is a turn that no
+   * request asked for.
    */
   async sendToolResult({ chatId, toolCallId, result }: ToolResult): Promise<void> {
     const chat = this.#follow(chatId);
@@ -118,15 +119,15 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
     });
   }
 
-  /** Tries again now, where the next attempt would be a while off: somebody knows that the server is there. */
+  /** Connects now, without waiting for the next attempt that is due. */
   reconnect(): void {
-    if (this.#chat) this.#socket.open();
+    if (this.#chat) this.#connection.open();
   }
 
-  /** Leaves the chat and ends open streams with an error. Whatever is asked next opens a new connection. */
+  /** Leaves the chat and ends open streams with an error. The next request opens a new connection. */
   close(): void {
     this.#leave(new Error("The connection of this chat was closed."));
-    this.#socket.close();
+    this.#connection.close();
   }
 
   #ask(
@@ -138,12 +139,12 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
       "abort",
       () => {
         const interrupt = chat.abort(request);
-        if (interrupt && !this.#socket.send(interrupt)) chat.interruptLater();
+        if (interrupt && !this.#connection.send(interrupt)) chat.interruptLater();
       },
       { once: true, signal: ignore },
     );
-    if (this.#socket.isOpen) this.#socket.send(chat.ask(request));
-    else this.#socket.open();
+    if (this.#connection.isOpen) this.#connection.send(chat.ask(request));
+    else this.#connection.open();
   }
 
   #follow(chatId: string): FollowedChat {
@@ -152,8 +153,8 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
     this.#leave(new TypeError("The network connection is used for another chat now."));
     const { maxKept = 10_000, onChunk } = this.#options;
     this.#chat = new FollowedChat(chatId, { maxKept, onChunk });
-    // Chunks do not say which chat they are of. On a socket of its own there is no doubt.
-    if (wasFollowing) this.#socket.replace();
+    // Chunks do not name their chat, so each chat gets a socket of its own.
+    if (wasFollowing) this.#connection.replace();
     return this.#chat;
   }
 
@@ -165,7 +166,7 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
 
   #newId(): string {
     if (this.#options.newId) return this.#options.newId();
-    // Unlike `randomUUID` this is there on a page without TLS too.
+    // Unlike `randomUUID` this also works on a page without TLS.
     return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join(
       "",
     );
@@ -173,8 +174,8 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
 }
 
 /**
- * The server keeps the history and reads the last message, or the one that `messageId` names. The rest would only grow,
- * until a frame is too large.
+ * The server keeps the history and reads only the last message, or the one that `messageId` names. With the others a
+ * frame would grow until it is too large.
  */
 function unread<UI_MESSAGE extends UIMessage>(
   messages: readonly UI_MESSAGE[],

@@ -36,7 +36,7 @@ export const approvalEvents = [
 ] as const;
 export type ApprovalEvent = (typeof approvalEvents)[number];
 
-/** Why an event does not move a state: nobody has decided yet, somebody has, it is running, it is over. */
+/** Why an event does not apply: the row is not decided yet, decided already, running, or over. */
 export type Refusal = "undecided" | "decided" | "running" | "over";
 
 type Cell = { to: ApprovalState } | { refused: Refusal };
@@ -93,23 +93,22 @@ export function transition(state: ApprovalState, event: ApprovalEvent): Cell {
   return transitions[state][event];
 }
 
-/** A settled call has an outcome the model can be told; `indeterminate` is one: "nobody can know". */
+/** True if the model can be told an outcome. `indeterminate` is one: it is not known whether the call took effect. */
 export function isSettled(state: ApprovalState): boolean {
   return state !== "pending" && state !== "approved" && state !== "executing";
 }
 
-/** What a crash in the middle of the call means; declared per tool, `opaque` when nothing is. */
-export const effectClasses = ["readonly", "idempotent", "queryable", "transactional", "opaque"] as const;
-export type EffectClass = (typeof effectClasses)[number];
+/** What a crash in the middle of the call means; declared per tool, `opaque` by default. */
+export type EffectClass = "readonly" | "idempotent" | "queryable" | "transactional" | "opaque";
 
-/** One person's answer. Only `true` and `false` decide. */
+/** A person's answer. */
 export interface Decision {
   approvalId: string;
   approved: boolean;
   reason?: string;
 }
 
-/** What `data-approval` carries beside the stock tool parts; the same id replaces the earlier one. */
+/** The data of a `data-approval` part, which goes beside the stock tool parts. A later one replaces one with the same id. */
 export interface ApprovalData {
   approvalId: string;
   toolCallId: string;
@@ -122,7 +121,7 @@ export interface ApprovalData {
   errorText?: string;
 }
 
-/** What `GET /approvals` shows of a row. */
+/** A row as `GET /approvals` returns it. */
 export interface ApprovalView extends ApprovalData {
   id: string;
   /** The assistant message the call is in. */

@@ -1,7 +1,7 @@
 import { BridgeError } from "./errors.ts";
 import { jsonPath, type PathSegment } from "./json-path.ts";
 
-/** How much a value may hold before it is refused; each is checked before the work it bounds is done. */
+/** Limits of a value. Each is checked before the work it bounds is done. */
 export interface JsonLimits {
   /** UTF-8 bytes of the canonical text. */
   maxBytes: number;
@@ -11,18 +11,18 @@ export interface JsonLimits {
   maxKeys: number;
 }
 
-/** What the arguments of a tool call, a decision and a digest may hold. */
+/** The limits for the arguments of a tool call, a decision and a digest. */
 export const defaultJsonLimits: Readonly<JsonLimits> = { maxBytes: 64 * 1024, maxDepth: 32, maxKeys: 1_000 };
 
-/** Keys that reach an object's prototype in careless code; no honest tool needs them. */
+/** Keys that reach an object's prototype in careless code. */
 export const forbiddenKeys: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
 /**
- * The one text of a JSON value (RFC 8785), so that equal digests mean equal values and what was shown is what runs.
+ * The canonical text of a JSON value (RFC 8785), so that equal digests mean equal values and what was shown is what runs.
  *
- * It takes less than JSON.stringify does: whatever would be dropped, rounded or turned into something else there, and
- * so would let two different values share a text, is refused with the path of the offender. That includes integers
- * past 2^53, which RFC 8785 would print but another reader of the same JSON may round differently.
+ * It accepts less than JSON.stringify does. Values that JSON.stringify would drop, round or convert could give two
+ * different values the same text; they are refused with their path. That includes integers past 2^53, which RFC 8785
+ * would print but another reader of the same JSON may round differently.
  */
 export function canonicalJson(value: unknown, limits: Partial<JsonLimits> = {}): string {
   const maxBytes = limits.maxBytes ?? defaultJsonLimits.maxBytes;
@@ -72,7 +72,7 @@ export function canonicalJson(value: unknown, limits: Partial<JsonLimits> = {}):
   function writeArray(array: readonly unknown[]): void {
     if (Object.getPrototypeOf(array) !== Array.prototype) refuse("is not a plain array");
     if (2 * array.length + 1 > maxBytes) refuseSize();
-    // One own property per index and `length`: with every index present below, nothing else can be there.
+    // One own property per index, and `length`. Every index is checked below, so there can be no other property.
     if (Reflect.ownKeys(array).length !== array.length + 1) refuse("is an array with holes or extra properties");
     emit("[");
     for (let index = 0; index < array.length; index++) {
@@ -112,14 +112,14 @@ export function canonicalJson(value: unknown, limits: Partial<JsonLimits> = {}):
     return key;
   }
 
-  /** A getter could answer differently the next time, and a hidden member would not be in the text. */
+  /** Refuses getters, which could return another value the next time, and hidden members, which JSON leaves out. */
   function memberOf(container: object, key: PathSegment): unknown {
     const member = Object.getOwnPropertyDescriptor(container, key);
     if (!member || !member.enumerable || !("value" in member)) return refuse("is not a plain member");
     return member.value;
   }
 
-  /** Counts UTF-16 units, never more than the bytes they become: enough to stop early, the bytes are counted last. */
+  /** Counts UTF-16 units, of which there are never more than bytes, to stop early. The bytes are counted at the end. */
   function emit(piece: string): void {
     length += piece.length;
     if (length > maxBytes) refuseSize();

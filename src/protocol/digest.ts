@@ -1,8 +1,8 @@
 import { canonicalJson, defaultJsonLimits, type JsonLimits } from "./canonical-json.ts";
 
 /**
- * SHA-256 of the canonical JSON, in lower-case hex: one name for one value, the same in a browser and on the server.
- * Browsers offer the hash on https and on localhost only.
+ * SHA-256 of the canonical JSON, in lower-case hex: the same in a browser and on the server. Browsers have the hash
+ * function on https and on localhost only.
  */
 export async function digest(value: unknown, limits?: Partial<JsonLimits>): Promise<string> {
   const bytes = new TextEncoder().encode(canonicalJson(value, limits));
@@ -10,7 +10,7 @@ export async function digest(value: unknown, limits?: Partial<JsonLimits>): Prom
   return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Who may do what, and where: everything a person's answer must not be carried over to. */
+/** Everything an approval is bound to: an answer to one action must not count for another. */
 export interface Action {
   approvalId: string;
   owner: string;
@@ -20,7 +20,7 @@ export interface Action {
   input: unknown;
 }
 
-/** The ids around the input must not eat into what the input may hold. */
+/** Larger than the limits of the input, so that the ids around it do not count against them. */
 const actionLimits: JsonLimits = {
   maxBytes: 2 * defaultJsonLimits.maxBytes,
   maxDepth: defaultJsonLimits.maxDepth + 1,
@@ -28,8 +28,8 @@ const actionLimits: JsonLimits = {
 };
 
 /**
- * Binds an approval to one call of one tool with one input, for one owner in one chat. `v` is the version of this list:
- * a digest made over other fields can never equal one of these.
+ * Binds an approval to one call of one tool with one input, for one owner in one chat. `v` is the version of the list of
+ * fields: a digest over another list can never equal one of these.
  */
 export async function actionDigest(action: Action): Promise<string> {
   const { approvalId, owner, chat, toolCallId, toolName, input } = action;

@@ -1,27 +1,27 @@
 /**
- * One error for every rule a caller can break. The table says what each code is on each wire; the text says what was
- * expected, what came, and which id. Nothing else reaches a browser: details go to the log.
+ * One error class for every rule a caller can break. The table maps each code to its HTTP status and WebSocket close code;
+ * the message says what was expected, what came, and which id. Only code and message reach a browser; details are logged.
  */
 
 export const errorTable = {
-  malformed: { status: 400, close: 1007, retry: false },
-  invalid: { status: 400, close: 1008, retry: false },
-  unauthenticated: { status: 401, close: 1008, retry: false },
-  forbidden: { status: 403, close: 1008, retry: false },
-  not_found: { status: 404, close: 1008, retry: false },
-  method_not_allowed: { status: 405, close: 1008, retry: false },
-  conflict: { status: 409, close: 1008, retry: false },
-  had_effect: { status: 409, close: 1008, retry: false },
-  too_large: { status: 413, close: 1009, retry: false },
-  unsupported_media_type: { status: 415, close: 1003, retry: false },
-  too_many: { status: 429, close: 1013, retry: true },
-  internal: { status: 500, close: 1011, retry: true },
-  unavailable: { status: 503, close: 1013, retry: true },
-} as const satisfies Record<string, { status: number; close: number; retry: boolean }>;
+  malformed: { status: 400, close: 1007 },
+  invalid: { status: 400, close: 1008 },
+  unauthenticated: { status: 401, close: 1008 },
+  forbidden: { status: 403, close: 1008 },
+  not_found: { status: 404, close: 1008 },
+  method_not_allowed: { status: 405, close: 1008 },
+  conflict: { status: 409, close: 1008 },
+  had_effect: { status: 409, close: 1008 },
+  too_large: { status: 413, close: 1009 },
+  unsupported_media_type: { status: 415, close: 1003 },
+  too_many: { status: 429, close: 1013 },
+  internal: { status: 500, close: 1011 },
+  unavailable: { status: 503, close: 1013 },
+} as const satisfies Record<string, { status: number; close: number }>;
 
 export type ErrorCode = keyof typeof errorTable;
 
-/** A broken rule, with a sentence that is safe to show. */
+/** A broken rule, with a message that is safe to show. */
 export class BridgeError extends Error {
   override readonly name = "BridgeError";
   readonly code: ErrorCode;

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { BridgeError, type ErrorCode } from "./errors.ts";
 
 /**
- * What clients may send, typed once. Unknown fields are accepted (newer AI SDKs add some), unknown shapes of what we read
- * are not.
+ * What clients may send, typed once. Unknown fields are accepted, because newer AI SDKs add some; fields that are read
+ * must have the right type.
  */
 
 const id = z
@@ -15,7 +15,7 @@ const id = z
 
 const part = z.looseObject({ type: z.string() });
 
-/** A message as AI SDK sends it (`parts`), or as the seeds do (`content`, perhaps without an id). */
+/** A message as AI SDK sends it (`parts`), or with `content` instead, and then perhaps without an id. */
 const message = z
   .looseObject({
     id: z.string().max(256).optional(),
@@ -51,14 +51,14 @@ export type DecisionRequest = z.output<typeof decisionRequestSchema>;
 const requestId = z.string().max(256);
 const sequence = z.int().nonnegative();
 
-/** The frames of the seeds on `WS /live`, and `attach`, which is ours. A `requestId` asks to be told which turn it caused. */
-const seedFrameSchema = z.discriminatedUnion("type", [
+/** The bridge's own frames on `WS /live`. A frame with a `requestId` is told which turn it caused. */
+const bridgeFrameSchema = z.discriminatedUnion("type", [
   z.looseObject({
     type: z.literal("message"),
     ...chatRequest,
     id: id.optional(),
     requestId: requestId.optional(),
-    /** The client does not know whether this arrived before. */
+    /** True when the client does not know whether this message arrived before. */
     resend: z.boolean().optional(),
   }),
   z.looseObject({
@@ -74,9 +74,9 @@ const seedFrameSchema = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("audio_control") }),
   z.looseObject({ type: z.literal("audio_chunk") }),
 ]);
-export type SeedFrame = z.output<typeof seedFrameSchema>;
+export type BridgeFrame = z.output<typeof bridgeFrameSchema>;
 
-/** The frames of AI SDK 7's `WebSocketChatTransport`. Its `headers`, `body` and `metadata` decide nothing here. */
+/** The frames of AI SDK 7's `WebSocketChatTransport`. Their `headers`, `body` and `metadata` are ignored. */
 const aiSdkFrameSchema = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("send"), ...chatRequest, requestId }),
   z.looseObject({ type: z.literal("resume"), id, requestId }),
@@ -85,9 +85,12 @@ const aiSdkFrameSchema = z.discriminatedUnion("type", [
 export type AiSdkFrame = z.output<typeof aiSdkFrameSchema>;
 
 /** What a client may send on `WS /live`. */
-export type ClientFrame = SeedFrame | AiSdkFrame;
+export type ClientFrame = BridgeFrame | AiSdkFrame;
 
-/** What the server says on the seed wire besides events; all but `pong` and `attached` to clients with `?sequence=1` only. */
+/**
+ * What the server sends on a socket of bridge frames besides events. All but `pong` and `attached` go only to clients with
+ * `?sequence=1`.
+ */
 export type ControlFrame =
   | { type: "pong"; timestamp: number | string }
   | { type: "attached"; id: string; sequence: number; running: boolean }
@@ -100,7 +103,7 @@ export const frameVersion = "1.0";
 
 const aiSdkTypes: ReadonlySet<unknown> = new Set<AiSdkFrame["type"]>(["send", "resume", "abort"]);
 
-/** One frame of either wire, flat or with its fields inside `data`, as the seeds show both. */
+/** Parses a frame of either kind. The fields of a bridge frame are at the top level or inside `data`. */
 export function parseFrame(value: unknown): ClientFrame {
   if (!isObject(value)) throw new BridgeError("invalid", "A frame must be a JSON object with a type.");
   if (aiSdkTypes.has(value["type"])) return parseWith(aiSdkFrameSchema, value, "the frame");
@@ -112,12 +115,12 @@ export function parseFrame(value: unknown): ClientFrame {
       "invalid",
       `This server speaks version "${frameVersion}" of the frames; ${quote(version)} came.`,
     );
-  if (!seedTypes.has(frame["type"]))
+  if (!bridgeTypes.has(frame["type"]))
     throw new BridgeError("invalid", `There is no frame of type ${quote(frame["type"])}.`);
-  return parseWith(seedFrameSchema, frame, "the frame");
+  return parseWith(bridgeFrameSchema, frame, "the frame");
 }
 
-const seedTypes: ReadonlySet<unknown> = new Set<SeedFrame["type"]>([
+const bridgeTypes: ReadonlySet<unknown> = new Set<BridgeFrame["type"]>([
   "message",
   "tool_result",
   "attach",
@@ -127,12 +130,12 @@ const seedTypes: ReadonlySet<unknown> = new Set<SeedFrame["type"]>([
   "audio_chunk",
 ]);
 
-/** The wire a frame belongs to, also where the frame itself is refused. */
+/** True if a frame is one of AI SDK's, also when `parseFrame` refuses it. */
 export function isAiSdkFrame(value: unknown): boolean {
   return isObject(value) && aiSdkTypes.has(value["type"]);
 }
 
-/** The request a frame names, also where the frame itself is refused. */
+/** The `requestId` of a frame, also when `parseFrame` refuses the frame. */
 export function requestIdOf(value: unknown): string | undefined {
   if (!isObject(value)) return undefined;
   const { data } = value;
@@ -155,7 +158,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What came, short enough for a sentence. */
+/** The value as JSON, short enough for a sentence. */
 function quote(value: unknown): string {
   const text = JSON.stringify(value) ?? "nothing";
   return text.length > 64 ? `${text.slice(0, 63)}…` : text;

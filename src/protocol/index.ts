@@ -7,6 +7,7 @@ export { decodeSse, encodeSseEvent, sseComment, sseDone, type SseEvent } from ".
 export { mixedScripts, visibleText, type VisibleRun } from "./visible-text.ts";
 export {
   type AiSdkFrame,
+  type BridgeFrame,
   type ChatRequest,
   type ChatRequestMessage,
   type ClientFrame,
@@ -18,5 +19,4 @@ export {
   parseDecisionRequest,
   parseFrame,
   requestIdOf,
-  type SeedFrame,
 } from "./frames.ts";

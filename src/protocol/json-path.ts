@@ -5,8 +5,8 @@ const longestKey = 40;
 const longestPath = 200;
 
 /**
- * Names a place inside a JSON value for an error sentence: `$.to[0]["two words"]`. Keys come from strangers and the
- * sentence goes to a browser and a log, so the path is printable ASCII and short, whatever the keys are.
+ * Names a place inside a JSON value for an error message: `$.to[0]["two words"]`. Keys come from clients and the message
+ * goes to a browser and a log, so the path is printable ASCII and short, whatever the keys are.
  */
 export function jsonPath(segments: readonly PathSegment[]): string {
   const path = `$${segments.map(segmentText).join("")}`;

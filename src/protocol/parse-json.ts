@@ -2,7 +2,7 @@ import { forbiddenKeys } from "./canonical-json.ts";
 import { BridgeError } from "./errors.ts";
 import { jsonPath, type PathSegment } from "./json-path.ts";
 
-/** What a stranger's JSON may hold; its size in bytes is the reader's affair. */
+/** Limits for JSON from clients. The caller limits its size in bytes. */
 export interface ParseLimits {
   /** Nested arrays and objects; `[]` is one deep. */
   maxDepth: number;
@@ -11,14 +11,14 @@ export interface ParseLimits {
 }
 
 /**
- * JSON.parse for text from strangers, in linear time and without recursion. Depth and number of keys are counted in the
- * text, so that a few megabytes of `[` are refused before anything is built from them; then keys that reach prototypes,
- * and keys given twice (each reader would pick its own winner), are refused.
+ * JSON.parse for text from clients, in linear time and without recursion. Depth and number of keys are counted in the
+ * text, so that a few megabytes of `[` are refused before they are parsed. Keys that reach prototypes are refused, and so
+ * are duplicate keys, because each reader may take another one of them.
  */
 export function parseJson(text: string, limits: ParseLimits): unknown {
   const written = countMembers(text, limits);
   const value = parse(text);
-  // JSON.parse keeps the last of two equal keys, however they were escaped: then it holds fewer than were written.
+  // JSON.parse keeps the last of two equal keys, however they were escaped, so the value has fewer keys than the text.
   if (checkKeys(value) !== written) throw new BridgeError("invalid", "The JSON has the same key twice in one object.");
   return value;
 }
@@ -39,7 +39,7 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** Every colon outside a string is one member. On text that is not JSON the count means nothing: parsing refuses it. */
+/** Counts the colons outside strings, one per member. For text that is not JSON the count is wrong, but parsing fails. */
 function countMembers(text: string, { maxDepth, maxKeys = Infinity }: ParseLimits): number {
   let members = 0;
   let depth = 0;
@@ -74,7 +74,7 @@ interface Frame {
   position: number;
 }
 
-/** Walks the value with a stack of its own, as deep as the value and no deeper, and returns the number of members. */
+/** Walks the value with an explicit stack and returns the number of members. */
 function checkKeys(root: unknown): number {
   const stack: Frame[] = [];
   let members = 0;

@@ -2,7 +2,7 @@ import * as sdk from "ai";
 import * as sdk6 from "ai-v6";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decodeSse, encodeSseEvent, sseComment, sseDone, type SseEvent } from "./sse.ts";
+import { decodeSse, encodeSseEvent, parseSseEvent, sseComment, sseDone, type SseEvent } from "./sse.ts";
 
 describe("encodeSseEvent", () => {
   test("writes one line of JSON, and the id before it when there is one", () => {
@@ -28,8 +28,8 @@ describe("encodeSseEvent", () => {
   });
 
   test("refuses what is not JSON, and an id that is not a sequence number", () => {
-    expect(() => encodeSseEvent(undefined)).toThrow("undefined came");
-    expect(() => encodeSseEvent(() => 1)).toThrow("function came");
+    expect(() => encodeSseEvent(undefined)).toThrow("got undefined");
+    expect(() => encodeSseEvent(() => 1)).toThrow("got function");
     for (const id of [-1, 0.5, Number.NaN, 2 ** 53, "1\ndata: x" as unknown as number]) {
       expect(() => encodeSseEvent({}, id)).toThrow("sequence number");
     }
@@ -41,6 +41,28 @@ describe("sseComment", () => {
     expect(sseComment("keep-alive")).toBe(": keep-alive\n\n");
     expect(sseComment("a\r\ndata: b\n\rc")).toBe(": adata: bc\n\n");
     expect(await decode(sseComment("a\ndata: b"))).toEqual([]);
+  });
+});
+
+describe("parseSseEvent", () => {
+  test("gives back what was encoded, whatever ends its lines", () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ stringUnit: "binary" }), fc.constantFrom("\n", "\r", "\r\n"), (value, lineEnd) => {
+        const text = encodeSseEvent(value, 3).replaceAll("\n", lineEnd);
+        expect(parseSseEvent(text)).toEqual({ data: JSON.stringify(value), id: "3" });
+      }),
+    );
+    expect(parseSseEvent(encodeSseEvent({}))).toEqual({ data: "{}" });
+    expect(parseSseEvent(sseDone)).toEqual({ data: "[DONE]" });
+  });
+
+  test("takes the end of the text for the end of the event", () => {
+    for (const end of ["", "\n", "\r", "\r\n"]) expect(parseSseEvent(`data: a${end}`)).toEqual({ data: "a" });
+  });
+
+  test("is undefined where there is no data", () => {
+    for (const text of ["", "\n\n", sseComment("beat"), "id: 4\nevent: e\n\n"])
+      expect(parseSseEvent(text)).toBeUndefined();
   });
 });
 

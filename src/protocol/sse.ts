@@ -6,7 +6,7 @@ export interface SseEvent {
   id?: string;
 }
 
-/** The last event of every response; AI SDK skips it, other readers need it to tell an end from a cut. */
+/** The last event of every response. AI SDK skips it; other readers need it to tell a finished response from a cut one. */
 export const sseDone = "data: [DONE]\n\n";
 
 /**
@@ -15,20 +15,27 @@ export const sseDone = "data: [DONE]\n\n";
  */
 export function encodeSseEvent(json: unknown, id?: number): string {
   const line = JSON.stringify(json) as string | undefined;
-  if (line === undefined) throw new BridgeError("internal", `An event must be JSON; a ${typeof json} came.`);
+  if (line === undefined) throw new BridgeError("internal", `An event must be JSON; got ${typeof json}.`);
   if (id === undefined) return `data: ${line}\n\n`;
   if (!Number.isSafeInteger(id) || id < 0) throw new BridgeError("internal", "An event id must be a sequence number.");
   return `id: ${id}\ndata: ${line}\n\n`;
 }
 
-/** A line readers ignore; it keeps idle connections open. */
+/** A line that readers ignore; it keeps an idle connection open. */
 export function sseComment(text: string): string {
   return `: ${text.replaceAll(/[\r\n]/g, "")}\n\n`;
 }
 
+/** Reads a text that is one whole event, as a WebSocket frame carries it; undefined when it has no data. */
+export function parseSseEvent(text: string): SseEvent | undefined {
+  const assemble = eventAssembler();
+  const events = lineSplitter()(`${text}\n\n`).map(assemble);
+  return events.find((event) => event !== undefined);
+}
+
 /**
- * Reads events from bytes by the rules of the HTML standard, wherever the network cut them. An event that the stream
- * ends in the middle of is dropped, as the standard says. Leaving the loop early cancels the stream.
+ * Reads events from bytes by the rules of the HTML standard, however the network split them. An incomplete event at the
+ * end of the stream is dropped, as the standard says. Leaving the loop early cancels the stream.
  */
 export async function* decodeSse(stream: ReadableStream<Uint8Array>): AsyncGenerator<SseEvent, void, void> {
   const reader = stream.getReader();
@@ -43,13 +50,13 @@ export async function* decodeSse(stream: ReadableStream<Uint8Array>): AsyncGener
       }
     }
   } finally {
-    // A failure of the stream itself has been thrown already, and one of cancelling it is of no use to the reader.
+    // An error of the stream itself has been thrown already; an error while cancelling does not matter to the reader.
     await reader.cancel().catch(() => undefined);
     reader.releaseLock();
   }
 }
 
-/** Complete lines of a text that comes in pieces. Each piece is looked at once, so tiny pieces cost no more. */
+/** Splits a text that comes in pieces into complete lines. Scans each piece once, so tiny pieces cost no more. */
 function lineSplitter(): (piece: string) => string[] {
   let rest = "";
   let afterReturn = false;
@@ -64,7 +71,7 @@ function lineSplitter(): (piece: string) => string[] {
   };
 }
 
-/** Takes lines; gives back an event at the empty line that completes it. */
+/** Takes lines, and returns an event at the empty line that completes it. */
 function eventAssembler(): (line: string) => SseEvent | undefined {
   let data: string[] = [];
   let id = "";

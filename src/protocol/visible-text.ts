@@ -1,17 +1,17 @@
-/** A piece of a text: to be shown as it is, or, for what a reader cannot see, by its label. */
+/** A piece of a text: shown as it is, or, if it is a character that cannot be seen, shown by its label. */
 export type VisibleRun = { kind: "text"; text: string } | { kind: "mark"; text: string; label: string };
 
 /**
- * What draws nothing, moves other characters, or looks different in every font: control and format characters (bidi,
- * zero-width, tags), lone surrogates, private and unassigned code points, line and paragraph separators, and all else
- * that Unicode calls ignorable (fillers, variation selectors).
+ * Characters that draw nothing, move other characters, or look different in every font: control and format characters
+ * (bidi, zero-width, tags), lone surrogates, private and unassigned code points, line and paragraph separators, and all
+ * others that Unicode calls ignorable (fillers, variation selectors).
  */
 const unseen = /[\p{Other}\p{Line_Separator}\p{Paragraph_Separator}\p{Default_Ignorable_Code_Point}]/u;
 
 /**
- * Splits a text so that a person sees every character of it: an approval card must not say one thing to the eye and
- * another to the tool. The runs' texts joined are the text itself. A newline is a mark whose text is the newline, so a
- * renderer can show the label and break the line as well.
+ * Splits a text so that a person sees every character of it: an approval card must show what the tool gets. Joined, the
+ * texts of the runs are the text itself. A newline is a mark whose text is the newline, so a renderer can show the label
+ * and break the line as well.
  */
 export function visibleText(text: string): VisibleRun[] {
   const runs: VisibleRun[] = [];
@@ -31,7 +31,7 @@ export function visibleText(text: string): VisibleRun[] {
   return runs;
 }
 
-/** The one selector of ordinary writing: it asks for the coloured form of the sign before it. */
+/** The variation selector of ordinary text: it asks for the coloured form of the emoji before it. */
 function isEmojiStyle(character: string, previous: string): boolean {
   return character === "\uFE0F" && /\p{Extended_Pictographic}/u.test(previous);
 }
@@ -42,7 +42,7 @@ function labelOf(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
-/** Ignorable characters do not part a word, or one of them would hide the mixture. */
+/** Ignorable characters do not end a word; otherwise one of them would hide the mixture. */
 const partOfWord = /[\p{Letter}\p{Mark}\p{Number}\p{Default_Ignorable_Code_Point}_]/u;
 
 /** Scripts whose letters look alike. */
@@ -53,8 +53,8 @@ const scripts: readonly [name: string, letter: RegExp][] = [
 ];
 
 /**
- * The scripts that one word mixes, when it mixes Latin with Cyrillic or Greek: then "раypal" is not "paypal". Empty for
- * honest text, also when whole words of several scripts stand side by side. It goes character by character, because a
+ * The scripts that one word mixes, if it mixes Latin with Cyrillic or Greek: "раypal" may not be "paypal". Empty if every
+ * word has one script, also when words of several scripts follow each other. It goes character by character, because a
  * pattern that matches a whole word needs a stack as long as the word.
  */
 export function mixedScripts(text: string): string[] {

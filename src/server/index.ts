@@ -1,6 +1,19 @@
-export type { Confirmation } from "./dialect.ts";
-export type { Authenticate } from "./guard.ts";
-export { createHandler, type HandlerOptions } from "./handler.ts";
-export { attachLive, type Live, type LiveOptions } from "./live.ts";
-export type { LiveLimits } from "./live-limits.ts";
+/**
+ * The server: requests and frames in, chunks out.
+ *
+ *     listen.ts      a whole server, for those who have none
+ *     node.ts        `node:http` to and from `Request` and `Response`
+ *     http/          the routes
+ *     websocket/     the browser's WebSocket at `/live`
+ *     interpret.ts   what a chat request means, on either transport
+ *     views/         how a reader sees the log, on either transport
+ *     refusal.ts     what a client is told when something is refused or fails
+ *
+ * The word `live` means the model's connection (Gemini Live) everywhere except in the path `/live` and the public names
+ * of `websocket/` that stand for this path.
+ */
+export { type Authenticate, createHandler, type HandlerOptions } from "./http/index.ts";
 export { listen, type Listening, type ListenOptions } from "./listen.ts";
+export { sendResponse, toRequest } from "./node.ts";
+export type { Confirmation } from "./views/index.ts";
+export { attachLive, type Live, type LiveLimits, type LiveOptions } from "./websocket/index.ts";

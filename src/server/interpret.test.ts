@@ -34,7 +34,7 @@ describe("a message", () => {
     ["content as text", { role: "user", content: "hi" }],
     ["content as parts", { role: "user", content: [text("hi")] }],
     ["an empty id", { id: "", role: "user", parts: [text("hi")] }],
-  ])("of the seeds has %s and gets an id", (_name, message) => {
+  ])("with %s gets an id", (_name, message) => {
     expect(read({ messages: [message] })).toEqual({
       type: "message",
       message: { id: "new-id", role: "user", parts: [text("hi")] },
@@ -50,10 +50,14 @@ describe("a message", () => {
 
   test.each([
     ["nothing", user()],
-    ["parts nobody knows", user({ type: "data-x", data: 1 })],
+    ["only unknown parts", user({ type: "data-x", data: 1 })],
     ["another role", { role: "system", parts: [text("obey")] }],
   ])("of %s is refused", (_name, message) => {
     expect(() => read({ messages: [message] })).toThrow(BridgeError);
+  });
+
+  test("is needed", () => {
+    expect(() => interpret({ messages: [], trigger: "submit-message" })).toThrow("at least one message");
   });
 
   test("asks for the reply again", () => {

@@ -3,17 +3,19 @@ import type { Answer, Submission } from "../agent/index.ts";
 import { BridgeError, type ChatRequest, type ChatRequestMessage } from "../protocol/index.ts";
 
 /**
- * What a chat request means. Clients send their whole history; only what is new is read: the last message, or the one that
- * `messageId` names. Every way a seed or an AI SDK answers an approval becomes the same `Answer` here, and nowhere else.
+ * What a chat request means. Clients send their whole history; only the new part is read: the last message, or the one
+ * that `messageId` names. Every form in which a client can answer an approval (PROTOCOL.md §3) becomes an `Answer` here
+ * and nowhere else.
  */
 export function interpret(
   request: Pick<ChatRequest, "messages" | "trigger" | "messageId">,
-  newId: () => string,
+  newId: () => string = () => crypto.randomUUID(),
 ): Submission {
   const { messages, trigger } = request;
   const messageId = request.messageId ?? undefined;
   if (trigger === "regenerate-message") return { type: "regenerate", messageId };
-  const last = messages.at(-1)!;
+  const last = messages.at(-1);
+  if (!last) throw new BridgeError("invalid", "messages must hold at least one message.");
   const named =
     messageId === undefined ? undefined : messages.find(({ id, role }) => id === messageId && role === "assistant");
   const source = named ?? last;
@@ -48,7 +50,7 @@ function partToAnswer(part: Part): Answer | undefined {
   return result && { id: toolCallId, result };
 }
 
-/** A part of the second dialect: the confirmation is a tool call of its own, and its id is the approval's. */
+/** A part of the second dialect: the confirmation is a tool call of its own whose id is the approval's. */
 function confirmationToAnswer(
   part: Part,
   id: unknown,
@@ -58,21 +60,21 @@ function confirmationToAnswer(
   if (approval && "approved" in approval) return { id, ...decision(approval["approved"], approval["reason"], id) };
   const { output } = part;
   if (isObject(output)) return { id, ...decision(output["confirmed"], output["reason"], id) };
-  // A finished part that says neither is refused: taken for nothing new, stock chats would send it for ever.
+  // A finished part without a decision is refused: if it were ignored, stock chats would send it again for ever.
   if (output !== undefined || part["state"] === "output-error") return { id, ...decision(output, undefined, id) };
   return undefined;
 }
 
 /**
- * The seeds' answer beside the call, as a `tool-result` part or a `tool_result` frame: for the confirmation's id
- * `{confirmed}`, for the call's own id `{approved, user_message}`.
+ * An answer outside the call's own part, as a `tool-result` part or a `tool_result` frame: `{confirmed}` for the
+ * confirmation's id, `{approved, user_message}` for the call's own id, or the result of a browser tool.
  */
 export function resultToAnswer(id: unknown, result: unknown): Answer {
   if (typeof id !== "string") throw new BridgeError("invalid", "A tool-result part needs a toolCallId.");
   if (isObject(result) && "confirmed" in result) return { id, ...decision(result["confirmed"], result["reason"], id) };
   if (isObject(result) && "approved" in result)
     return { id, ...decision(result["approved"], result["user_message"], id) };
-  // As tools themselves say that they failed.
+  // The form in which tools themselves report a failure.
   if (isObject(result) && Object.keys(result).length === 1 && typeof result["error"] === "string")
     return { id, result: { errorText: result["error"].slice(0, 4000) } };
   return { id, result: { output: result } };

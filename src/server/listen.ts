@@ -1,19 +1,19 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
-import type { ErrorCode } from "../protocol/index.ts";
-import { createHandler, errorResponse } from "./handler.ts";
-import { attachLive, type LiveOptions } from "./live.ts";
-import { refuseSocket } from "./refuse-socket.ts";
-import { toRequest } from "./to-request.ts";
+import { createHandler, errorResponse, refuseConnection } from "./http/index.ts";
+import { sendResponse, toRequest } from "./node.ts";
+import { malformedRequest, type Refusal } from "./refusal.ts";
+import { attachLive, type LiveOptions } from "./websocket/index.ts";
 
 export interface ListenOptions extends LiveOptions {
   /** Default 3000; 0 picks a free one. */
   port?: number;
-  /** Default 127.0.0.1. Any other than this machine's own needs `authenticate`. */
+  /** Default 127.0.0.1. Any address that other machines can reach needs `authenticate`. */
   host?: string;
 }
 
+/** A server that listens. */
 export interface Listening {
   url: string;
   port: number;
@@ -21,30 +21,32 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** The handler behind `node:http`, and the sockets of `WS /live`. */
+/** Serves the routes of `createHandler` and the WebSocket of `attachLive` on a `node:http` server of its own. */
 export async function listen(options: ListenOptions): Promise<Listening> {
   const { host = "127.0.0.1", port = 3000, authenticate } = options;
   if (!authenticate && !["127.0.0.1", "localhost", "::1"].includes(host))
     throw new Error(
-      `Listening on ${host} needs an authenticate hook: without one, anybody who reaches it could approve.`,
+      `Listening on ${host} needs an authenticate hook: without one, anyone who reaches it could approve calls.`,
     );
   const handle = createHandler(options);
-  const answering = new WeakSet<Duplex>();
-  // A client gets this long to say what it wants, so that half requests cannot pile up. A missing Host is refused below.
+  /** Connections on which a response is being written. */
+  const replying = new WeakSet<Duplex>();
+  // Bounds how long a request may take to arrive, so that half requests cannot pile up. `toRequest` checks the Host.
   const limits = { headersTimeout: 15_000, requestTimeout: 60_000, requireHostHeader: false };
-  // Whoever offers another protocol than WebSocket (curl offers HTTP/2) is answered over this one.
+  // A client that offers another protocol than WebSocket (curl offers HTTP/2) gets its reply over HTTP/1.1.
   const shouldUpgradeCallback = ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === "websocket";
   const server = createServer({ ...limits, shouldUpgradeCallback }, (incoming, outgoing) => {
     const { socket } = incoming;
-    answering.add(socket);
-    outgoing.once("close", () => answering.delete(socket));
-    serve(incoming, outgoing, handle).catch(() => outgoing.destroy());
+    replying.add(socket);
+    outgoing.once("close", () => replying.delete(socket));
+    const request = toRequest(incoming);
+    void sendResponse(request ? handle(request) : errorResponse(malformedRequest), outgoing);
   });
-  // A reader that takes nothing for this long, not even keep-alives, is let go: it can resume from the log.
+  // A reader that takes nothing for this long, not even keep-alive comments, is disconnected. It can resume.
   server.timeout = 60_000;
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    if (answering.has(socket)) socket.destroy();
-    else refuseSocket(socket, refusal(error.code));
+    if (replying.has(socket)) socket.destroy();
+    else refuseConnection(socket, toRefusal(error.code));
   });
   const live = attachLive(server, options);
   await new Promise<void>((resolve, reject) => {
@@ -63,44 +65,8 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   };
 }
 
-async function serve(
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-  handle: (request: Request) => Promise<Response>,
-): Promise<void> {
-  const request = toRequest(incoming);
-  const response = request
-    ? await handle(request)
-    : errorResponse("malformed", "The request line or a header is not valid.");
-  if (outgoing.destroyed) return response.body?.cancel();
-  // AI SDK's headers say keep-alive, but whether a connection stays is between the client and the server.
-  outgoing.writeHead(response.status, [...response.headers].filter(([name]) => name !== "connection").flat());
-  if (!response.body) {
-    outgoing.end();
-    return;
-  }
-  outgoing.flushHeaders();
-  const reader = response.body.getReader();
-  // Cancelling ends a read that waits, and with it this loop.
-  outgoing.once("close", () => void reader.cancel().catch(() => undefined));
-  for (let read = await reader.read(); !read.done; read = await reader.read())
-    if (!outgoing.write(read.value) && !outgoing.destroyed) await drained(outgoing);
-  outgoing.end();
-}
-
-/** When there is room again, or nobody to write to. */
-function drained(outgoing: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      outgoing.off("drain", done).off("close", done);
-      resolve();
-    };
-    outgoing.on("drain", done).on("close", done);
-  });
-}
-
-/** What is too broken to become a request is answered here, in the same words. */
-function refusal(reason: string | undefined): { status: number; code: ErrorCode; message: string } {
+/** The reply to input that `node:http` cannot read as a request, by the code of its error. */
+function toRefusal(reason: string | undefined): Refusal & { status: number } {
   switch (reason) {
     case "HPE_HEADER_OVERFLOW":
       return { status: 431, code: "too_large", message: "The headers are larger than 16 KiB." };

@@ -3,21 +3,22 @@ import type { Approval, Change, NewApproval } from "./store.ts";
 
 /**
  * What a change does to an approval, as pure functions of the row, the change and the clock. Every store calls these and
- * only keeps the result, so no two stores can disagree about a deadline, a lease or a fence.
+ * only stores the result, so that two stores cannot disagree about a deadline, a lease or a fence.
  *
- * A deadline belongs to the time after it: at `expiresAt`, `startBy` and `leaseUntil` themselves it is already too late.
+ * A row past its deadline expires with the first change that finds it, whatever that change is. At `expiresAt`, `startBy`
+ * and `leaseUntil` themselves it is already too late.
  */
 
-/** What to write: the row afterwards, and the event that goes into the audit. */
+/** What to write: the new row, and the event for the audit. */
 interface Applied {
   approval: Approval;
   event: Change["event"];
   by?: string;
-  /** False when the caller's own change came too late and the row expired instead. */
+  /** False when the caller's change came too late and the row expired instead. */
   moved: boolean;
 }
 
-/** The first version of a row. The key for idempotent tools is the id: random, unique, the same for every attempt. */
+/** The first version of a row. Unless it brings a key of its own, its id is the idempotency key: random and unique. */
 export function newApprovalRow(approval: NewApproval, now: number): Approval {
   const { ttlMs, hint, ...call } = approval;
   for (const [field, value] of Object.entries(call)) if (typeof value === "string") exactText(value, field);
@@ -28,20 +29,21 @@ export function newApprovalRow(approval: NewApproval, now: number): Approval {
     createdAt: now,
     expiresAt: later(now, ttlMs),
     startBy: call.state === "approved" ? later(now, call.startMs) : undefined,
-    idempotencyKey: call.id,
+    idempotencyKey: call.idempotencyKey ?? call.id,
     fence: 0,
     told: false,
   });
 }
 
-/** Throws when a chat with `pending` waiting calls may have no further one. */
+/** Throws when a chat that has `pending` waiting calls may not have another one. */
 export function refusePast(maxPending: number, pending: number): void {
   if (pending < maxPending) return;
   throw new BridgeError("too_many", `At most ${maxPending} calls of a chat may wait for approval at once.`);
 }
 
-/** The row after `change`, or undefined when the change is refused and nothing may be written. */
+/** The row after `change`; undefined when the change is refused, and then nothing may be written. */
 export function applyChange(row: Approval, change: Change, now: number): Applied | undefined {
+  if (deadlinePassed(row, now)) return expired(row, now, change.event === "expire");
   const cell = transition(row.state, change.event);
   if (!("to" in cell)) return undefined;
   const move = (fields: Partial<Approval>, by?: string): Applied => ({
@@ -54,7 +56,6 @@ export function applyChange(row: Approval, change: Change, now: number): Applied
   switch (change.event) {
     case "approve":
     case "deny": {
-      if (deadlinePassed(row, now)) return expired(row, now, false);
       const by = wellFormed(change.by);
       const decision = {
         decidedAt: now,
@@ -70,19 +71,18 @@ export function applyChange(row: Approval, change: Change, now: number): Applied
       );
     }
     case "expire":
-      return deadlinePassed(row, now) ? expired(row, now, true) : undefined;
+      return undefined; // its time has not passed
     case "cancel":
       return move({ finishedAt: now, reason: wellFormed(change.reason) ?? row.reason });
     case "claim":
     case "reclaim": {
-      if (change.event === "claim" && deadlinePassed(row, now)) return expired(row, now, false);
       if (change.event === "reclaim" && !leaseLapsed(row, now)) return undefined;
       const leaseOwner = wellFormed(change.leaseOwner);
       return move({ fence: row.fence + 1, leaseOwner, leaseUntil: later(now, change.leaseMs) }, leaseOwner);
     }
     case "succeed":
     case "fail": {
-      // Only the attempt that holds the row may finish it. An indeterminate one is nobody's: whoever found out may say.
+      // Only the attempt that holds the row may finish it. No attempt holds an indeterminate row, so it needs no fence.
       const holds = change.fence === undefined ? row.state === "indeterminate" : change.fence === row.fence;
       if (!holds) return undefined;
       return move({ ...released, outcome: change.outcome, stateDelta: change.stateDelta, finishedAt: now });
@@ -94,15 +94,15 @@ export function applyChange(row: Approval, change: Change, now: number): Applied
   }
 }
 
-/** The row with a longer lease, or undefined when the attempt that holds `fence` is not the one running. */
+/** The row with a longer lease; undefined when the attempt that holds `fence` is not the one that runs. */
 export function renewedLease(row: Approval, fence: number, leaseMs: number, now: number): Approval | undefined {
   if (row.state !== "executing" || row.fence !== fence) return undefined;
   return { ...row, leaseUntil: later(now, leaseMs) };
 }
 
 /**
- * From when on somebody must look at this row; undefined when nobody needs to. Zero is "at once": an approved server tool
- * waits for whoever claims it first, a settled row for whoever tells the model.
+ * The time from which on this row needs work; undefined when it needs none. Zero means at once: an approved server tool
+ * must be claimed, and the model must be told about a settled row.
  */
 export function dueAt(row: Approval): number | undefined {
   switch (row.state) {
@@ -118,8 +118,8 @@ export function dueAt(row: Approval): number | undefined {
 }
 
 /**
- * A text that names something must come back from a database as it went in. A lone surrogate would become U+FFFD there,
- * so that two names become one, and a NUL ends the text for some readers.
+ * Ids and names must come back from a database unchanged. A lone surrogate would become U+FFFD there, so that two names
+ * could become one, and a NUL ends the text for some readers.
  */
 export function exactText(text: string, field: string): string {
   if (text.includes("\0") || loneSurrogate.test(text)) {
@@ -128,7 +128,7 @@ export function exactText(text: string, field: string): string {
   return text;
 }
 
-/** Leaves out what is undefined, as JSON does, so that a row looks the same before and after it was stored. */
+/** Leaves out undefined fields, as JSON does, so that a row looks the same before and after it was stored. */
 function withoutUndefined<T extends object>(value: T): T {
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
 }
@@ -140,22 +140,23 @@ function expired(row: Approval, now: number, moved: boolean): Applied {
   return { approval: { ...row, state: "expired", finishedAt: now }, event: "expire", moved };
 }
 
+/** Only a row that waits has a deadline: for its decision, and then for its start. */
 function deadlinePassed(row: Approval, now: number): boolean {
-  const deadline = row.state === "pending" ? row.expiresAt : row.startBy;
-  return deadline === undefined || now >= deadline;
+  if (row.state === "pending") return now >= row.expiresAt;
+  return row.state === "approved" && (row.startBy === undefined || now >= row.startBy);
 }
 
 function leaseLapsed(row: Approval, now: number): boolean {
   return row.leaseUntil === undefined || now >= row.leaseUntil;
 }
 
-/** A span that is no number would make a deadline that never passes, so it is refused; "for ever" is the last safe one. */
+/** Refuses NaN, which would make a deadline that never passes. `Infinity` becomes the last safe integer. */
 function later(now: number, ms: number): number {
-  if (!(ms >= 0)) throw new BridgeError("invalid", `A span of time must be zero or more milliseconds, got ${ms}.`);
+  if (!(ms >= 0)) throw new BridgeError("invalid", `A duration must be zero or more milliseconds; got ${ms}.`);
   return Math.min(Math.floor(now + ms), Number.MAX_SAFE_INTEGER);
 }
 
-/** Free text for people: shown, never compared, so a broken character may be replaced. */
+/** For free text, which is shown and never compared: broken characters are replaced. */
 function wellFormed<T extends string | undefined>(text: T): T {
   return text?.replace(/\p{Surrogate}|\0/gu, "\ufffd") as T;
 }

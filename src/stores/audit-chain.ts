@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import type { AuditEntry } from "./store.ts";
 
 /**
- * The audit of one chat is a chain: each hash covers the one before, so an entry that was edited, removed, inserted or
- * swapped breaks every hash from there on. Cutting entries off the end leaves a shorter chain that is whole; to notice
+ * The audit of one chat is a chain: each hash covers the hash before it, so an entry that was edited, removed, inserted or
+ * swapped breaks every hash from there on. Removing entries at the end leaves a shorter chain that is valid; to notice
  * that, keep the last hash somewhere else.
  */
 
@@ -16,7 +16,7 @@ export function nextAuditEntry(
   return { ...numbered, hash: hash(previous?.hash ?? "", numbered) };
 }
 
-/** The sequence number of the first entry that is not what was written there; undefined when the chain is whole. */
+/** The sequence number of the first entry that was changed, removed or inserted; undefined when the chain is valid. */
 export function verifyAudit(entries: readonly AuditEntry[]): number | undefined {
   let previous = "";
   for (const [index, entry] of entries.entries()) {

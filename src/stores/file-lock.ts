@@ -3,8 +3,8 @@ import { DatabaseSync } from "node:sqlite";
 
 /**
  * One process per database. The lock is an exclusive transaction on a small file of its own, open for the life of the
- * process: the operating system lets go of it when the process dies, however it dies, and the database beside it stays
- * readable for backups and shells. Returns the way to let go.
+ * process: the operating system releases it when the process dies, however it dies, and the database beside it stays
+ * readable for backups and shells. Returns a function that releases the lock.
  */
 export function lockFile(path: string, what: string): () => void {
   createPrivateFile(path);
@@ -14,7 +14,7 @@ export function lockFile(path: string, what: string): () => void {
   } catch (error) {
     lock.close();
     if (!isBusy(error)) throw error;
-    throw new Error(`${what} is in use by another process: stop that one first, or choose another path.`, {
+    throw new Error(`${what} is in use by another process. Stop that process first, or choose another path.`, {
       cause: error,
     });
   }
@@ -22,8 +22,8 @@ export function lockFile(path: string, what: string): () => void {
 }
 
 /**
- * Makes the file, readable by its owner only, unless it is there. A file that is there must not even be opened: on POSIX
- * systems closing any handle to it drops all locks this process holds on it.
+ * Creates the file, readable by its owner only, unless it exists. An existing file must not be opened: on POSIX systems
+ * closing any handle to it releases all locks that this process holds on it.
  */
 export function createPrivateFile(path: string): void {
   try {

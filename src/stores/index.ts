@@ -7,6 +7,7 @@ export {
   type Change,
   type JsonObject,
   type LogEntry,
+  type Moved,
   type NewApproval,
   type NewEvent,
   type NewLogEntry,

@@ -2,7 +2,7 @@ import type { LogEntry } from "./store.ts";
 
 type Listener = (entries: readonly LogEntry[]) => void;
 
-/** Who wants to hear of a chat's log in this process; the part of `Store.watch` that no database is needed for. */
+/** The listeners to the logs of a store: the part of `LogStore.watch` that needs no database. */
 interface LogListeners {
   watch(chat: string, listener: Listener): () => void;
   /** Call after the entries are committed. */
@@ -10,7 +10,7 @@ interface LogListeners {
   clear(): void;
 }
 
-/** The watchers of one store. */
+/** Creates the listeners of one store. */
 export function logListeners(): LogListeners {
   const listeners = new Map<string, Set<{ listener: Listener }>>();
   const waiting: { chat: string; entries: readonly LogEntry[] }[] = [];
@@ -18,7 +18,7 @@ export function logListeners(): LogListeners {
 
   return {
     watch(chat, listener) {
-      // Wrapped, so that the same function watching twice is two watchers and each stops alone.
+      // Wrapped, so that a function that watches twice is two watchers, and each can be stopped by itself.
       const watcher = { listener };
       const watchers = listeners.get(chat) ?? new Set();
       listeners.set(chat, watchers.add(watcher));
@@ -31,7 +31,7 @@ export function logListeners(): LogListeners {
     notify(chat, entries) {
       if (!listeners.has(chat)) return;
       waiting.push({ chat, entries });
-      // A listener that appends gets here again; its entries wait until everyone has heard the ones before.
+      // A listener that appends calls this again; its entries wait until every listener has got the ones before.
       if (notifying) return;
       notifying = true;
       for (let next = waiting.shift(); next; next = waiting.shift()) {
@@ -41,7 +41,7 @@ export function logListeners(): LogListeners {
           try {
             watcher.listener(next.entries);
           } catch {
-            // The entries are committed and the log is the truth: one reader's failure is nobody else's.
+            // The entries are committed: an error of one reader must not affect the append or other readers.
           }
         }
       }

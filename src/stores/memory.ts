@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { BridgeError, isSettled } from "../protocol/index.ts";
 import { applyChange, dueAt, exactText, newApprovalRow, refusePast, renewedLease } from "./apply-change.ts";
 import { nextAuditEntry } from "./audit-chain.ts";
+import { copyJson, toJsonCopy } from "./json-copy.ts";
 import { logListeners } from "./log-listeners.ts";
 import {
   AlreadyAnswered,
@@ -29,8 +30,8 @@ interface EventRow {
 }
 
 /**
- * A store that lives as long as its process: for tests and for trying things out. What goes in and out is copied through
- * JSON, as a database would, so nobody can change what is stored by holding on to it.
+ * A store that lives as long as its process: for tests and for trying things out. Values are copied on the way in and
+ * out, as with a database, so a caller cannot change the stored data by changing its own objects.
  *
  * Each method does all of its work before its first await, which is what makes it one transaction.
  */
@@ -58,12 +59,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   };
 
   const addSession = (session: Session): Session => {
-    sessions.set(session.id, keep(session));
+    sessions.set(session.id, toJsonCopy(session));
     events.set(session.id, []);
-    return keep(session);
+    return toJsonCopy(session);
   };
 
-  /** The rows a filter is about, found by their chat where it names one: a chat has few of them, a server many. */
+  /** The rows that match a filter. Looks only at one chat's rows if the filter names a chat or a session. */
   const select = (filter: ApprovalFilter): Approval[] => {
     const chat = filter.chat ?? (filter.session === undefined ? undefined : sessions.get(filter.session)?.chat);
     const isNarrow = filter.chat !== undefined || filter.session !== undefined;
@@ -74,7 +75,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const addAudit = (approval: Approval, event: AuditEntry["event"], by: string | undefined, at: number) => {
     const chain = audits.get(approval.chat) ?? [];
     const { id: approvalId, state, digest } = approval;
-    chain.push(keep(nextAuditEntry(chain.at(-1), { at, approvalId, event, state, by, digest })));
+    chain.push(toJsonCopy(nextAuditEntry(chain.at(-1), { at, approvalId, event, state, by, digest })));
     audits.set(approval.chat, chain);
   };
 
@@ -94,7 +95,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     async openChat({ owner, name, appName }) {
       for (const [field, text] of Object.entries({ owner, name, appName })) exactText(text, field);
       const found = sessions.get(chats.get(key(owner, name)) ?? "");
-      if (found) return copy(found);
+      if (found) return copyJson(found);
       const id = newId();
       const at = now();
       chats.set(key(owner, name), id);
@@ -103,7 +104,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async findChat(owner, name) {
       const found = sessions.get(chats.get(key(owner, name)) ?? "");
-      return found && copy(found);
+      return found && copyJson(found);
     },
 
     async openSession({ id, chat, appName, state = {} }) {
@@ -113,14 +114,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (taken && taken.chat !== chat) {
         throw new BridgeError("conflict", `Session ${id} belongs to another chat than ${chat}.`);
       }
-      if (taken) return copy(taken);
+      if (taken) return copyJson(taken);
       const at = now();
       return addSession({ id, chat, owner, appName, state, createdAt: at, updatedAt: at });
     },
 
     async getSession(id) {
       const session = sessions.get(id);
-      return session && copy(session);
+      return session && copyJson(session);
     },
 
     async deleteSession(id) {
@@ -150,10 +151,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         if (standing.some((row) => row.id !== id && row.responses.has(callId))) throw new AlreadyAnswered(callId);
       }
       const text = JSON.stringify(event);
-      const state = { ...session.state, ...(stateDelta && keep(stateDelta)) };
+      const state = { ...session.state, ...(stateDelta && toJsonCopy(stateDelta)) };
 
-      const there = standing.find((row) => row.id === id);
-      const position = there?.position ?? rows.length + 1;
+      const existing = standing.find((row) => row.id === id);
+      const position = existing?.position ?? rows.length + 1;
       rows[position - 1] = { id, position, text, responses: new Set(responses), withdrawn: false };
       sessions.set(sessionId, { ...session, state, updatedAt: now() });
       return { position, event: JSON.parse(text) };
@@ -169,21 +170,21 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const log = logs.get(chat) ?? [];
       logs.set(chat, log);
       const first = log.length + 1;
-      const added = entries.map((entry, index): LogEntry => ({ ...keep(entry), sequence: first + index, at }));
+      const added = entries.map((entry, index): LogEntry => ({ ...toJsonCopy(entry), sequence: first + index, at }));
       for (const entry of added) log.push(entry);
       for (const [index, { kind, turn }] of entries.entries()) {
         const turnKey = key(chat, turn);
         if (kind === "begin" && !turns.has(turnKey)) turns.set(turnKey, { chat, turn, sequence: first + index });
         if (kind === "end") turns.delete(turnKey);
       }
-      const stored = copy(added);
+      const stored = copyJson(added);
       if (stored.length > 0) listeners.notify(chat, stored);
       return stored;
     },
 
     async read(chat, { after = 0, limit = Infinity } = {}) {
       const start = Math.max(0, after);
-      return (logs.get(chat) ?? []).slice(start, start + limit).map(copy);
+      return (logs.get(chat) ?? []).slice(start, start + limit).map(copyJson);
     },
 
     async lastSequence(chat) {
@@ -193,40 +194,39 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     watch: listeners.watch,
 
     async openTurns() {
-      return copy([...turns.values()]);
+      return copyJson([...turns.values()]);
     },
 
-    async createApproval(approval, limits = {}) {
+    async createApproval(approval, { maxPending } = {}) {
       const callKey = key(approval.session, approval.toolCallId);
-      const there = approvals.get(calls.get(callKey) ?? "");
-      if (there) return copy(there);
+      const existing = approvals.get(calls.get(callKey) ?? "");
+      if (existing) return copyJson(existing);
       const { chat, owner } = sessions.get(approval.session) ?? {};
       if (chat !== approval.chat || owner !== approval.owner) {
         throw new BridgeError("not_found", `There is no session ${approval.session} in chat ${approval.chat}.`);
       }
       if (approvals.has(approval.id)) {
-        throw new BridgeError("conflict", `Approval ${approval.id} stands for another call.`);
+        throw new BridgeError("conflict", `Approval ${approval.id} belongs to another call.`);
       }
-      const { maxPending } = limits;
       if (maxPending !== undefined && approval.state === "pending") {
         refusePast(maxPending, select({ chat, state: "pending" }).length);
       }
       const at = now();
-      const row = keep(newApprovalRow(approval, at));
+      const row = toJsonCopy(newApprovalRow(approval, at));
       approvals.set(row.id, row);
       asked.set(row.chat, (asked.get(row.chat) ?? new Set()).add(row.id));
       calls.set(callKey, row.id);
       addAudit(row, "create", undefined, at);
-      return copy(row);
+      return copyJson(row);
     },
 
     async getApproval(id) {
       const row = approvals.get(id);
-      return row && copy(row);
+      return row && copyJson(row);
     },
 
     async listApprovals(filter) {
-      return copy(select(filter));
+      return copyJson(select(filter));
     },
 
     async move(id, change) {
@@ -234,11 +234,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (!row) return { moved: false, approval: undefined };
       const at = now();
       const applied = applyChange(row, change, at);
-      if (!applied) return { moved: false, approval: copy(row) };
-      const approval = keep(applied.approval);
+      if (!applied) return { moved: false, approval: copyJson(row) };
+      const approval = toJsonCopy(applied.approval);
       approvals.set(id, approval);
       addAudit(approval, applied.event, applied.by, at);
-      return { moved: applied.moved, approval: copy(approval) };
+      return { moved: applied.moved, applied: applied.event, approval: copyJson(approval) };
     },
 
     async renewLease(id, fence, leaseMs) {
@@ -257,17 +257,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async dueApprovals() {
       const at = now();
-      return copy([...approvals.values()].filter((row) => (dueAt(row) ?? Infinity) <= at));
-    },
-
-    async nextDue() {
-      const at = now();
-      const next = [...approvals.values()].map((row) => dueAt(row) ?? 0).filter((due) => due > at);
-      return next.length > 0 ? next.reduce((a, b) => Math.min(a, b)) : undefined;
+      return copyJson([...approvals.values()].filter((row) => (dueAt(row) ?? Infinity) <= at));
     },
 
     async audit(chat) {
-      return copy(audits.get(chat) ?? []);
+      return copyJson(audits.get(chat) ?? []);
     },
 
     async close() {
@@ -276,34 +270,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   };
 }
 
-/** What goes in, as JSON would keep it. */
-function keep<T>(value: T): T {
-  return JSON.parse(JSON.stringify(value)) as T;
-}
-
-/** What comes out: the same again, of something that is JSON already. */
-function copy<T>(value: T): T {
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(copy) as T;
-  const made: Record<string, unknown> = {};
-  for (const name in value) {
-    const field = copy(value[name]);
-    // As in JSON, a field of this name is one like any other.
-    if (name === "__proto__") Object.defineProperty(made, name, { ...plain, value: field });
-    else made[name] = field;
-  }
-  return made as T;
-}
-
-const plain = { configurable: true, enumerable: true, writable: true };
-
-/** Several texts as one map key, without any of them being able to look like two. */
+/** Several texts as one map key that no other texts share. */
 function key(...texts: string[]): string {
   return JSON.stringify(texts);
 }
 
 function matches(row: Approval, filter: ApprovalFilter): boolean {
-  return (["chat", "session", "owner", "state"] as const).every(
+  return (["chat", "session", "owner", "state", "idempotencyKey"] as const).every(
     (field) => filter[field] === undefined || filter[field] === row[field],
   );
 }

@@ -3,7 +3,7 @@ import { dueAt } from "./apply-change.ts";
 import { approvalColumns } from "./sqlite-schema.ts";
 import type { Approval, AuditEntry, LogEntry, NewLogEntry, Session } from "./store.ts";
 
-/** Rows of SQLite to our types and back: NULL is an absent field, JSON is text, a boolean is 0 or 1. */
+/** A row of SQLite. NULL stands for an absent field, JSON is text, a boolean is 0 or 1. */
 export type Row = Record<string, SQLOutputValue>;
 
 const allColumns = Object.keys(approvalColumns) as (keyof Approval)[];
@@ -14,7 +14,7 @@ const booleanColumns: ReadonlySet<string> = new Set<keyof Approval>(["external",
 export const insertApproval = `INSERT INTO approval (${[...allColumns, "dueAt"].join(", ")})
   VALUES (${[...allColumns, "dueAt"].map((column) => `:${column}`).join(", ")})`;
 
-/** Lands only on the version of the row that the change was computed from. */
+/** Updates only the version of the row that the change was computed from. */
 export const updateApproval = `UPDATE approval
   SET ${[...movingColumns, "dueAt"].map((column) => `${column} = :${column}`).join(", ")}
   WHERE id = :id AND state = :oldState AND fence = :oldFence`;

@@ -1,14 +1,14 @@
 import type { DatabaseSync } from "node:sqlite";
 import { approvalEvents, approvalStates, type ApprovalState, transitions } from "../protocol/index.ts";
+import { migrations } from "./sqlite-migrations.ts";
 import type { Approval } from "./store.ts";
 
 /**
- * The tables of the SQLite store, and the rules the database itself keeps. Tables change by appending a migration;
- * `PRAGMA user_version` counts those that ran. Triggers are derived from the code and made anew at every opening, so a
- * change of `transitions` reaches databases that are already there.
+ * The columns of an approval, and the rules the database itself enforces. The triggers are derived from the code and
+ * created again at every opening, so that a change of `transitions` reaches existing databases.
  */
 
-/** Every field of a row is a column of the same name; the compiler notices a missing one. */
+/** Every field of a row is a column of the same name. Fixed columns never change after the insert. */
 export const approvalColumns = {
   id: "fixed",
   chat: "fixed",
@@ -21,6 +21,7 @@ export const approvalColumns = {
   messageId: "fixed",
   agent: "fixed",
   branch: "fixed",
+  mode: "fixed",
   hint: "fixed",
   payload: "fixed",
   external: "fixed",
@@ -46,125 +47,17 @@ export const approvalColumns = {
   told: "moves",
 } as const satisfies Record<keyof Approval, "fixed" | "moves">;
 
-const migrations = [
-  `
-  CREATE TABLE session (
-    id        TEXT PRIMARY KEY,
-    chat      TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
-    owner     TEXT NOT NULL,
-    name      TEXT,
-    appName   TEXT NOT NULL,
-    state     TEXT NOT NULL,
-    createdAt INTEGER NOT NULL,
-    updatedAt INTEGER NOT NULL,
-    UNIQUE (owner, name),
-    CHECK ((name IS NULL) = (chat <> id))
-  ) STRICT;
-  CREATE INDEX session_of_chat ON session (chat);
-
-  CREATE TABLE event (
-    session   TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
-    position  INTEGER NOT NULL,
-    id        TEXT NOT NULL,
-    event     TEXT NOT NULL,
-    withdrawn INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (session, position)
-  ) STRICT, WITHOUT ROWID;
-  CREATE UNIQUE INDEX event_id ON event (session, id) WHERE withdrawn = 0;
-
-  CREATE TABLE response (
-    session  TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
-    callId   TEXT NOT NULL,
-    position INTEGER NOT NULL,
-    UNIQUE (session, callId)
-  ) STRICT;
-  CREATE INDEX response_of_event ON response (session, position);
-
-  CREATE TABLE log (
-    chat     TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
-    sequence INTEGER NOT NULL,
-    at       INTEGER NOT NULL,
-    entry    TEXT NOT NULL,
-    PRIMARY KEY (chat, sequence)
-  ) STRICT, WITHOUT ROWID;
-
-  CREATE TABLE openTurn (
-    opened   INTEGER PRIMARY KEY,
-    chat     TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
-    turn     TEXT NOT NULL,
-    sequence INTEGER NOT NULL,
-    UNIQUE (chat, turn)
-  ) STRICT;
-
-  CREATE TABLE approval (
-    created        INTEGER PRIMARY KEY,
-    id             TEXT NOT NULL UNIQUE,
-    chat           TEXT NOT NULL,
-    session        TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
-    owner          TEXT NOT NULL,
-    toolCallId     TEXT NOT NULL,
-    toolName       TEXT NOT NULL,
-    input          TEXT NOT NULL,
-    digest         TEXT NOT NULL,
-    messageId      TEXT NOT NULL,
-    agent          TEXT NOT NULL,
-    branch         TEXT,
-    hint           TEXT,
-    payload        TEXT,
-    external       INTEGER NOT NULL,
-    effect         TEXT NOT NULL,
-    gated          INTEGER NOT NULL,
-    startMs        INTEGER NOT NULL,
-    innerSession   TEXT,
-    createdAt      INTEGER NOT NULL,
-    expiresAt      INTEGER NOT NULL,
-    idempotencyKey TEXT NOT NULL UNIQUE,
-    state          TEXT NOT NULL,
-    startBy        INTEGER,
-    decidedAt      INTEGER,
-    decidedBy      TEXT,
-    decisionKey    TEXT,
-    reason         TEXT,
-    fence          INTEGER NOT NULL,
-    leaseOwner     TEXT,
-    leaseUntil     INTEGER,
-    outcome        TEXT,
-    stateDelta     TEXT,
-    finishedAt     INTEGER,
-    told           INTEGER NOT NULL,
-    dueAt          INTEGER,
-    UNIQUE (session, toolCallId)
-  ) STRICT;
-  CREATE INDEX approval_of_chat ON approval (chat, state);
-  CREATE INDEX approval_of_owner ON approval (owner);
-  CREATE INDEX approval_due ON approval (dueAt) WHERE dueAt IS NOT NULL;
-
-  CREATE TABLE audit (
-    chat       TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
-    sequence   INTEGER NOT NULL,
-    at         INTEGER NOT NULL,
-    approvalId TEXT NOT NULL,
-    event      TEXT NOT NULL,
-    state      TEXT NOT NULL,
-    by         TEXT,
-    digest     TEXT NOT NULL,
-    hash       TEXT NOT NULL,
-    PRIMARY KEY (chat, sequence)
-  ) STRICT, WITHOUT ROWID;
-  `,
-];
-
-/** Throws a sentence when a later release has written this database: its rows may mean something unknown here. */
+/** Throws when a later release has written this database: this release may misread its rows. */
 export function refuseNewerSchema(db: DatabaseSync, path: string): void {
   const version = schemaVersion(db);
   if (version <= migrations.length) return;
   throw new Error(
-    `The database ${path} has schema version ${version}, this release knows up to ${migrations.length}: ` +
-      "open it with the release that wrote it, or a later one.",
+    `The database ${path} has schema version ${version}; this release knows versions up to ${migrations.length}. ` +
+      "Open it with the release that wrote it, or a later one.",
   );
 }
 
-/** Brings the tables and triggers to this release's; call it inside a transaction. */
+/** Creates or upgrades the tables, and creates the triggers again. Call it inside a transaction. */
 export function migrate(db: DatabaseSync): void {
   const old = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all();
   for (const { name } of old) db.exec(`DROP TRIGGER ${String(name)}`);
@@ -178,8 +71,8 @@ function schemaVersion(db: DatabaseSync): number {
 }
 
 /**
- * The store's own code never meets these. They are there for every other hand on the file: an old release, a repair
- * script, a shell.
+ * The store's own code never violates these. They guard against everything else that writes to the file: an old release,
+ * a repair script, a shell.
  */
 function triggers(): Record<string, string> {
   const columns = Object.entries(approvalColumns);
@@ -247,7 +140,7 @@ function refuse(when: string, condition: string, because: string): string {
   return `${when} WHEN ${condition} BEGIN SELECT RAISE(ABORT, ${quote(`refused: ${because}`)}); END`;
 }
 
-/** Where an event leads from a state; staying in a state is no move (a reclaim is seen by its fence). */
+/** The other states that an event can lead to. (A reclaim stays in its state; the trigger sees it by its fence.) */
 function targets(from: ApprovalState): ApprovalState[] {
   const cells = approvalEvents.map((event) => transitions[from][event]);
   return [...new Set(cells.flatMap((cell) => ("to" in cell && cell.to !== from ? [cell.to] : [])))];

@@ -2,92 +2,93 @@ import type { UIMessage, UIMessageChunk } from "ai";
 import type { ApprovalState, EffectClass } from "../protocol/index.ts";
 
 /**
- * What must survive a dead process: sessions with their events, the log of chunks, the approvals, and the audit of every
- * change to them. One interface; `test/contracts/store.ts` says what each implementation must do.
+ * The data that must survive the process: sessions with their events, the log of chunks, the approvals, and the audit of
+ * every change to them. `test/contracts/store.ts` says what each implementation must do.
  *
- * Times are milliseconds by the store's own clock (`now`), so one clock decides what has expired.
+ * Times are milliseconds by the store's own clock (`now`), so that one clock decides what has expired.
  */
-export interface Store {
+export interface Store extends SessionStore, LogStore, ApprovalStore {
   /** The only clock that decides about expiry and leases. */
   now(): number;
+  close(): Promise<void>;
+}
 
-  // ── sessions and their ADK events ──────────────────────────────────────────────────────────────────────────────
-  /** The chat `(owner, name)`, made when it is new. */
+/** Sessions and their ADK events. */
+export interface SessionStore {
+  /** Returns the chat `(owner, name)`; creates it when it is new. */
   openChat(chat: { owner: string; name: string; appName: string }): Promise<Session>;
   findChat(owner: string, name: string): Promise<Session | undefined>;
   /**
-   * A session inside a chat (an agent run as a tool); returns the existing one when the id is taken. Throws `not_found`
-   * for an unknown chat and `conflict` when the id belongs to another chat.
+   * Opens a session inside a chat (an agent run as a tool); returns the existing one when the chat has a session with this
+   * id. Throws `not_found` for an unknown chat and `conflict` when the id belongs to another chat.
    */
   openSession(session: { id: string; chat: string; appName: string; state?: JsonObject }): Promise<Session>;
   getSession(id: string): Promise<Session | undefined>;
   /**
-   * Removes a chat's session with everything that hangs on it. Of an inner session the audit stays, because it is the
-   * chat's.
+   * Removes a session with everything that belongs to it; for a chat, also its inner sessions. The audit of an inner
+   * session stays, because it is part of the chat's audit.
    */
   deleteSession(id: string): Promise<void>;
   /** Events in append order, without the withdrawn ones. */
   events(sessionId: string): Promise<StoredEvent[]>;
   /**
-   * Appends one event and merges `stateDelta` into the session's state, in one transaction. An event with an id that is
-   * already there replaces it in place. Throws `not_found` without the session, and {@link AlreadyAnswered} when one of
-   * `responses` (call ids this event answers) has been answered by another event of this session.
+   * Appends one event and merges `stateDelta` into the session's state, in one transaction. An event with an id that
+   * exists already replaces that event in place. Throws `not_found` without the session, and {@link AlreadyAnswered} when
+   * another event of this session has answered one of `responses`.
    */
   appendEvent(sessionId: string, event: NewEvent): Promise<StoredEvent>;
   /** Withdraws the events from `position` on; their calls may be answered again. State they merged stays merged. */
   withdrawEvents(sessionId: string, position: number): Promise<void>;
+}
 
-  // ── the log ────────────────────────────────────────────────────────────────────────────────────────────────────
+/** The log of chunks, one per chat. */
+export interface LogStore {
   /**
    * Appends entries of one chat with consecutive sequence numbers (from 1), in one transaction. Throws `not_found` when
-   * there is no such chat, so that a turn cannot outlive it.
+   * there is no such chat, so that a turn cannot outlive its chat.
    */
   append(chat: string, entries: readonly NewLogEntry[]): Promise<LogEntry[]>;
   /** Entries with `after < sequence`, in order. */
   read(chat: string, range?: { after?: number; limit?: number }): Promise<LogEntry[]>;
   /** The last sequence number of a chat, 0 when its log is empty. */
   lastSequence(chat: string): Promise<number>;
-  /** Calls back after each append by this process; a hint, the log is the truth. Returns the way to stop. */
+  /** Calls back after each append by this process; a hint, the log is the truth. Returns a function that stops it. */
   watch(chat: string, listener: (entries: readonly LogEntry[]) => void): () => void;
   /** Turns with a `begin` and no `end`, oldest first. */
   openTurns(): Promise<{ chat: string; turn: string; sequence: number }[]>;
+}
 
-  // ── approvals ──────────────────────────────────────────────────────────────────────────────────────────────────
+/** The approvals and their audit. */
+export interface ApprovalStore {
   /**
-   * Inserts a row, or returns the one that stands for the same call. Throws `too_many` past `maxPending` of its chat,
-   * `not_found` when that owner has no such session in that chat, `conflict` when the id stands for another call.
+   * Inserts a row, or returns the existing row of the same call. Throws `too_many` when the chat already has `maxPending`
+   * pending rows, `not_found` when the owner has no such session in the chat, `conflict` when another call has the id.
    */
   createApproval(approval: NewApproval, limits?: { maxPending?: number }): Promise<Approval>;
   getApproval(id: string): Promise<Approval | undefined>;
   /** Oldest first. */
   listApprovals(filter: ApprovalFilter): Promise<Approval[]>;
   /**
-   * One compare-and-set along `transition`. `moved` tells whether this call did it; `approval` is the row afterwards
-   * either way, so a loser sees what won. A decision after `expiresAt`, and a claim after `startBy`, moves the row to
-   * `expired` instead and reports `moved: false`.
+   * One compare-and-set along `transition`. A pending row past `expiresAt` and an approved one past `startBy` expire
+   * instead, whatever the change is.
    */
-  move(id: string, change: Change): Promise<{ moved: boolean; approval: Approval | undefined }>;
+  move(id: string, change: Change): Promise<Moved>;
   /** Extends the lease of the attempt that holds `fence`; false when the row has moved on. */
   renewLease(id: string, fence: number, leaseMs: number): Promise<boolean>;
-  /** Marks that the outcome reached the model's history; true for the first caller only, and only once it is settled. */
+  /** Marks that the outcome is in the model's history. True for the first caller only, and only for a settled row. */
   markTold(id: string): Promise<boolean>;
   /**
-   * Rows that need somebody: pending past `expiresAt`, approved past `startBy`, approved server tools nobody claimed,
-   * executing with a lapsed lease, settled ones that were never told.
+   * Rows that need work: pending past `expiresAt`, approved past `startBy`, approved server tools without a claim,
+   * executing with a lapsed lease, and settled rows the model has not been told about.
    */
   dueApprovals(): Promise<Approval[]>;
-  /** The next moment at which `dueApprovals` may grow by itself, if any. */
-  nextDue(): Promise<number | undefined>;
-
   /** Every change of a chat's approvals in order, each entry hashed over the one before. */
   audit(chat: string): Promise<AuditEntry[]>;
-
-  close(): Promise<void>;
 }
 
 export type JsonObject = Record<string, unknown>;
 
-/** A chat is a session without a parent: `chat === id` and a name its owner knows it by. */
+/** A chat is a session with `chat === id` and a name that its owner knows it by. */
 export interface Session {
   id: string;
   /** The chat this session belongs to; its own id for the chat itself. */
@@ -116,7 +117,7 @@ export interface StoredEvent {
 
 /**
  * `begin` opens a turn: the user's message if there is one, and the id of the assistant message the turn writes to.
- * `withdraw` takes back the chunks and messages from `from` on (an interrupted step that runs again, a regenerated reply).
+ * `withdraw` removes the chunks and messages from `from` on (an interrupted step that runs again, a regenerated reply).
  */
 export type NewLogEntry = { turn: string } & (
   | { kind: "begin"; reply: string; message?: UIMessage }
@@ -142,20 +143,28 @@ export interface NewApproval {
   /** The agent that made the call, and its branch. */
   agent: string;
   branch?: string;
+  /**
+   * How the model that made the call was talked to: one request at a time, or over a live connection. A call made by an
+   * agent that runs as a tool has the mode of the call that agent works for.
+   */
+  mode: "request" | "live";
   hint?: string;
   payload?: unknown;
-  /** True where the answer comes from outside (a browser tool, a long-running tool, an agent run as a tool). */
+  /** True when the result comes from outside (a browser tool, a long-running tool, an agent run as a tool). */
   external: boolean;
   effect: EffectClass;
-  /** True where a person is asked; false for calls that only wait for an answer from outside. */
+  /** True when a person is asked; false for calls that only wait for a result from outside. */
   gated: boolean;
   /** Ungated external calls start as `approved`. */
   state: Extract<ApprovalState, "pending" | "approved">;
+  /** How long a person may take to decide. */
   ttlMs: number;
-  /** How long after approval the call may start (external ones: be answered). */
+  /** How long after its approval the call may start, or, for an external call, wait for its result. */
   startMs: number;
   /** Set for an agent run as a tool: the inner session whose calls it waits for. */
   innerSession?: string;
+  /** The key that the tool was given, if it ran before it had a row. Default: the row's id. */
+  idempotencyKey?: string;
 }
 
 export interface Approval extends Omit<NewApproval, "state" | "ttlMs"> {
@@ -169,13 +178,14 @@ export interface Approval extends Omit<NewApproval, "state" | "ttlMs"> {
   reason?: string;
   /** The same for every attempt. */
   idempotencyKey: string;
-  /** Rises with every claim; a write with an older one never lands. */
+  /** Rises with every claim; a write with an older fence is refused. */
   fence: number;
   leaseOwner?: string;
   leaseUntil?: number;
   outcome?: JsonObject;
   stateDelta?: JsonObject;
   finishedAt?: number;
+  /** True once the outcome is in the model's history. */
   told: boolean;
 }
 
@@ -184,6 +194,7 @@ export interface ApprovalFilter {
   session?: string;
   owner?: string;
   state?: ApprovalState;
+  idempotencyKey?: string;
 }
 
 export type Change =
@@ -193,6 +204,16 @@ export type Change =
   | { event: "claim" | "reclaim"; leaseOwner: string; leaseMs: number }
   | { event: "succeed" | "fail"; outcome: JsonObject; stateDelta?: JsonObject; fence?: number }
   | { event: "lose" };
+
+/** What a call of `move` did. */
+export interface Moved {
+  /** True when the caller's own change was made; false also when the row expired instead. */
+  moved: boolean;
+  /** The event that this call added to the audit: the caller's, or `expire` for one that came too late. */
+  applied?: Change["event"];
+  /** The row afterwards, changed or not, so that a caller who came second sees what won; undefined for an unknown id. */
+  approval: Approval | undefined;
+}
 
 export interface AuditEntry {
   sequence: number;
@@ -206,7 +227,7 @@ export interface AuditEntry {
   hash: string;
 }
 
-/** Another event of the session answers this call already: another instance goes on. */
+/** Another event of the session has answered this call already. */
 export class AlreadyAnswered extends Error {
   override readonly name = "AlreadyAnswered";
   readonly callId: string;

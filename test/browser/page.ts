@@ -1,8 +1,8 @@
-/** What a person does and sees on the demo page, as steps of a story. */
+/** What a person does and sees on the demo page, as helpers for the browser tests. */
 import type { BrowserContext, Page } from "playwright-core";
 import { launchBrowser } from "../fixtures/chromium.ts";
 
-/** How long a step may take on a busy machine. */
+/** The timeout of a step in milliseconds, long enough for a busy machine. */
 export const waiting = 10_000;
 
 export type Mode = "sse" | "bidi";
@@ -14,20 +14,20 @@ export function pathOf(mode: Mode, major: Major): string {
 }
 
 /**
- * Somebody with a browser. One window serves many stories, because starting another takes longer than most of them;
- * each story begins in a new chat, with nothing remembered.
+ * A person with a browser. All tests of a file share one window, because opening another takes longer than most tests.
+ * Each test begins in a new chat with empty storage.
  */
 export interface Visitor {
   readonly context: BrowserContext;
   /** The window that stays open. */
   readonly page: Page;
-  /** What pages complained about in this story, and whom they asked that they should not. */
+  /** Errors of the pages in this test, and requests to other hosts. */
   readonly problems: string[];
-  /** Begins a story. */
+  /** Opens the page at the start of a test. */
   visit(url: string): Promise<void>;
-  /** Another tab. */
+  /** Opens another tab. */
   openTab(url: string): Promise<Page>;
-  /** Ends a story: forgets, and throws when there were problems. */
+  /** Clears everything at the end of a test, and throws if there were problems. */
   leave(): Promise<void>;
   close(): Promise<void>;
 }
@@ -57,16 +57,16 @@ export async function openVisitor(): Promise<Visitor> {
       await context.clearPermissions();
       await page.setViewportSize(viewport);
       await page.emulateMedia({ colorScheme: null, reducedMotion: null });
-      // A story that failed before its visit has nothing to forget, and a blank page no storage.
+      // A blank page has no storage. A test that failed before its visit is still there.
       if (page.url() !== "about:blank")
         await page.evaluate(() => {
           localStorage.clear();
           sessionStorage.clear();
         });
-      // Here nothing of the page runs on into the next story.
+      // On a blank page nothing of this test runs on during the next one.
       await page.goto("about:blank");
       const found = problems.splice(0);
-      if (found.length > 0) throw new Error(`The page complained: ${found.join("; ")}`);
+      if (found.length > 0) throw new Error(`The page had problems: ${found.join("; ")}`);
     },
     close: () => browser.close(),
   };
@@ -77,26 +77,27 @@ const viewport = { width: 1280, height: 860 };
 function watch(page: Page, problems: string[]): void {
   const check = (address: string) => {
     const { protocol, hostname } = new URL(address);
-    if (/^(http|ws)/.test(protocol) && hostname !== "127.0.0.1") problems.push(`The page asked ${hostname}.`);
+    if (/^(http|ws)/.test(protocol) && hostname !== "127.0.0.1")
+      problems.push(`The page sent a request to ${hostname}.`);
   };
   page.on("request", (request) => check(request.url()));
   page.on("websocket", (socket) => check(socket.url()));
   page.on("pageerror", (error) => problems.push(error.message));
   page.on("console", (message) => {
-    // What could not be reached, the page tells in words of its own.
+    // Failed connections are part of some tests, and the page shows them itself.
     const isNetwork = /Failed to load resource|WebSocket connection to .* failed/.test(message.text());
     if (message.type() === "error" && !isNetwork) problems.push(message.text());
   });
 }
 
-/** Writes into the composer and sends it. */
+/** Writes a message and sends it. */
 export async function say(page: Page, words: string): Promise<void> {
   const composer = page.locator("form textarea").last();
   await composer.fill(words);
   await composer.press("Enter");
 }
 
-/** Clicks where the last click was, as the second half of a double click. */
+/** Clicks at the same place again, as the second click of a double click. */
 export async function clickAgain(page: Page): Promise<void> {
   await page.mouse.down({ clickCount: 2 });
   await page.mouse.up({ clickCount: 2 });
@@ -106,12 +107,12 @@ export async function clickAgain(page: Page): Promise<void> {
 export const cards = (page: Page) => page.locator("article[data-approval-id]");
 export type Card = ReturnType<typeof cards>;
 
-/** Waits until a card says so. */
+/** Waits until a card is in this state. */
 export async function inState(card: Card, state: string): Promise<void> {
   await card.and(card.page().locator(`[data-state="${state}"]`)).waitFor({ timeout: waiting });
 }
 
-/** Waits until a card takes an answer, which it does not in the moment in which it appears. */
+/** Waits until a card accepts an answer. It does not in the first moment after it appears. */
 export async function takesAnswer(card: Card): Promise<void> {
   await card.getByRole("button", { name: "Approve" }).click({ trial: true, timeout: waiting });
 }
@@ -135,7 +136,7 @@ export async function walletShows(page: Page, balance: number): Promise<void> {
     .waitFor({ timeout: waiting });
 }
 
-/** Waits until the header says this of the socket. */
+/** Waits until the header shows this state of the WebSocket. */
 export async function connectionIs(page: Page, status: string): Promise<void> {
   await page.locator(`[data-connection="${status}"]`).waitFor({ timeout: waiting });
 }

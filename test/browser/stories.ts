@@ -1,17 +1,17 @@
-/** What a person does on the demo page, in a real browser, with stock `useChat`, in either mode. */
+/** What a person does on the demo page, in a real browser, with `useChat`, in both modes. */
 import { AxeBuilder } from "@axe-core/playwright";
 import {
   call,
-  demoRules,
   gate,
   pause,
   type Rule,
   type ScriptedGemini,
   startScriptedGemini,
   text,
-} from "adk-stream-protocol/gemini";
+} from "adk-stream-protocol/testing";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { demoRules } from "../../demo/script/demo-rules.ts";
 import { type DemoServer, startDemo } from "../fixtures/demo-server.ts";
 import {
   approvalId,
@@ -34,16 +34,16 @@ import {
 export interface StoryOptions {
   mode: Mode;
   major: Major;
-  /** Only the stories without which nothing else matters. The others run in another mode and on the other major. */
+  /** Run only the most important stories. The others run in another mode and on the other major. */
   core?: boolean;
 }
 
-/** Tells the stories in one mode, on one major version of AI SDK. */
+/** Runs the stories in one mode, on one major version of AI SDK. */
 export function tellStories({ mode, major, core = false }: StoryOptions): void {
   const path = pathOf(mode, major);
   const itAlso = core ? undefined : it;
 
-  describe(`in ${mode.toUpperCase()} with stock useChat of ${major}`, () => {
+  describe(`the page in ${mode.toUpperCase()} with useChat of ${major}`, () => {
     let gemini: ScriptedGemini;
     let demo: DemoServer;
     let visitor: Visitor;
@@ -84,7 +84,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       expect(gemini.requests.flatMap(({ pairingErrors }) => pairingErrors)).toEqual([]);
     });
 
-    it("pays nothing after Deny, and passes the reason on", async () => {
+    it("pays nothing after Deny, and sends the reason to the model", async () => {
       const before = await demo.balance();
       await say(page, "Send 50 dollars to Hanako");
       const card = cards(page).first();
@@ -114,7 +114,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       await inState(alice, "done");
       await inState(bob, "denied");
       await walletShows(page, before - 30);
-      // Cards and wallet know the outcome before the model does.
+      // Cards and wallet show the outcome before the model is told.
       await expect.poll(() => gemini.requests.length, { timeout: waiting }).toBe(2);
     });
 
@@ -147,17 +147,19 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       expect(await page.locator("article[data-approval-id]").count()).toBe(1);
     });
 
-    it("sends what was written too early once, when the reply has ended", async () => {
+    it("sends a message that was written during a reply once, when the reply has ended", async () => {
       const held = gate();
       gemini.reset([{ when: /count/, say: [text("one two "), pause(held.opened), text("three")] }, ...demoRules]);
       await say(page, "count");
       await page.getByText("one two").waitFor({ timeout: waiting });
       await say(page, "hello");
-      await page.getByText("Goes as soon as the reply has ended").waitFor({ timeout: waiting });
+      await page.getByText("This message is sent when the reply has ended").waitFor({ timeout: waiting });
       await page.keyboard.press("Escape");
-      await page.getByText("Goes as soon as the reply has ended").waitFor({ state: "detached", timeout: waiting });
+      await page
+        .getByText("This message is sent when the reply has ended")
+        .waitFor({ state: "detached", timeout: waiting });
       await page.keyboard.press("Enter");
-      // Somebody presses Send in the very moment in which the reply ends.
+      // The person presses Send exactly when the reply ends.
       await page.evaluate(() => {
         new MutationObserver((_, observer) => {
           const send = document.querySelector<HTMLButtonElement>(".composer button[type=submit]");
@@ -206,13 +208,13 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       second.open();
     });
 
-    itAlso?.("asks once after a double click on a suggestion, however fast the reply is", async () => {
+    itAlso?.("sends one message after a double click on a suggestion, however fast the reply is", async () => {
       await say(page, "hello");
       await page.getByText(/What shall I do/).waitFor({ timeout: waiting });
       await page.getByRole("button", { name: "Send", exact: true }).waitFor({ timeout: waiting });
       const before = await demo.balance();
       const chip = page.getByRole("button", { name: "Send 50 dollars to Hanako" });
-      // The second click may also land on a card that appears under the pointer.
+      // The second click may also hit a card that appears under the pointer.
       await page.evaluate(() => {
         new MutationObserver((_, observer) => {
           const buttons = document.querySelectorAll<HTMLButtonElement>(
@@ -233,7 +235,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       expect(await demo.balance()).toBe(before);
     });
 
-    itAlso?.("withdraws nothing unseen with what was written too early", async () => {
+    itAlso?.("does not cancel an unseen question with a message that was written during the reply", async () => {
       const held = gate();
       gemini.reset([
         {
@@ -255,7 +257,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       await inState(card, "waiting");
     });
 
-    it("resumes in the middle of a sentence without a lost or doubled word", async () => {
+    it("resumes in the middle of a sentence without losing or repeating a word", async () => {
       const held = gate();
       const told = "one two three four five six seven eight nine ten";
       const rules: Rule[] = [
@@ -284,7 +286,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
             .getByRole("button", { name: "Approve" })
             .click({ timeout: 3000 })
             .catch((error: unknown) => {
-              // One tab may hear of the other's answer before its own click lands: then there is no button any more.
+              // One tab may show the other's answer before its own click. Then it has no button any more.
               if (!/detached|Timeout|not visible/.test(String(error))) throw error;
             }),
         ),
@@ -308,7 +310,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       expect(await demo.balance()).toBe(before);
     });
 
-    itAlso?.("shows an answer that came from outside the page", async () => {
+    itAlso?.("shows an answer that was given outside the page", async () => {
       const before = await demo.balance();
       await say(page, "Send 5 dollars to Tom");
       await inState(cards(page).first(), "waiting");
@@ -329,7 +331,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       const id = await approvalId(page);
       await demo.stop("SIGKILL");
       await demo.start();
-      // A page with a socket finds the server again by itself.
+      // In BIDI the page reconnects by itself.
       if (mode === "sse") await page.reload();
       else await connectionIs(page, "open");
       await inState(cards(page).first(), "waiting");
@@ -348,7 +350,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       await card.getByRole("button", { name: "Approve" }).click();
       if (mode === "sse") {
         await inState(card, "undelivered");
-        // What is written now is lost as well, and goes again behind the answer.
+        // A message written now is lost too. The page sends it again after the answer.
         await say(page, "hello");
         await page.getByRole("alert").first().waitFor({ timeout: waiting });
         await demo.start();
@@ -356,7 +358,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
         await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
         expect(await page.locator('[data-role="user"]').count()).toBe(2);
       } else {
-        // The socket is sought again, and the answer waits for it.
+        // The WebSocket reconnects, and the answer waits for it.
         await connectionIs(page, "reconnecting");
         await inState(card, "sending");
         await demo.start();
@@ -371,7 +373,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       gemini.reset([{ when: /Play/, say: [text("let me see"), pause(held.opened), play] }, ...demoRules]);
       await say(page, "Play track 2");
       await page.locator(".text").getByText("let me see").waitFor({ timeout: waiting });
-      // Written too early, it goes after the page's own result, which it would take back in SSE.
+      // This message is sent after the tool's result. In SSE it would cancel the call if it were sent before.
       await say(page, "hello");
       held.open();
       await page
@@ -385,7 +387,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       expect(gemini.requests).toHaveLength(3);
     });
 
-    itAlso?.("finds the place only after a yes", async () => {
+    itAlso?.("finds the location only after a yes", async () => {
       await visitor.context.grantPermissions(["geolocation"]);
       await visitor.context.setGeolocation({ latitude: 35.68, longitude: 139.77 });
       await say(page, "Where am I?");
@@ -400,7 +402,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       expect(gemini.requests).toHaveLength(2);
     });
 
-    itAlso?.("never looks for the place after a no", async () => {
+    itAlso?.("never asks the browser for the location after a no", async () => {
       await visitor.context.grantPermissions(["geolocation"]);
       await page.evaluate(() => {
         const found = navigator.geolocation.getCurrentPosition.bind(navigator.geolocation);
@@ -419,7 +421,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       expect(await page.evaluate(() => document.body.dataset["looked"])).toBeUndefined();
     });
 
-    itAlso?.("stops a reply in the middle and keeps what was said", async () => {
+    itAlso?.("stops a reply in the middle and keeps its text", async () => {
       const held = gate();
       gemini.reset([{ say: [text("one two three "), pause(held.opened), text("four")] }, ...demoRules]);
       await say(page, "count");
@@ -433,7 +435,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       await page.getByText("one two three", { exact: true }).waitFor({ timeout: waiting });
     });
 
-    itAlso?.("says that a payment above the balance failed", async () => {
+    itAlso?.("shows that a payment above the balance failed", async () => {
       const before = await demo.balance();
       await say(page, "Send 5000 dollars to Max");
       await inState(cards(page).first(), "waiting");
@@ -443,7 +445,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
     });
 
     itAlso?.(
-      `${mode === "sse" ? "cancels" : "keeps"} a waiting call when the person writes on, and says so`,
+      `${mode === "sse" ? "cancels" : "keeps"} a waiting call when the person writes a new message, and says so`,
       async () => {
         const before = await demo.balance();
         await say(page, "Send 8 dollars to Max");
@@ -459,7 +461,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       },
     );
 
-    itAlso?.("shows hostile arguments as text, whole, and runs none of them", async () => {
+    itAlso?.("shows hostile arguments in full as text, and runs none of them", async () => {
       const hostile = "<img src=x onerror=alert(1)>\u202Egnp.exe\u200B";
       gemini.reset([
         { when: ({ fresh }) => fresh, say: [call("process_payment", { amount: 1, recipient: hostile })] },
@@ -505,18 +507,18 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       }
     });
 
-    itAlso?.("lets a question that nobody answers expire by itself", async () => {
-      const hasty = await startDemo({ GOOGLE_GEMINI_BASE_URL: gemini.url, APPROVAL_TTL_MS: "1500" });
+    itAlso?.("shows that an unanswered question expires by itself", async () => {
+      const shortLived = await startDemo({ GOOGLE_GEMINI_BASE_URL: gemini.url, APPROVAL_TTL_MS: "1500" });
       try {
-        const tab = await visitor.openTab(hasty.url + path);
+        const tab = await visitor.openTab(shortLived.url + path);
         await say(tab, "Send 9 dollars to Mia");
         const card = cards(tab).first();
-        // On a busy machine it may have expired before anybody saw it wait.
+        // On a busy machine the question may expire before the page shows it as waiting.
         await inState(card, "expired");
         expect(await card.getByRole("button", { name: "Approve" }).count()).toBe(0);
-        expect(await hasty.balance()).toBe(1000);
+        expect(await shortLived.balance()).toBe(1000);
       } finally {
-        await hasty.close();
+        await shortLived.close();
       }
     });
   });

@@ -39,7 +39,7 @@ import {
   type ScriptedGemini,
   startScriptedGemini,
   text,
-} from "adk-stream-protocol/gemini";
+} from "adk-stream-protocol/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 

@@ -42,7 +42,7 @@ const waysTo: Record<ApprovalState, Change[]> = {
   indeterminate: [approve, claim, { event: "lose" }],
 };
 
-/** A database with one row in every state, named after it, and a second hand on the file. */
+/** A database with one row in every state, named after it, and a second connection to the file. */
 async function withEveryState(work: (raw: DatabaseSync, store: Store) => void | Promise<void>): Promise<void> {
   const path = newPath();
   const store = sqliteStore({ path });
@@ -59,7 +59,7 @@ async function withEveryState(work: (raw: DatabaseSync, store: Store) => void | 
   await store.close();
 }
 
-/** Runs raw SQL and takes it back; undefined when the database let it pass, else what it said. */
+/** Runs raw SQL and rolls it back; returns the error message, or undefined if there was none. */
 function attempt(raw: DatabaseSync, sql: string): string | undefined {
   raw.exec("BEGIN");
   try {
@@ -72,7 +72,7 @@ function attempt(raw: DatabaseSync, sql: string): string | undefined {
   }
 }
 
-describe("the SQLite database keeps the rules against every other hand", () => {
+describe("the SQLite database enforces the rules against every other writer", () => {
   test("I1, A39: a state moves along the transitions only", async () => {
     await withEveryState((raw) => {
       for (const from of approvalStates) {
@@ -105,7 +105,7 @@ describe("the SQLite database keeps the rules against every other hand", () => {
         "messageId",
         "agent",
       ];
-      const more = ["branch", "hint", "payload", "effect", "innerSession", "idempotencyKey"];
+      const more = ["branch", "mode", "hint", "payload", "effect", "innerSession", "idempotencyKey"];
       const numbers = ["external", "gated", "startMs", "createdAt", "expiresAt", "created"];
       for (const column of [...texts, ...more]) {
         const sql = `UPDATE approval SET ${column} = 'changed' WHERE id = 'pending'`;
@@ -189,6 +189,17 @@ describe("the SQLite database keeps the rules against every other hand", () => {
     });
   });
 
+  test("a call's mode is one of two", async () => {
+    await withEveryState((raw) => {
+      raw.exec("DROP TRIGGER approval_is_fixed");
+      const set = (mode: string) => attempt(raw, `UPDATE approval SET mode = ${mode} WHERE id = 'pending'`);
+      expect(set("'live'")).toBeUndefined();
+      expect(set("'request'")).toBeUndefined();
+      expect(set("'other'")).toMatch(/CHECK constraint failed/);
+      expect(set("NULL")).toMatch(/NOT NULL constraint failed/);
+    });
+  });
+
   test("I10: one response per call is a constraint", async () => {
     await withEveryState(async (raw, store) => {
       const chat = await store.findChat("alice", "first");
@@ -214,7 +225,7 @@ describe("the SQLite file", () => {
     for (const child of children.splice(0)) child.kill("SIGKILL");
   });
 
-  /** A process of its own that opens the store and says how that went. */
+  /** Starts a process that opens the store and prints the result. */
   async function openInChild(path: string) {
     const store = new URL("../../src/stores/sqlite.ts", import.meta.url).href;
     const script = `
@@ -223,7 +234,7 @@ describe("the SQLite file", () => {
         const store = sqliteStore({ path: ${JSON.stringify(path)} });
         const chat = await store.openChat({ owner: "alice", name: "first", appName: "app" });
         const fields = { chat: chat.id, session: chat.id, owner: "alice", toolCallId: "call", toolName: "pay" };
-        const call = { input: "{}", digest: "d", messageId: "m", agent: "a", external: false, gated: true };
+        const call = { input: "{}", digest: "d", messageId: "m", agent: "a", mode: "live", external: false, gated: true };
         const rest = { effect: "opaque", state: "pending", ttlMs: 1e9, startMs: 1e9 };
         await store.createApproval({ id: "id", ...fields, ...call, ...rest });
         await store.move("id", { event: "approve", by: "alice" });
@@ -307,11 +318,11 @@ describe("the SQLite file", () => {
     const raw = new DatabaseSync(path);
     raw.exec("PRAGMA user_version = 99; DROP TRIGGER approval_moves");
     raw.close();
-    expect(() => sqliteStore({ path })).toThrow(/store\.db has schema version 99, this release knows up to 1/);
+    expect(() => sqliteStore({ path })).toThrow(/store\.db has schema version 99; this release knows versions up to 2/);
     expect(() => sqliteStore({ path })).toThrow(/schema version 99/);
     const after = new DatabaseSync(path);
     expect(after.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE name = 'approval_moves'").get()?.["n"]).toBe(0);
-    after.exec("PRAGMA user_version = 1");
+    after.exec("PRAGMA user_version = 2");
     after.close();
     await sqliteStore({ path }).close();
   });

@@ -12,7 +12,7 @@ import {
   verifyAudit,
 } from "../../src/stores/index.ts";
 
-/** A store that was just opened, and the way to close it and open the same data again where it has one. */
+/** A store that was just opened; `reopen`, for durable stores, closes it and opens the same data again. */
 export interface OpenedStore {
   store: Store;
   reopen?: () => Promise<Store>;
@@ -37,6 +37,7 @@ export function newApproval(chat: Session, call: string, fields: Partial<NewAppr
     digest: `digest of ${call}`,
     messageId: "message",
     agent: "root",
+    mode: "request",
     external: false,
     gated: true,
     effect: "opaque",
@@ -220,7 +221,7 @@ export function storeContract(name: string, open: OpenStore): void {
         expect(await store.getSession(chat.id)).toMatchObject({ state: { a: 1, b: 3 }, updatedAt: start + 7 });
       });
 
-      test("replaces an event with the same id where it stands", async () => {
+      test("replaces an event with the same id in place", async () => {
         const { store, chat } = await openChat();
         await store.appendEvent(chat.id, { id: "a", event: { n: 1 }, responses: ["call"] });
         await store.appendEvent(chat.id, { id: "b", event: { n: 2 }, responses: [] });
@@ -380,7 +381,7 @@ export function storeContract(name: string, open: OpenStore): void {
         expect(entries).toHaveLength(70);
       });
 
-      test("appending nothing adds nothing and calls nobody", async () => {
+      test("appending nothing adds nothing and calls no watcher", async () => {
         const { store, chat } = await openChat();
         const listener = vi.fn();
         store.watch(chat.id, listener);
@@ -389,7 +390,7 @@ export function storeContract(name: string, open: OpenStore): void {
         expect(listener).not.toHaveBeenCalled();
       });
 
-      test("refuses entries for what is no chat", async () => {
+      test("refuses entries for an unknown chat and for an inner session", async () => {
         const { store, chat } = await openChat();
         await store.openSession({ id: "inner", chat: chat.id, appName: "tool" });
         await refusedWith("not_found", store.append("unknown", [chunk("a")]));
@@ -548,7 +549,7 @@ export function storeContract(name: string, open: OpenStore): void {
         expect(await row()).toMatchObject({ hint: "a\ufffdb", reason: "c\ufffdd\ufffd" });
       });
 
-      test("I15: nobody changes what is stored by holding on to what went in or came out", async () => {
+      test("I15: a caller cannot change the stored data by changing what it passed in or got back", async () => {
         const { store, chat } = await openChat();
         const event = { deep: { n: 1 } };
         const stateDelta = { deep: { n: 1 } };
@@ -616,6 +617,15 @@ export function storeContract(name: string, open: OpenStore): void {
         const { row } = await openRow({ state: "approved", external: true, gated: false });
         expect(await row()).toMatchObject({ state: "approved", startBy: start + startMs, gated: false });
         expect(await row()).not.toHaveProperty("decidedAt");
+      });
+
+      test("a row keeps the mode of its call, whatever becomes of it", async () => {
+        for (const mode of ["request", "live"] as const) {
+          const { store, row, id } = await openRow({ mode }, approve, claim, succeed(1));
+          await store.markTold(id);
+          expect(await row()).toMatchObject({ mode, state: "succeeded", told: true });
+          expect(await store.listApprovals({})).toMatchObject([{ mode }]);
+        }
       });
 
       test("a span that is no number is refused, and one without end never passes", async () => {
@@ -701,6 +711,16 @@ export function storeContract(name: string, open: OpenStore): void {
         expect(await list({ state: "denied" })).toEqual(["m"]);
         expect(await list({ chat: chat.id, state: "pending", owner: "alice", session: "inner" })).toEqual(["deep"]);
         expect(await list({ owner: "carol" })).toEqual([]);
+      });
+
+      test("finds a row by its idempotency key, which is its id unless it brings its own", async () => {
+        const { store, chat } = await openChat();
+        const plain = await store.createApproval(newApproval(chat, "plain"));
+        const keyed = await store.createApproval(newApproval(chat, "keyed", { idempotencyKey: "key:1" }));
+        expect(plain.idempotencyKey).toBe(plain.id);
+        expect(await store.listApprovals({ idempotencyKey: plain.id })).toEqual([plain]);
+        expect(await store.listApprovals({ idempotencyKey: "key:1", owner: chat.owner })).toEqual([keyed]);
+        expect(await store.listApprovals({ idempotencyKey: "key:1", owner: "bob" })).toEqual([]);
       });
 
       test("approve records who, when, why and with which key, and starts the time in which it may start", async () => {
@@ -816,6 +836,48 @@ export function storeContract(name: string, open: OpenStore): void {
         });
       });
 
+      test("X32: a row that is past its time expires, whatever change finds it", async () => {
+        const changes: Change[] = [
+          ...[approve, deny, claim, reclaim, succeed(), fail(0)],
+          ...([{ event: "cancel", reason: "the user went on" }, { event: "lose" }] as const),
+        ];
+        for (const change of changes) {
+          const pending = await openRow({});
+          clock.at = start + ttlMs;
+          const late = await pending.move(change);
+          expect(late).toMatchObject({
+            moved: false,
+            applied: "expire",
+            approval: { state: "expired", finishedAt: start + ttlMs },
+          });
+          expect(late.approval).not.toHaveProperty("reason");
+          expect(await pending.row()).toEqual(late.approval);
+          const audit = await pending.store.audit(pending.chat.id);
+          expect(audit.map(({ event, state }) => [event, state])).toEqual([
+            ["create", "pending"],
+            ["expire", "expired"],
+          ]);
+          // The second time the row is over already.
+          expect(await pending.move(change)).toEqual({ moved: false, approval: late.approval });
+          expect(await pending.store.audit(pending.chat.id)).toEqual(audit);
+
+          const approved = await openRow({}, { ...approve, reason: "fine" } as Change);
+          clock.at = start + startMs;
+          expect(await approved.move(change)).toMatchObject({
+            moved: false,
+            applied: "expire",
+            approval: { state: "expired", reason: "fine", decidedBy: "alice", fence: 0 },
+          });
+        }
+      });
+
+      test("says which event was applied: the caller's own, or none", async () => {
+        const { move } = await openRow({});
+        expect(await move(approve)).toMatchObject({ moved: true, applied: "approve" });
+        expect((await move(deny)).applied).toBeUndefined();
+        expect(await move({ event: "cancel" })).toMatchObject({ moved: true, applied: "cancel" });
+      });
+
       test("claim raises the fence and holds the row for a while; one of many claimers gets it", async () => {
         const { row } = await openRow({}, approve, claim);
         expect(await row()).toMatchObject({
@@ -886,13 +948,13 @@ export function storeContract(name: string, open: OpenStore): void {
         expect(await failed.row()).toMatchObject({ state: "failed", outcome: { error: "no money" } });
       });
 
-      test("a lapsed lease that nobody took over may still be finished by its holder", async () => {
+      test("an attempt whose lease lapsed may still finish if no other attempt took over", async () => {
         const { move } = await openRow({}, approve, claim);
         clock.at = start + 10 * leaseMs;
         expect((await move(succeed(1))).moved).toBe(true);
       });
 
-      test("what was lost is settled by whoever finds out, or by the attempt that comes back", async () => {
+      test("an indeterminate row is settled without a fence, or by the attempt that comes back", async () => {
         const lost = async () => {
           const running = await openRow({}, approve, claim);
           clock.at = start + leaseMs;
@@ -989,10 +1051,8 @@ export function storeContract(name: string, open: OpenStore): void {
       test("a pending row is due when it has expired", async () => {
         const { store, id } = await openRow({});
         expect(await store.dueApprovals()).toEqual([]);
-        expect(await store.nextDue()).toBe(start + ttlMs);
         clock.at = start + ttlMs;
         expect((await store.dueApprovals()).map((row) => row.id)).toEqual([id]);
-        expect(await store.nextDue()).toBeUndefined();
       });
 
       test("an approved server tool is due at once, one answered from outside when its time has passed", async () => {
@@ -1000,17 +1060,14 @@ export function storeContract(name: string, open: OpenStore): void {
         expect(await server.store.dueApprovals()).toHaveLength(1);
         const external = await openRow({ external: true }, approve);
         expect(await external.store.dueApprovals()).toEqual([]);
-        expect(await external.store.nextDue()).toBe(start + startMs);
         clock.at = start + startMs;
         expect(await external.store.dueApprovals()).toHaveLength(1);
       });
 
       test("an executing row is due when its lease has lapsed, later after a renewal", async () => {
         const { store, id } = await openRow({}, approve, claim);
-        expect(await store.nextDue()).toBe(start + leaseMs);
         clock.at = start + 1;
         await store.renewLease(id, 1, leaseMs);
-        expect(await store.nextDue()).toBe(start + 1 + leaseMs);
         clock.at = start + leaseMs;
         expect(await store.dueApprovals()).toEqual([]);
         clock.at = start + 1 + leaseMs;
@@ -1029,21 +1086,18 @@ export function storeContract(name: string, open: OpenStore): void {
         for (const changes of ways) {
           const { store, id } = await openRow({}, ...changes);
           expect((await store.dueApprovals()).map((row) => row.id)).toEqual([id]);
-          expect(await store.nextDue()).toBeUndefined();
           await store.markTold(id);
           expect(await store.dueApprovals()).toEqual([]);
         }
       });
 
-      test("oldest first, and the next moment is the earliest one to come", async () => {
+      test("lists due rows oldest first, whatever their deadlines", async () => {
         const { store, chat } = await openChat();
         await store.createApproval(newApproval(chat, "late", { ttlMs: 500 }));
         await store.createApproval(newApproval(chat, "early", { ttlMs: 300 }));
         await store.createApproval(newApproval(chat, "latest", { ttlMs: 900 }));
-        expect(await store.nextDue()).toBe(start + 300);
         clock.at = start + 600;
         expect((await store.dueApprovals()).map(({ toolCallId }) => toolCallId)).toEqual(["late", "early"]);
-        expect(await store.nextDue()).toBe(start + 900);
       });
     });
 
@@ -1184,7 +1238,6 @@ export function durableStoreContract(
         turns: await each.openTurns(),
         approvals: await each.listApprovals({}),
         due: await each.dueApprovals(),
-        next: await each.nextDue(),
         audit: await each.audit(chat.id),
       });
       const before = await everything(store);

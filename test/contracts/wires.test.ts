@@ -1,5 +1,5 @@
 /**
- * One suite for every wire: the same stories over SSE, over the seeds' frames and over AI SDK 7's own. What a person sees
+ * One suite for every wire: the same stories over SSE, over our chat wire and over AI SDK 7's own. What a person sees
  * is the same; the sequences of chunks differ only in where a response ends.
  */
 import type { UIMessage, UIMessageChunk } from "ai";
@@ -9,7 +9,7 @@ import { over, stories, tellStory } from "../fixtures/stories.ts";
 import { get, type Received, sequence, states } from "../fixtures/world.ts";
 
 const wires: readonly { wire: Wire; on: (typeof majors)[number] }[] = [
-  ...majors.flatMap((on) => (["SSE", "seed wire"] as const).map((wire) => ({ wire, on }))),
+  ...majors.flatMap((on) => (["SSE", "chat wire"] as const).map((wire) => ({ wire, on }))),
   { wire: "AI SDK wire", on: majors[1] },
 ];
 
@@ -47,7 +47,7 @@ describe("the chunks of one story", () => {
     const [, ai] = majors[1];
     const told = async (wire: Wire) => normalised(await tellStory(story, ai, wire));
     const overSse = await told("SSE");
-    expect(await told("seed wire")).toEqual(overSse);
+    expect(await told("chat wire")).toEqual(overSse);
     expect(await told("AI SDK wire")).toEqual(overSse);
   });
 });

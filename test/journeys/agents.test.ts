@@ -1,4 +1,4 @@
-/** The gate below the root: sub-agents, sequences, and agents that are run as tools. */
+/** Approval for tools of other agents than the root: sub-agents, sequences, and agents that are run as tools. */
 import {
   AgentTool,
   type BaseAgent,
@@ -10,7 +10,7 @@ import {
   SequentialAgent,
 } from "@google/adk";
 import { isSettled } from "adk-stream-protocol/protocol";
-import { call, fail, type Piece, type Rule, text, usage } from "adk-stream-protocol/gemini";
+import { call, fail, type Piece, type Rule, text, usage } from "adk-stream-protocol/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { expectSound } from "../fixtures/sound.ts";
@@ -33,20 +33,20 @@ import {
 
 type Model = Parameters<NonNullable<WorldOptions["agent"]>>[0]["model"];
 
-/** What an agent's model says, first and after its tools have answered. */
-interface Part {
+/** What an agent's model says, first and after the responses of its tools. */
+interface Script {
   first: readonly Piece[] | ((words: string) => readonly Piece[]);
   last?: readonly Piece[];
 }
 
-/** A world in which each agent's model has its own part, found by the agent's name in its instruction. */
-async function openTroupe(
-  parts: Record<string, Part>,
+/** A world in which the model of each agent follows its own script. The agent's name in the instruction selects it. */
+async function openTeam(
+  scripts: Record<string, Script>,
   build: (model: Model, ran: string[]) => BaseAgent,
   bridge?: WorldOptions["bridge"],
 ) {
   const ran: string[] = [];
-  const rules = Object.entries(parts).flatMap(([name, { first, last = [text(`${name} is done.`)] }]): Rule[] => [
+  const rules = Object.entries(scripts).flatMap(([name, { first, last = [text(`${name} is done.`)] }]): Rule[] => [
     { when: ({ system, responses }) => isFor(name, system) && responses.length > 0, say: last },
     {
       when: ({ system }) => isFor(name, system),
@@ -57,7 +57,7 @@ async function openTroupe(
   return {
     world,
     ran,
-    names: () => world.gemini.requests.map(({ system }) => Object.keys(parts).find((name) => isFor(name, system))),
+    names: () => world.gemini.requests.map(({ system }) => Object.keys(scripts).find((name) => isFor(name, system))),
   };
 }
 
@@ -86,13 +86,13 @@ const rowsOf = async (world: World): Promise<string[]> =>
   (await world.store.listApprovals({})).map(({ toolName, state }) => `${toolName} ${state}`);
 const toolNames = ({ chunks }: Received): string[] =>
   chunks.flatMap((chunk) => (chunk.type === "tool-input-available" ? [chunk.toolName] : []));
-/** What the model of the last request was told. */
+/** The function responses in the last request to the model. */
 const told = (world: World) => world.gemini.requests.at(-1)!.responses.map(({ name, response }) => [name, response]);
 
 const asksOnce = "start ss tis tia tar fs finish [DONE]";
 const goesOn = "start toa ss text fs finish [DONE]";
 
-/** Whatever happened, both majors can read it from the first chunk to the last. */
+/** Checks that both AI SDK majors can read all replies from the first chunk to the last. */
 async function expectReadable(...replies: Received[]): Promise<void> {
   for (const [, ai] of majors) {
     let message: Awaited<ReturnType<typeof validateOn>> | undefined;
@@ -103,7 +103,7 @@ async function expectReadable(...replies: Received[]): Promise<void> {
   }
 }
 
-/** The client's own answer, which it writes into its message before it sends it. */
+/** Adds the client's own answer to the part, as the client does before it sends the message. */
 function settledBy(chunks: Received["chunks"]) {
   return (part: { type: string; toolCallId?: string; state?: string; approval?: object }) => {
     if (part.state !== "approval-requested") return part;
@@ -117,9 +117,9 @@ function settledBy(chunks: Received["chunks"]) {
   };
 }
 
-describe("a sub-agent that the root hands over to", () => {
+describe("a sub-agent that the root transfers to", () => {
   const open = () =>
-    openTroupe(
+    openTeam(
       {
         root_agent: { first: [call("transfer_to_agent", { agentName: "clerk" })] },
         clerk: {
@@ -135,7 +135,7 @@ describe("a sub-agent that the root hands over to", () => {
     );
   const handsOver = "start ss tis tia toa fs ss tis tia tar fs finish [DONE]";
 
-  it("asks in its own step, and nobody's model is called meanwhile", async () => {
+  it("asks in its own step, and no model is called meanwhile", async () => {
     const { world, ran, names } = await open();
     const question = await say(world, "pay");
     expect(sequence(question)).toBe(handsOver);
@@ -146,7 +146,7 @@ describe("a sub-agent that the root hands over to", () => {
     await expectSound(world);
   });
 
-  it("pays after a yes and goes on itself", async () => {
+  it("pays after a yes and continues the reply itself", async () => {
     const { world, ran, names } = await open();
     const question = await say(world, "pay");
     const reply = await yes(world, question);
@@ -158,7 +158,7 @@ describe("a sub-agent that the root hands over to", () => {
     await expectSound(world);
   });
 
-  it("pays nothing after a no and goes on itself", async () => {
+  it("pays nothing after a no and continues the reply itself", async () => {
     const { world, ran, names } = await open();
     const question = await say(world, "pay");
     const reply = await no(world, question);
@@ -169,7 +169,7 @@ describe("a sub-agent that the root hands over to", () => {
     await expectSound(world);
   });
 
-  it("goes on itself also after a restart", async () => {
+  it("continues the reply itself also after a restart", async () => {
     const { world, ran, names } = await open();
     const question = await say(world, "pay");
     await world.restart();
@@ -179,7 +179,7 @@ describe("a sub-agent that the root hands over to", () => {
     await expectSound(world);
   });
 
-  it("is cancelled by new text, which it answers", async () => {
+  it("answers new text, which cancels its question", async () => {
     const { world, ran, names } = await open();
     const question = await say(world, "pay");
     const reply = await say(world, "who are you?");
@@ -192,8 +192,8 @@ describe("a sub-agent that the root hands over to", () => {
     await expectSound(world);
   });
 
-  it("without a gate costs no more model calls than it needs", async () => {
-    const { world, names } = await openTroupe(
+  it("needs no additional model calls without a gated tool", async () => {
+    const { world, names } = await openTeam(
       {
         root_agent: { first: [call("transfer_to_agent", { agentName: "clerk" })] },
         clerk: { first: [call("pay", { amount: 7 })] },
@@ -217,7 +217,7 @@ describe("a sub-agent that the root hands over to", () => {
   it("counts the tokens of every model call once", async () => {
     const counted = (promptTokenCount: number, candidatesTokenCount: number): Piece =>
       usage({ promptTokenCount, candidatesTokenCount, totalTokenCount: promptTokenCount + candidatesTokenCount });
-    const { world } = await openTroupe(
+    const { world } = await openTeam(
       {
         root_agent: { first: [call("transfer_to_agent", { agentName: "clerk" }), counted(100, 1)] },
         clerk: { first: [call("pay", { amount: 7 }), counted(200, 2)], last: [text("Paid."), counted(300, 3)] },
@@ -237,7 +237,7 @@ describe("a sub-agent that the root hands over to", () => {
 
 describe("a sequence of agents", () => {
   const open = (gated: readonly string[]) =>
-    openTroupe(
+    openTeam(
       {
         first: { first: gated.includes("first") ? [call("pay", { amount: 1 })] : [text("first has nothing to do.")] },
         second: {
@@ -251,7 +251,7 @@ describe("a sequence of agents", () => {
         }),
     );
 
-  it("waits where the first asks, then goes on with the second", async () => {
+  it("waits when the first agent asks, then continues with the second", async () => {
     const { world, ran, names } = await open(["first"]);
     const question = await say(world, "pay");
     expect(sequence(question)).toBe(asksOnce);
@@ -265,7 +265,7 @@ describe("a sequence of agents", () => {
     await expectSound(world);
   });
 
-  it("waits where the second asks", async () => {
+  it("waits when the second agent asks", async () => {
     const { world, ran, names } = await open(["second"]);
     const question = await say(world, "pay");
     expect(sequence(question)).toBe("start ss text fs ss tis tia tar fs finish [DONE]");
@@ -276,7 +276,7 @@ describe("a sequence of agents", () => {
     await expectSound(world);
   });
 
-  it("waits at both, one after the other, also across restarts", async () => {
+  it("waits at both agents, one after the other, also across restarts", async () => {
     const { world, ran, names } = await open(["first", "second"]);
     const question = await say(world, "pay");
     await world.restart();
@@ -291,7 +291,7 @@ describe("a sequence of agents", () => {
     await expectSound(world);
   });
 
-  it("is started anew by text while it waits", async () => {
+  it("starts again from the beginning when new text comes while it waits", async () => {
     const { world, ran } = await open(["second"]);
     await say(world, "pay");
     const reply = await say(world, "never mind");
@@ -310,14 +310,14 @@ describe("an agent run as a tool", () => {
       model: model(),
       tools: [new AgentTool({ agent: helperOf(model, tools) }), ...more],
     });
-  const asks: Record<string, Part> = {
+  const asks: Record<string, Script> = {
     root_agent: { first: (words) => (words === "pay" ? [call("helper", { request: "Pay 7." })] : [text("Hello.")]) },
     helper: { first: [call("pay", { amount: 7 })] },
   };
-  const open = (parts = asks) => openTroupe(parts, (model, ran) => withHelper(model, [payTool(ran)]));
+  const open = (parts = asks) => openTeam(parts, (model, ran) => withHelper(model, [payTool(ran)]));
 
-  it("without gates is a tool like any other, shown with its result", async () => {
-    const { world, ran, names } = await openTroupe(asks, (model, list) =>
+  it("is shown with its result like any other tool if nothing is gated", async () => {
+    const { world, ran, names } = await openTeam(asks, (model, list) =>
       withHelper(model, [payTool(list, "pay", false)]),
     );
     const reply = await say(world, "pay");
@@ -334,13 +334,13 @@ describe("an agent run as a tool", () => {
     expect((await expectSound(world)).log).toEqual(log);
   });
 
-  it("is asked in the caller's words", async () => {
+  it("gets the caller's text as its request", async () => {
     const { world } = await open();
     await say(world, "pay");
     expect(world.gemini.requests[1]?.text).toBe("Pay 7.");
   });
 
-  it("asks about its own call in the step, and is itself announced with its outcome", async () => {
+  it("asks about its inner call in the step, and appears itself only with its outcome", async () => {
     const { world, ran, names } = await open();
     const question = await say(world, "pay");
     expect(sequence(question)).toBe(asksOnce);
@@ -359,7 +359,7 @@ describe("an agent run as a tool", () => {
     await expectSound(world);
   });
 
-  it("pays nothing after a no, and both agents hear of it", async () => {
+  it("pays nothing after a no, and both agents are told", async () => {
     const { world, ran } = await open({
       ...asks,
       helper: { first: [call("pay", { amount: 7 })], last: [text("They said no.")] },
@@ -374,7 +374,7 @@ describe("an agent run as a tool", () => {
     await expectSound(world);
   });
 
-  it("goes on after a restart", async () => {
+  it("continues after a restart", async () => {
     const { world, ran, names } = await open();
     const question = await say(world, "pay");
     await world.restart();
@@ -385,7 +385,7 @@ describe("an agent run as a tool", () => {
     await expectSound(world);
   });
 
-  it("goes on by itself when the answer comes outside the chat", async () => {
+  it("continues by itself when the answer comes outside the chat", async () => {
     const { world, ran } = await open();
     const question = await say(world, "pay");
     await post(world, `/approvals/${asked(question).approvalId}`, { approved: true });
@@ -401,7 +401,7 @@ describe("an agent run as a tool", () => {
     await expectSound(world);
   });
 
-  it("hears that its call expired, and goes on", async () => {
+  it("is told that its call expired, and continues", async () => {
     const { world, ran } = await open();
     await say(world, "pay");
     world.clock.now += 15 * 60_000;
@@ -414,7 +414,7 @@ describe("an agent run as a tool", () => {
     await expectSound(world);
   });
 
-  it("is cancelled by new text together with what it asked", async () => {
+  it("is cancelled by new text together with its question", async () => {
     const { world, ran, names } = await open();
     const question = await say(world, "pay");
     const reply = await say(world, "never mind");
@@ -431,7 +431,7 @@ describe("an agent run as a tool", () => {
   });
 
   for (const [name, ai] of majors)
-    it(`needs two requests and one message with stock ${name}`, async () => {
+    it(`needs two requests and one message with ${name}`, async () => {
       const { world, ran } = await open();
       const { chat, requests, settled, errors } = stockChat(ai, world);
       await chat.sendMessage({ text: "pay" });
@@ -463,8 +463,8 @@ describe("an agent run as a tool", () => {
     await expectSound(world);
   });
 
-  it("called twice in one step runs twice, each with its own question and result", async () => {
-    const parts: Record<string, Part> = {
+  it("runs twice if it is called twice in one step, each time with its own question and result", async () => {
+    const parts: Record<string, Script> = {
       root_agent: { first: [call("helper", { request: "Pay 1." }), call("helper", { request: "Pay 2." })] },
       helper: { first: (words) => [call("pay", { amount: Number(/\d/.exec(words)?.[0]) })] },
     };
@@ -484,12 +484,12 @@ describe("an agent run as a tool", () => {
   });
 
   for (const gatedInside of [true, false])
-    it(`shares its caller's step with a gated call beside it${gatedInside ? ", both asking" : ""}`, async () => {
-      const parts: Record<string, Part> = {
+    it(`shares its caller's step with another gated call${gatedInside ? ", and both ask" : ""}`, async () => {
+      const parts: Record<string, Script> = {
         root_agent: { first: [call("helper", { request: "Pay 7." }), call("pay", { amount: 5 })] },
         helper: { first: [call("pay", { amount: 7 })] },
       };
-      const { world, ran } = await openTroupe(parts, (model, list) =>
+      const { world, ran } = await openTeam(parts, (model, list) =>
         withHelper(model, [payTool(list, "pay", gatedInside)], [payTool(list)]),
       );
       const { chat, requests, settled, errors } = stockChat(majors[0][1], world);
@@ -512,8 +512,8 @@ describe("an agent run as a tool", () => {
       await expectSound(world);
     });
 
-  it("can be gated itself: nothing of it runs before a yes", async () => {
-    const { world, ran, names } = await openTroupe(asks, (model, list) => withHelper(model, [payTool(list)]), {
+  it("can be gated itself, and then does not start before a yes", async () => {
+    const { world, ran, names } = await openTeam(asks, (model, list) => withHelper(model, [payTool(list)]), {
       tools: { helper: { confirm: true } },
     });
     const question = await say(world, "pay");
@@ -533,7 +533,7 @@ describe("an agent run as a tool", () => {
   });
 
   it("is not run after a no to itself", async () => {
-    const { world, ran, names } = await openTroupe(asks, (model, list) => withHelper(model, [payTool(list)]), {
+    const { world, ran, names } = await openTeam(asks, (model, list) => withHelper(model, [payTool(list)]), {
       tools: { helper: { confirm: true } },
     });
     const reply = await no(world, await say(world, "pay"), "helper");
@@ -543,15 +543,15 @@ describe("an agent run as a tool", () => {
     await expectSound(world);
   });
 
-  it("inside another one holds both while it waits", async () => {
-    const parts: Record<string, Part> = {
+  it("keeps the agent that called it as a tool waiting too", async () => {
+    const parts: Record<string, Script> = {
       root_agent: {
         first: (words) => (words === "pay" ? [call("manager", { request: "Have 7 paid." })] : [text("Hello.")]),
       },
       manager: { first: [call("helper", { request: "Pay 7." })] },
       helper: { first: [call("pay", { amount: 7 })] },
     };
-    const { world, ran, names } = await openTroupe(parts, (model, list) => {
+    const { world, ran, names } = await openTeam(parts, (model, list) => {
       const manager = new LlmAgent({
         name: "manager",
         description: "Manages.",
@@ -573,15 +573,15 @@ describe("an agent run as a tool", () => {
     await expectSound(world);
   });
 
-  it("inside another one is cancelled by new text down to the last call", async () => {
-    const parts: Record<string, Part> = {
+  it("is cancelled by new text together with the agent that called it as a tool", async () => {
+    const parts: Record<string, Script> = {
       root_agent: {
         first: (words) => (words === "pay" ? [call("manager", { request: "Have 7 paid." })] : [text("Hello.")]),
       },
       manager: { first: [call("helper", { request: "Pay 7." })] },
       helper: { first: [call("pay", { amount: 7 })] },
     };
-    const { world, ran } = await openTroupe(parts, (model, list) => {
+    const { world, ran } = await openTeam(parts, (model, list) => {
       const manager = new LlmAgent({
         name: "manager",
         description: "Manages.",
@@ -597,16 +597,14 @@ describe("an agent run as a tool", () => {
     await expectSound(world);
   });
 
-  it("may name its calls as its caller does", async () => {
-    const parts: Record<string, Part> = {
+  it("can use the same call ids as its caller", async () => {
+    const parts: Record<string, Script> = {
       root_agent: {
         first: [call("helper", { request: "Pay 1." }, { id: "fc-1" }), call("pay", { amount: 5 }, { id: "fc-2" })],
       },
       helper: { first: [call("pay", { amount: 1 }, { id: "fc-2" })] },
     };
-    const { world, ran } = await openTroupe(parts, (model, list) =>
-      withHelper(model, [payTool(list)], [payTool(list)]),
-    );
+    const { world, ran } = await openTeam(parts, (model, list) => withHelper(model, [payTool(list)], [payTool(list)]));
     const question = await say(world, "pay");
     const ids = [asked(question, 0).toolCallId, asked(question, 1).toolCallId];
     expect(new Set(ids).size).toBe(2);
@@ -620,16 +618,16 @@ describe("an agent run as a tool", () => {
     await expectSound(world);
   });
 
-  it("leaves what it put into the state to its caller", async () => {
+  it("passes its changes of the state to its caller", async () => {
     for (const gated of [true, false]) {
-      const { world } = await openTroupe(asks, (model, list) => withHelper(model, [payTool(list, "pay", gated)]));
+      const { world } = await openTeam(asks, (model, list) => withHelper(model, [payTool(list, "pay", gated)]));
       const question = await say(world, "pay");
       if (gated) await yes(world, question);
       expect((await world.store.findChat("local", "chat-1"))?.state).toEqual({ lastPaid: 7 });
     }
   });
 
-  it("that fails is a tool that failed, and its caller goes on", async () => {
+  it("is shown as a failed tool when it fails, and its caller continues", async () => {
     const { world } = await open({ ...asks, helper: { first: [fail(429, "Slow down.")] } });
     const reply = await say(world, "pay");
     expect(sequence(reply)).toBe("start ss tis tia toe fs ss text fs finish [DONE]");
@@ -640,7 +638,7 @@ describe("an agent run as a tool", () => {
   it("counts its tokens with its caller's", async () => {
     const counted = (promptTokenCount: number): Piece =>
       usage({ promptTokenCount, candidatesTokenCount: 1, totalTokenCount: promptTokenCount + 1 });
-    const { world } = await openTroupe(
+    const { world } = await openTeam(
       {
         root_agent: { first: [call("helper", { request: "Pay." }), counted(100)], last: [text("Done."), counted(400)] },
         helper: { first: [call("pay", { amount: 7 }), counted(200)], last: [text("Paid."), counted(300)] },
@@ -650,13 +648,13 @@ describe("an agent run as a tool", () => {
     expect(usageOf(await say(world, "pay"))).toMatchObject({ inputTokens: 1000, outputTokens: 4, totalTokens: 1004 });
   });
 
-  it("may be a sequence of agents", async () => {
-    const parts: Record<string, Part> = {
+  it("can be a sequence of agents", async () => {
+    const parts: Record<string, Script> = {
       root_agent: { first: [call("team", { request: "Pay." })] },
       first: { first: [call("pay", { amount: 1 })] },
       second: { first: [text("All done.")] },
     };
-    const { world, ran, names } = await openTroupe(parts, (model, list) => {
+    const { world, ran, names } = await openTeam(parts, (model, list) => {
       const team = new SequentialAgent({
         name: "team",
         description: "A team.",
@@ -675,9 +673,9 @@ describe("an agent run as a tool", () => {
   });
 });
 
-describe("agents ADK will drop in favour of workflows", () => {
-  it("in a loop: the loop ends where a call is held, and the agent that asked goes on", async () => {
-    const { world, ran, names } = await openTroupe(
+describe("agents that ADK will replace by workflows", () => {
+  it("loop agent: the loop ends when a call is held, and the agent that asked continues", async () => {
+    const { world, ran, names } = await openTeam(
       { worker: { first: [call("pay", { amount: 1 })] } },
       (model, list) =>
         new LoopAgent({
@@ -695,8 +693,8 @@ describe("agents ADK will drop in favour of workflows", () => {
     await expectSound(world);
   });
 
-  it("side by side: nothing runs unasked", async () => {
-    const { world, ran } = await openTroupe(
+  it("parallel agent: no gated tool runs without a yes", async () => {
+    const { world, ran } = await openTeam(
       { left: { first: [call("pay", { amount: 1 })] }, right: { first: [call("pay", { amount: 2 })] } },
       (model, list) =>
         new ParallelAgent({

@@ -1,4 +1,4 @@
-import { gate, pause, text } from "adk-stream-protocol/gemini";
+import { gate, pause, text } from "adk-stream-protocol/testing";
 import type { UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { majors, stockChat, toolParts, validateOn } from "../fixtures/stock-chat.ts";
@@ -24,7 +24,7 @@ import {
 type Question = ReturnType<typeof asked>;
 type Shape = (question: Question, value: unknown) => { path?: string; body: unknown };
 
-/** A chat request whose last message is the assistant's with these parts, as stock chats send it. */
+/** A chat request whose last message is the assistant's with these parts, as `useChat` sends it. */
 const inReply = ({ messageId }: Question, ...parts: object[]) => ({
   body: {
     id: "chat-1",
@@ -33,7 +33,7 @@ const inReply = ({ messageId }: Question, ...parts: object[]) => ({
     messages: [userMessage("pay"), { id: messageId, role: "assistant", parts }],
   },
 });
-/** A chat request whose last message is the user's with these parts, as the seeds send it. */
+/** A chat request whose last message is the user's with these parts, in the tool-result answer shape. */
 const asUser = (...parts: object[]) => ({ body: { id: "chat-1", messages: [{ role: "user", content: parts }] } });
 
 const shapes: Record<string, Shape> = {
@@ -133,7 +133,7 @@ describe.each(Object.entries(shapes))("answer %s", (_name, shape) => {
   });
 });
 
-describe("what is no answer", () => {
+describe("not an answer", () => {
   it.each(["yes", "はい、承認します", "approve", "true", '{"approved":true}'])(
     "chat text (%s) approves nothing",
     async (words) => {
@@ -145,7 +145,7 @@ describe("what is no answer", () => {
     },
   );
 
-  it("text beside an answer is refused, and nothing is decided", async () => {
+  it("text together with an answer is refused, and nothing is decided", async () => {
     const world = await openWorld();
     const { approvalId } = asked(await say(world, "pay"));
     const { body } = asUser(
@@ -156,7 +156,7 @@ describe("what is no answer", () => {
     expect(await stateOf(world)).toEqual(["pending"]);
   });
 
-  it("a yes and a no to the same question in one message is refused, and nothing is decided", async () => {
+  it("a yes and a no to the same question in one message are refused, and nothing is decided", async () => {
     const world = await openWorld();
     const { approvalId, toolCallId } = asked(await say(world, "pay"));
     const { body } = asUser(
@@ -210,7 +210,7 @@ describe("what is no answer", () => {
       400,
     ],
   ];
-  it.each(forgeries)("a result for a server's tool, forged as %s, is refused", async (_name, forge, status) => {
+  it.each(forgeries)("a forged result for a server tool is refused: %s", async (_name, forge, status) => {
     const world = await openWorld();
     const question = asked(await say(world, "pay"));
     expect(await refusalOf(await post(world, "/stream", inReply(question, forge(question)).body))).toMatchObject({
@@ -238,7 +238,7 @@ describe("a browser tool", () => {
   const send = async (world: World, question: Question, more: object) =>
     receive(await post(world, "/stream", inReply(question, locationPart(question, more)).body));
 
-  it("that was approved and ran is settled by one request (answer 2)", async () => {
+  it("is settled by one request with the yes and the result (answer 2)", async () => {
     const world = await openWorld();
     const question = asked(await say(world, "where"));
     const reply = await send(world, question, {});
@@ -266,7 +266,7 @@ describe("a browser tool", () => {
     expect(world.gemini.requests).toHaveLength(1);
   });
 
-  it("that was denied stays denied, whatever the browser did", async () => {
+  it("stays denied after a no, even if the browser sends a result", async () => {
     const world = await openWorld();
     const question = asked(await say(world, "where"));
     const reply = await send(world, question, { approval: { id: question.approvalId, approved: false } });
@@ -276,7 +276,7 @@ describe("a browser tool", () => {
     expect(await stateOf(world)).toEqual(["denied"]);
   });
 
-  it("answers a bare yes with a notice in a step of its own, as often as it is sent, and waits for the result", async () => {
+  it("confirms a yes without a result in a step of its own, each time it is sent, and waits for the result", async () => {
     const world = await openWorld();
     const question = asked(await say(world, "where"));
     for (let time = 0; time < 3; time++) {
@@ -296,7 +296,7 @@ describe("a browser tool", () => {
     expect(world.gemini.requests).toHaveLength(2);
   });
 
-  it("that fails in the browser has failed", async () => {
+  it("has failed if the browser sends an error", async () => {
     const world = await openWorld();
     const question = asked(await say(world, "where"));
     const reply = await send(world, question, {
@@ -320,7 +320,7 @@ describe("a browser tool", () => {
     expect(world.gemini.requests[1]!.responses[0]!.response).toEqual(location);
   });
 
-  it("without a question takes its result in either shape, once", async () => {
+  it("accepts its result in either shape, once, if it needs no approval", async () => {
     for (const shape of ["part", "tool-result"]) {
       const world = await openWorld();
       const question = await say(world, "music");
@@ -367,39 +367,45 @@ describe("a late answer", () => {
     },
   );
 
-  it.each(late)("(%s) that is the first to notice the expiry tells the model", async (approved, outcome) => {
-    const world = await openWorld();
-    const question = asked(await say(world, "pay"));
-    world.clock.now += 3_600_000;
-    const reply = await answer(world, [{ ...question, approved }]);
-    expect(sequence(reply)).toBe(`start ${outcome} ss text fs finish [DONE]`);
-    expect(states(reply)).toEqual(["expired"]);
-    expect(textOf(reply)).toContain("expired");
-    expect(world.payments).toEqual([]);
-  });
+  it.each(late)(
+    "(%s) that comes before the sweep makes the server tell the model about the expiry",
+    async (approved, outcome) => {
+      const world = await openWorld();
+      const question = asked(await say(world, "pay"));
+      world.clock.now += 3_600_000;
+      const reply = await answer(world, [{ ...question, approved }]);
+      expect(sequence(reply)).toBe(`start ${outcome} ss text fs finish [DONE]`);
+      expect(states(reply)).toEqual(["expired"]);
+      expect(textOf(reply)).toContain("expired");
+      expect(world.payments).toEqual([]);
+    },
+  );
 
-  it.each(late)("(%s) after new text cancelled the call settles it in its own message", async (approved, outcome) => {
-    const world = await openWorld();
-    const question = asked(await say(world, "pay"));
-    const other = await say(world, "hello");
-    const { body } = shapes["1: the call's own part, approval-responded"]!(question, approved);
-    const { messages } = body as { messages: object[] };
-    const later = [
-      userMessage("hello"),
-      { id: asMessageId(other), role: "assistant", parts: [{ type: "text", text: "Hello." }] },
-    ];
-    const reply = await receive(
-      await post(world, "/stream", { ...(body as object), messages: [...messages, ...later] }),
-    );
-    expect(sequence(reply)).toBe(`start ${outcome} ss fs finish [DONE]`);
-    expect(reply.chunks[0]).toEqual({ type: "start", messageId: question.messageId });
-    expect(states(reply)).toEqual(["cancelled"]);
-    expect(world.gemini.requests).toHaveLength(2);
-    expect(world.payments).toEqual([]);
-  });
+  it.each(late)(
+    "(%s) after new text cancelled the call settles the call in its own message",
+    async (approved, outcome) => {
+      const world = await openWorld();
+      const question = asked(await say(world, "pay"));
+      const other = await say(world, "hello");
+      const { body } = shapes["1: the call's own part, approval-responded"]!(question, approved);
+      const { messages } = body as { messages: object[] };
+      const later = [
+        userMessage("hello"),
+        { id: asMessageId(other), role: "assistant", parts: [{ type: "text", text: "Hello." }] },
+      ];
+      const reply = await receive(
+        await post(world, "/stream", { ...(body as object), messages: [...messages, ...later] }),
+      );
+      expect(sequence(reply)).toBe(`start ${outcome} ss fs finish [DONE]`);
+      expect(reply.chunks[0]).toEqual({ type: "start", messageId: question.messageId });
+      expect(states(reply)).toEqual(["cancelled"]);
+      expect(world.gemini.requests).toHaveLength(2);
+      expect(world.payments).toEqual([]);
+    },
+  );
 
   for (const [major, ai] of majors)
-    it.each(late)(`(%s) from stock ${major} is sent once and leaves a valid message`, async (approved) => {
+    it.each(late)(`(%s) from ${major} is sent once and leaves a valid message`, async (approved) => {
       const world = await openWorld();
       const { chat, requests, replies, settled, errors } = stockChat(ai, world);
       await chat.sendMessage({ text: "pay" });
@@ -416,7 +422,7 @@ describe("a late answer", () => {
 });
 
 describe("a repeated answer", () => {
-  it("outside the chat gets 200 with the state, the opposite one 409 with what won", async () => {
+  it("outside the chat gets 200 with the state, and the opposite answer gets 409 with the state", async () => {
     const world = await openWorld();
     const { approvalId } = asked(await say(world, "pay"));
     const decide = (approved: boolean) => post(world, `/approvals/${approvalId}`, { approved });
@@ -467,7 +473,7 @@ describe("a repeated answer", () => {
 
   for (const [major, ai] of majors)
     it.each([true, false])(
-      `from another tab (%s) with stock ${major} is sent once and leaves a valid message`,
+      `from another tab (%s) with ${major} is sent once and leaves a valid message`,
       async (approved) => {
         const world = await openWorld();
         await say(world, "pay");
@@ -490,7 +496,7 @@ describe("a repeated answer", () => {
 });
 
 describe("an answer in the wrong place", () => {
-  it("is one to nothing: another chat, a chat that is not there, an id that is not there", async () => {
+  it("is refused: another chat, an unknown chat, an unknown id", async () => {
     const world = await openWorld();
     const question = asked(await say(world, "pay"));
     await say(world, "hello", { chat: "chat-2" });
@@ -522,7 +528,7 @@ async function refusalOf(response: Response): Promise<Record<string, unknown>> {
   return { status: response.status, ...((await response.json()) as object) };
 }
 
-/** Nobody answers in time: the server finds out, and tells the model. */
+/** Lets the question expire: the server notices it and tells the model. */
 async function expire(world: World): Promise<void> {
   world.clock.now += 3_600_000;
   await world.bridge.sweep();

@@ -3,7 +3,7 @@ import { majors, stockChat } from "../fixtures/stock-chat.ts";
 import { answer, asked, get, openWorld, say, sequence, states, textOf } from "../fixtures/world.ts";
 
 describe("a gated payment over SSE", () => {
-  it("asks, pays once after a yes, and goes on in the same message", async () => {
+  it("asks, pays once after a yes, and continues in the same message", async () => {
     const world = await openWorld();
     const question = await say(world, "pay");
     expect(sequence(question)).toBe("start ss tis tia tar fs finish [DONE]");
@@ -28,7 +28,7 @@ describe("a gated payment over SSE", () => {
   });
 
   for (const [name, ai] of majors)
-    it(`needs two requests and one message with stock ${name}`, async () => {
+    it(`needs two requests and one message with ${name}`, async () => {
       const world = await openWorld();
       const { chat, requests, settled, errors } = stockChat(ai, world);
       await chat.sendMessage({ text: "pay" });

@@ -17,7 +17,7 @@ interface Answer {
   status: number;
   headers: IncomingHttpHeaders;
   body: string;
-  /** The client's end of the connection. */
+  /** The client's port of the connection. */
   port?: number;
 }
 interface Sent {
@@ -27,7 +27,7 @@ interface Sent {
   body?: string | Buffer;
 }
 
-/** A request exactly as given, which `fetch` would tidy up. */
+/** Sends a request exactly as given. `fetch` would correct it. */
 function send(
   world: World,
   path: string,
@@ -55,7 +55,7 @@ function send(
 const json = { "content-type": "application/json" };
 const chatBody = (more: object = {}) => JSON.stringify({ id: "chat-1", messages: [userMessage("pay")], ...more });
 
-/** `400 invalid`, if the body is a code and a sentence. */
+/** Status and code as in `400 invalid`. Checks that the body is a code and a sentence. */
 function verdict({ status, body, headers }: Answer): string {
   expect(headers["content-type"]).toBe("application/json; charset=utf-8");
   const { code, message } = JSON.parse(body) as { code: string; message: string };
@@ -63,7 +63,7 @@ function verdict({ status, body, headers }: Answer): string {
   return `${status} ${code}`;
 }
 
-/** A world with an open question, and the proof that nothing happened to it. */
+/** A world with an open question, and a check that the question is unchanged. */
 async function withQuestion(options: WorldOptions = {}) {
   const world = await openWorld(options);
   const question = asked(await say(world, "pay"));
@@ -185,9 +185,9 @@ describe("a bad body", () => {
   });
 
   it.each([
-    ["that says its length", {}],
+    ["with a content-length", {}],
     ["in chunks", { "transfer-encoding": "chunked" }],
-  ])("over the limit %s is refused, and the client hears it", async (_name, encoding) => {
+  ])("over the limit %s is refused, and the client gets the refusal", async (_name, encoding) => {
     const { world, expectUntouched } = await withQuestion();
     for (const size of [4 * 1024 * 1024 + 1, 12 * 1024 * 1024]) {
       const body = chatBody({ padding: "x".repeat(size) });
@@ -215,7 +215,7 @@ describe("a bad body", () => {
     expect(verdict(await sized(2001))).toBe("413 too_large");
   });
 
-  it("that breaks off hurts nobody", async () => {
+  it("that ends too early does no harm", async () => {
     const { world, expectUntouched } = await withQuestion();
     const socket = connect(world.server.port, "127.0.0.1");
     const head = [
@@ -295,7 +295,7 @@ describe("a bad address", () => {
     await expectUntouched();
   });
 
-  it("with a wrong method says which one is right", async () => {
+  it("with a wrong method is refused, and the response names the right one", async () => {
     const { world, question, expectUntouched } = await withQuestion();
     const routes = {
       "/stream": "POST",
@@ -327,7 +327,7 @@ describe("a bad address", () => {
   });
 });
 
-describe("what is hardly a request", () => {
+describe("a request that is not valid HTTP", () => {
   const raw = (world: World, text: string): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const socket = connect(world.server.port, "127.0.0.1");
@@ -370,15 +370,15 @@ describe("what is hardly a request", () => {
       "TRACE /stream HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n",
       "400 malformed",
     ],
-  ])("%s gets an answer", async (_name, text, expected) => {
+  ])("%s gets an error response", async (_name, text, expected) => {
     const { world, expectUntouched } = await withQuestion();
     expect(verdict(await raw(world, text))).toBe(expected);
     await expectUntouched();
   });
 });
 
-describe("where a request comes from", () => {
-  it("must be a page we know, if it is a page", async () => {
+describe("a request", () => {
+  it("must come from a known page, if it has an Origin", async () => {
     const { world, question, expectUntouched } = await withQuestion({
       server: { allowedOrigins: ["https://app.example"] },
     });
@@ -423,7 +423,7 @@ describe("where a request comes from", () => {
     await expectUntouched();
   });
 
-  it("must be named where a cookie authenticates", async () => {
+  it("must have an Origin if a cookie authenticates", async () => {
     const authenticate = (request: Request) =>
       request.headers.get("cookie") === "session=1" ? { owner: "alice" } : undefined;
     const world = await openWorld({ server: { authenticate } });
@@ -436,7 +436,7 @@ describe("where a request comes from", () => {
     ).toBe(200);
   });
 
-  it("must be this machine by name too, unless somebody authenticates", async () => {
+  it("must have a Host that names this machine, unless there is authentication", async () => {
     const { world, expectUntouched } = await withQuestion();
     const { port } = world.server;
     const hosts = [
@@ -471,14 +471,14 @@ describe("where a request comes from", () => {
   });
 });
 
-describe("who sends a request", () => {
+describe("the owner of a request", () => {
   const authenticate = (request: Request) => {
     const owner = request.headers.get("x-owner");
     if (owner === "broken") throw new Error("The user table is on fire.");
     return owner === null ? undefined : { owner };
   };
 
-  it("must be known on every route, and the rest is not looked at", async () => {
+  it("must be known on every route, or the request is not read further", async () => {
     const seen: string[] = [];
     const fallback = (request: Request) => {
       seen.push(request.url);
@@ -508,7 +508,7 @@ describe("who sends a request", () => {
     expect((await send(world, "/page", { headers: { "x-owner": "alice" } })).body).toBe("page");
   });
 
-  it("sees of others what is not there: the same bytes for a foreign and an unknown id", async () => {
+  it("gets the same bytes for another owner's id and for an unknown id", async () => {
     const world = await openWorld({ server: { authenticate } });
     const as = (owner: string) => ({ ...json, "x-owner": owner });
     const started = await send(world, "/stream", {
@@ -583,7 +583,7 @@ describe("who sends a request", () => {
     const { body } = await send(world, "/approvals", { headers: as("alice") });
     expect(JSON.parse(body)).toMatchObject({ approvals: [{ id: approvalId, state: "pending" }] });
     expect(JSON.parse((await send(world, "/approvals", { headers: as("bob") })).body)).toMatchObject({ approvals: [] });
-    // A foreign chat's name is free for one's own chat of that name.
+    // An owner can use the id of another owner's chat for a chat of their own.
     const own = await send(world, "/stream", {
       method: "POST",
       headers: as("bob"),
@@ -596,8 +596,8 @@ describe("who sends a request", () => {
   });
 });
 
-describe("when the server is stopping", () => {
-  it("says so, and decides nothing", async () => {
+describe("a server that is stopping", () => {
+  it("refuses requests as unavailable, and decides nothing", async () => {
     const { world, question } = await withQuestion();
     await world.bridge.close();
     for (const [path, body] of [

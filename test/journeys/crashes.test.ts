@@ -1,4 +1,4 @@
-import { gate, type ScriptedGemini } from "adk-stream-protocol/gemini";
+import { gate, type ScriptedGemini } from "adk-stream-protocol/testing";
 import { isSettled } from "adk-stream-protocol/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Moment } from "../fixtures/mortal-store.ts";
@@ -7,15 +7,15 @@ import { expectTruth, openStage, type Stage, type StageOptions, startStageGemini
 import { storeKinds } from "../fixtures/store-kinds.ts";
 
 /**
- * A story, told once for each moment at which something is written: the process dies there (before the write, or after it
- * and before anybody knows), another one starts, and the user finishes what is left to do.
+ * A story that runs once for each write to the store. The process dies there (before the write, or after it but before
+ * anything was sent), another process starts, and the user finishes the story.
  */
 interface Story {
   tell: (stage: Stage) => Promise<unknown>;
   options?: Omit<StageOptions, "gemini">;
-  /** What the user says again where it was cut off before anything was asked. */
+  /** What the user says again if the process died before the question. */
   again?: string;
-  /** The model need not speak of the outcome. */
+  /** The model may say nothing about the outcome. */
   silent?: true;
 }
 
@@ -31,7 +31,7 @@ const stories: Record<string, Story> = {
     tell: async (stage) => {
       await stage.say("pay");
       await stage.decide((await stage.pending())[0]!.id, true);
-      await stage.rest();
+      await stage.untilIdle();
     },
   },
   "a yes to a tool that can be asked what happened": {
@@ -52,7 +52,7 @@ const stories: Record<string, Story> = {
       await stage.say("two payments");
       const [first, second] = await stage.pending();
       await stage.decide(first!.id, true);
-      await stage.rest();
+      await stage.untilIdle();
       await stage.answer([{ id: second!.id, approved: false }]);
     },
   },
@@ -68,7 +68,7 @@ const stories: Record<string, Story> = {
     tell: async (stage) => {
       await stage.say("chain");
       await stage.decide((await stage.pending())[0]!.id, true);
-      await stage.rest();
+      await stage.untilIdle();
       await stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: true })));
     },
   },
@@ -89,7 +89,7 @@ const stories: Record<string, Story> = {
       await stage.say("hello");
       slow.open();
       await running;
-      await stage.rest();
+      await stage.untilIdle();
     },
   },
   "a stop while the tool runs": {
@@ -103,44 +103,44 @@ const stories: Record<string, Story> = {
       await stage.stop();
       slow.open();
       await running;
-      await stage.rest();
+      await stage.untilIdle();
     },
   },
-  "a reply that is made again": {
+  "a regenerated reply": {
     tell: async (stage) => {
       await stage.say("pay");
       await stage.submit({ type: "regenerate" });
       await stage.decide((await stage.pending())[0]!.id, true);
-      await stage.rest();
+      await stage.untilIdle();
     },
   },
-  "an agent run as a tool, asked about itself": {
+  "an agent run as a tool, gated itself": {
     again: "ask the clerk to pay",
     options: { clerk: true, effect: "idempotent", confirmClerk: true },
     tell: async (stage) => {
       await stage.say("ask the clerk to pay");
       await stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: true })));
       await stage.decide((await stage.pending())[0]!.id, true);
-      await stage.rest();
+      await stage.untilIdle();
     },
   },
-  "an agent run as a tool, left behind between two payments": {
+  "an agent run as a tool, abandoned between two payments": {
     options: { clerk: true, effect: "idempotent" },
     again: "ask the clerk to pay",
     tell: async (stage) => {
       await stage.say("chain (ask the clerk)");
       await stage.decide((await stage.pending())[0]!.id, true);
-      await stage.rest();
+      await stage.untilIdle();
       await stage.say("hello");
     },
   },
-  "a payment behind an agent run as a tool": {
+  "a payment inside an agent run as a tool": {
     again: "ask the clerk to pay",
     options: { clerk: true, effect: "idempotent" },
     tell: async (stage) => {
       await stage.say("ask the clerk to pay");
       await stage.decide((await stage.pending())[0]!.id, true);
-      await stage.rest();
+      await stage.untilIdle();
     },
   },
 };
@@ -161,8 +161,8 @@ const writes: ReadonlySet<string> = new Set([
   "withdrawEvents",
 ]);
 
-/** After a write; before one is the same as after the last, unless a tool has run in between. */
-function isNews({ when, operation }: Moment): boolean {
+/** Dying before a write is the same as dying after the previous one, except for moves, where a tool may run between. */
+function isDistinct({ when, operation }: Moment): boolean {
   return writes.has(operation) && (when === "after" || operation === "move");
 }
 
@@ -172,13 +172,13 @@ beforeAll(async () => {
 });
 afterAll(() => gemini.close());
 
-/** Dies at the nth write and finishes the story in another process. False when the story was over before. */
+/** Dies at the nth write and finishes the story in another process. Returns false if the story has fewer writes. */
 async function dieAt(nth: number, story: Story, options: Omit<StageOptions, "gemini">): Promise<boolean> {
   const stage = await openStage({ gemini, ...options, ...story.options });
   let count = 0;
   let died: Moment | undefined;
   stage.dieAt((moment) => {
-    if (!isNews(moment)) return false;
+    if (!isDistinct(moment)) return false;
     count += 1;
     if (count === nth) died = moment;
     return count === nth;
@@ -194,7 +194,7 @@ async function dieAt(nth: number, story: Story, options: Omit<StageOptions, "gem
   try {
     stage.setPace(undefined);
     await stage.crash();
-    await stage.rest();
+    await stage.untilIdle();
     for (const row of before) {
       const after = (await stage.rows()).find(({ id }) => id === row.id);
       expect(after, "the same approval").toMatchObject({ digest: row.digest, expiresAt: row.expiresAt });
@@ -204,22 +204,22 @@ async function dieAt(nth: number, story: Story, options: Omit<StageOptions, "gem
     if ((await stage.rows()).length === 0) await stage.say(story.again ?? "pay");
     for (let [question] = await stage.pending(); question; [question] = await stage.pending()) {
       await stage.decide(question.id, true);
-      await stage.rest();
+      await stage.untilIdle();
     }
     const rows = await expectTruth(stage);
     expect(
       (await stage.rows()).filter(({ state }) => !isSettled(state)),
-      "rows that nobody settles",
+      "rows that are not settled",
     ).toEqual([]);
     await expectSound(stage);
-    // Nothing is lost and nothing is said twice: by the model in the chat, and to the model in its history (I10).
+    // Nothing is lost or repeated, in the model's text in the chat and in the model's history (I10).
     const words = (await stage.messages())
       .flatMap(({ parts }) => parts.flatMap((part) => (part.type === "text" ? part.text : [])))
       .join("\n");
     await stage.say("hello");
     const { open } = await expectSound(stage);
     expect(open, "calls without a response").toEqual([]);
-    const heard = JSON.stringify(
+    const sentToModel = JSON.stringify(
       stage.gemini.requests.at(-1)!.contents.filter(({ role }) => role !== "model"),
     ).replaceAll("\\", "");
     for (const { state, input } of story.options?.clerk ? [] : rows) {
@@ -227,7 +227,7 @@ async function dieAt(nth: number, story: Story, options: Omit<StageOptions, "gem
       const { amount, recipient } = JSON.parse(input) as { amount: number; recipient: string };
       const times = (text: string) => text.split(`{"paid":${amount}}`).length - 1;
       if (recipient !== "First") expect(times(words), words).toBeOneOf(story.silent ? [0, 1] : [1]);
-      expect(times(heard), heard).toBe(1);
+      expect(times(sentToModel), sentToModel).toBe(1);
     }
     expect((await stage.store.dueApprovals()).map(({ id, state }) => ({ id, state }))).toEqual([]);
   } catch (error) {

@@ -1,4 +1,4 @@
-import { call, gate, pause, text } from "adk-stream-protocol/gemini";
+import { call, gate, pause, text } from "adk-stream-protocol/testing";
 import type { UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { type Ai, majors, partStates, stockChat, toolParts, validateOn } from "../fixtures/stock-chat.ts";
@@ -29,7 +29,7 @@ function confirmations({ chunks }: Received) {
   );
 }
 
-describe("the dialect with a confirmation of its own", () => {
+describe("the dialect with the confirmation as a tool call", () => {
   it("announces the call, then its confirmation in a step of its own", async () => {
     const world = await openWorld();
     const question = await say(world, "pay", { query });
@@ -59,7 +59,7 @@ describe("the dialect with a confirmation of its own", () => {
     for (const [, ai] of majors) await validateOn(ai, question.chunks);
   });
 
-  it("is the server's when the server says so, and a connection may still choose the other", async () => {
+  it("can be the server's default, and a request can choose the other dialect", async () => {
     const world = await openWorld({ server: { confirmation: "tool" } });
     expect(sequence(await say(world, "pay"))).toBe(ask);
     const other = await say(world, "pay", { chat: "chat-2", query: "?confirmation=approval" });
@@ -68,7 +68,7 @@ describe("the dialect with a confirmation of its own", () => {
     expect(partStates(body.messages.at(-1))).toContain(`tool-${confirmation}:input-available`);
   });
 
-  it("gives events of one chunk of the log one id, so that ids only ever rise", async () => {
+  it("gives all events of one log entry one id, so that ids only rise", async () => {
     const world = await openWorld();
     const { ids } = await say(world, "two payments", { query });
     expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => a - b));
@@ -82,7 +82,7 @@ interface Story {
   decisions: boolean[];
   expect: string[];
   payments: World["payments"];
-  /** How the calls themselves end. */
+  /** The final states of the calls themselves. */
   ends: string[];
 }
 
@@ -119,7 +119,7 @@ const stories: Story[] = [
     ends: ["output-available", "output-error"],
   },
   {
-    name: "two times yes",
+    name: "a yes and a yes",
     says: "two payments",
     decisions: [true, true],
     expect: [askTwice, tell("toa toa")],
@@ -127,7 +127,7 @@ const stories: Story[] = [
     ends: ["output-available", "output-available"],
   },
   {
-    name: "a yes beside a free call",
+    name: "a yes and a call that needs no approval",
     says: "mixed",
     decisions: [true],
     expect: ["start ss tis tia tis tia toa fs ss tis tia fs finish [DONE]", tell("toa")],
@@ -145,7 +145,7 @@ const stories: Story[] = [
 ];
 
 for (const [major, ai] of majors)
-  describe(`the dialect on stock ${major}, answered with addToolOutput`, () => {
+  describe(`the dialect with ${major}, answered with addToolOutput`, () => {
     it.each(stories)("$name", async (story) => {
       const world = await openWorld();
       const { chat, requests, replies, settled, errors } = stockChat(ai, world, { query, predicate: "tools" });
@@ -167,7 +167,7 @@ for (const [major, ai] of majors)
       await checkMessages(ai, world, messages);
     });
 
-    it("one payment after another, and the first one's outcome is not told twice", async () => {
+    it("one payment after another, and the first outcome is sent once", async () => {
       const world = await openWorld({
         rules: [
           { when: ({ responses }) => responses[0]?.args["recipient"] === "Alice", say: [call("process_payment", bob)] },
@@ -236,7 +236,7 @@ for (const [major, ai] of majors)
       ["nothing", null],
       ["an empty object", {}],
       ["the word true", { confirmed: "true" }],
-    ])("%s as output decides nothing, is refused once, and can be corrected", async (_name, output) => {
+    ])("an output that is %s decides nothing, is refused once, and can be corrected", async (_name, output) => {
       const world = await openWorld();
       const { chat, requests, settled, errors } = stockChat(ai, world, { query, predicate: "tools" });
       await chat.sendMessage({ text: "pay" });
@@ -273,7 +273,7 @@ for (const [major, ai] of majors)
       await ai.validateUIMessages({ messages });
     });
 
-    it("new text while a question is open leaves the chat whole", async () => {
+    it("new text while a question is open leaves a valid chat", async () => {
       const world = await openWorld();
       const { chat, replies, settled, errors } = stockChat(ai, world, { query, predicate: "tools" });
       await chat.sendMessage({ text: "pay" });
@@ -295,7 +295,7 @@ for (const [major, ai] of majors)
     });
   });
 
-describe("the end of a turn that nobody watched, in the dialect", () => {
+describe("a turn without a reader, in the dialect", () => {
   it("settles an expired call for readers of its message", async () => {
     const { opened, open } = gate();
     const world = await openWorld({
@@ -304,7 +304,7 @@ describe("the end of a turn that nobody watched, in the dialect", () => {
     const question = await say(world, "pay", { query });
     const [asking] = confirmations(question);
     world.clock.now += 3_600_000;
-    // The turn goes on by itself; whoever comes while it does reads it, and the message before it unless he has that.
+    // The turn continues by itself. A reader that comes meanwhile gets it, after the earlier parts unless it has them.
     await world.bridge.sweep();
     await world.gemini.waitForRequest(2);
     const url = `${world.server.url}/stream/chat-1/stream${query}`;

@@ -1,5 +1,5 @@
 import { AgentTool, LlmAgent } from "@google/adk";
-import { call, type Rule, text } from "adk-stream-protocol/gemini";
+import { call, type Rule, text } from "adk-stream-protocol/testing";
 import type { UIMessage } from "ai";
 import { describe, expect, it, vi } from "vitest";
 import { expectSound } from "../fixtures/sound.ts";
@@ -27,15 +27,15 @@ const bridge = { approvalTtlMs: ttl, startMs: 30_000 };
 
 const parts = (messages: UIMessage[], type: string) =>
   messages.flatMap((message) => message.parts.filter((part) => part.type === type));
-const modelHeard = ({ gemini }: World) => JSON.stringify(gemini.requests.at(-1)!.contents);
+const modelInput = ({ gemini }: World) => JSON.stringify(gemini.requests.at(-1)!.contents);
 
 async function logLength(world: World): Promise<number> {
   return world.store.lastSequence((await world.store.findChat("local", "chat-1"))!.id);
 }
 
 for (const { name, options } of storeKinds)
-  describe(`by the clock of ${name}`, () => {
-    it("an unanswered question expires at its time, not before, and the page and the model are told", async () => {
+  describe(`a server on ${name}`, () => {
+    it("expires an unanswered question on time, not before, and tells the page and the model", async () => {
       const world = await openWorld({ ...options(), bridge });
       const { approvalId } = asked(await say(world, "pay"));
       const [{ expiresAt } = {}] = await ledger(world);
@@ -64,7 +64,7 @@ for (const { name, options } of storeKinds)
       await expectSound(world);
     });
 
-    it("an answer in the last millisecond counts, and at the time itself no more", async () => {
+    it("accepts an answer in the last millisecond, but not at the time itself", async () => {
       const world = await openWorld({ ...options(), bridge });
       for (const [chat, early, state] of [
         ["in-time", 1, "succeeded"],
@@ -78,7 +78,26 @@ for (const { name, options } of storeKinds)
       expect(world.payments).toHaveLength(1);
     });
 
-    it("a question that expired while nobody was running is expired and told at the start", async () => {
+    it("X32: text after its time and before the sweep finds a question that expired, not one it cancels", async () => {
+      const world = await openWorld({ ...options(), bridge });
+      const { approvalId } = asked(await say(world, "pay"));
+      world.clock.now += ttl;
+      expect(states(await say(world, "hello"))).toEqual(["expired"]);
+      await quiet(world);
+      expect(await ledger(world)).toMatchObject([{ id: approvalId, state: "expired" }]);
+      const messages = await messagesOf(world);
+      expect(parts(messages, "data-approval").at(-1)).toMatchObject({ id: approvalId, data: { state: "expired" } });
+      expect(parts(messages, "tool-process_payment")).toMatchObject([{ state: "output-denied" }]);
+      expect(world.gemini.requests).toHaveLength(2);
+      expect(modelInput(world)).toContain("Nobody answered the approval request in time");
+      await world.bridge.sweep();
+      await quiet(world);
+      expect(world.gemini.requests).toHaveLength(2);
+      expect(world.payments).toEqual([]);
+      await expectSound(world);
+    });
+
+    it("expires a question at the start that ran out while no process was running, and tells the model", async () => {
       const world = await openWorld({ ...options(), bridge });
       await say(world, "pay");
       await world.server.close();
@@ -91,7 +110,7 @@ for (const { name, options } of storeKinds)
       await expectSound(world);
     });
 
-    it("a call that was approved and not started in time expires, whoever comes then", async () => {
+    it("expires a call that was approved but not started in time, and refuses every later answer", async () => {
       const world = await openWorld({ ...options(), bridge });
       const { approvalId } = asked(await say(world, "pay"));
       world.dieAt(
@@ -104,7 +123,7 @@ for (const { name, options } of storeKinds)
       await quiet(world);
       expect(await ledger(world)).toMatchObject([{ state: "expired" }]);
       expect(world.payments).toEqual([]);
-      expect(modelHeard(world)).toContain("not started in time");
+      expect(modelInput(world)).toContain("not started in time");
       expect(await decide(world, approvalId, true)).toMatchObject({ status: 409, body: { state: "expired" } });
       await world.bridge.sweep();
       expect(world.payments).toEqual([]);
@@ -114,7 +133,7 @@ for (const { name, options } of storeKinds)
 
 describe("a late answer", () => {
   for (const approved of [true, false])
-    it(`in the chat is refused and settled, whether a sweep came before or not (${approved ? "yes" : "no"})`, async () => {
+    it(`in the chat is refused and settles the call, before and after a sweep (${approved ? "yes" : "no"})`, async () => {
       const world = await openWorld({ bridge });
       for (const swept of [true, false]) {
         const chat = `swept-${swept}`;
@@ -130,13 +149,29 @@ describe("a late answer", () => {
         expect(states(reply)).toEqual(["expired"]);
         await quiet(world, chat);
         expect(world.gemini.requests).toHaveLength(requests + 1);
-        expect(modelHeard(world)).toContain("Nobody answered the approval request in time");
+        expect(modelInput(world)).toContain("Nobody answered the approval request in time");
         await expectSound(world, { chat });
       }
       expect(world.payments).toEqual([]);
     });
 
-  it("outside the chat is refused with the state, and the chat goes on", async () => {
+  it("X32: a second yes after the time for a browser tool's result finds that it expired, and the model is told", async () => {
+    const world = await openWorld({ bridge });
+    const question = { ...asked(await say(world, "where")), approved: true, toolName: "get_location" };
+    await answer(world, [question]);
+    world.clock.now += ttl;
+    expect(states(await answer(world, [question])).at(-1)).toBe("expired");
+    await quiet(world);
+    expect(await ledger(world)).toMatchObject([{ state: "expired" }]);
+    expect(world.gemini.requests).toHaveLength(2);
+    expect(modelInput(world)).toContain("No result of the call came in time");
+    await world.bridge.sweep();
+    await quiet(world);
+    expect(world.gemini.requests).toHaveLength(2);
+    await expectSound(world);
+  });
+
+  it("outside the chat is refused with the state, and the chat continues", async () => {
     const world = await openWorld({ bridge });
     const { approvalId } = asked(await say(world, "pay"));
     world.clock.now += ttl;
@@ -151,7 +186,7 @@ describe("a late answer", () => {
     await expectSound(world);
   });
 
-  it("outside the chat is told to the model once, also when ten come at once", async () => {
+  it("outside the chat makes the server tell the model once, also if ten come at once", async () => {
     const world = await openWorld({ bridge });
     const { approvalId } = asked(await say(world, "pay"));
     world.clock.now += ttl;
@@ -166,7 +201,7 @@ describe("a late answer", () => {
   });
 
   for (const [name, ai] of majors)
-    it(`ends the matter for stock ${name}: two requests, no loop`, async () => {
+    it(`is sent once by ${name}: two requests, no loop`, async () => {
       const world = await openWorld({ bridge });
       const { chat, requests, settled, errors } = stockChat(ai, world);
       await chat.sendMessage({ text: "pay" });
@@ -184,7 +219,7 @@ describe("a late answer", () => {
 });
 
 describe("the sweep", () => {
-  it("comes by itself", async () => {
+  it("runs by itself", async () => {
     const world = await openWorld({ bridge: { ...bridge, sweepMs: 5 } });
     await say(world, "pay");
     world.clock.now += ttl;
@@ -197,7 +232,7 @@ describe("the sweep", () => {
     await expectSound(world);
   });
 
-  it("writes nothing where nothing is due, also while an answered call waits for its sibling", async () => {
+  it("writes nothing if nothing is due, also while an answered call waits for another call of its step", async () => {
     const world = await openWorld({ bridge });
     const question = await say(world, "two payments");
     await answer(world, [{ ...asked(question), approved: false }]);
@@ -211,7 +246,7 @@ describe("the sweep", () => {
     expect(world.gemini.requests).toHaveLength(1);
   });
 
-  it("tells the model of an answered call and its expired sibling together", async () => {
+  it("tells the model about an answered and an expired call of one step together", async () => {
     const world = await openWorld({ bridge });
     const question = await say(world, "two payments");
     await answer(world, [{ ...asked(question), approved: true }]);
@@ -227,7 +262,7 @@ describe("the sweep", () => {
     await expectSound(world);
   });
 
-  it("leaves a running tool alone, however long it takes", async () => {
+  it("does not end a running tool, however long it takes", async () => {
     const { world, started, finish } = await openSlowWorld({ bridge: { ...bridge, graceMs: 20 } });
     const question = asked(await say(world, "pay"));
     const reply = answer(world, [{ ...question, approved: true }]);
@@ -243,15 +278,15 @@ describe("the sweep", () => {
   });
 });
 
-describe("other waits", () => {
-  it("a browser tool nobody answered expires, and the model hears that no result came", async () => {
+describe("other calls that wait", () => {
+  it("a browser tool without a result expires, and the model is told that no result came", async () => {
     const world = await openWorld({ bridge, rules: stageRules });
     await say(world, "music");
     world.clock.now += ttl;
     await world.bridge.sweep();
     await quiet(world);
     expect(world.gemini.requests).toHaveLength(2);
-    expect(modelHeard(world)).toContain("No result of the call came in time");
+    expect(modelInput(world)).toContain("No result of the call came in time");
     expect(parts(await messagesOf(world), "tool-change_bgm")).toMatchObject([{ state: "output-error" }]);
     await expectSound(world);
   });
@@ -305,7 +340,7 @@ describe("other waits", () => {
     await expectSound(world);
   });
 
-  it("a question behind an agent run as a tool expires, and the agent goes on with that", async () => {
+  it("a question inside an agent run as a tool expires, and the agent continues with that", async () => {
     const world = await openWorld({
       bridge,
       rules: [

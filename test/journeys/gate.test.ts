@@ -1,4 +1,4 @@
-/** The gate in front of every kind of tool, through the real server. What counts is what really ran. */
+/** Approval for every kind of tool, through the real server. The tests check what really ran. */
 import {
   AgentTool,
   BaseLlm,
@@ -15,7 +15,7 @@ import {
 } from "@google/adk";
 import { Type, type FunctionDeclaration } from "@google/genai";
 import { createBridge, idempotencyKey, type Logger } from "adk-stream-protocol";
-import { call, geminiAt, pairingErrors, pause, type Piece, type Rule, text } from "adk-stream-protocol/gemini";
+import { call, geminiAt, pairingErrors, pause, type Piece, type Rule, text } from "adk-stream-protocol/testing";
 import type { Approval, Store } from "adk-stream-protocol/stores";
 import { memoryStore } from "adk-stream-protocol/stores/memory";
 import { describe, expect, it, vi } from "vitest";
@@ -42,7 +42,7 @@ import {
   type WorldOptions,
 } from "../fixtures/world.ts";
 
-/** A world whose model makes these calls, and what its tools did. */
+/** A world whose model makes these calls, with a record of what its tools did. */
 async function openStory(calls: readonly Piece[], options: (ran: unknown[]) => WorldOptions) {
   const ran: unknown[] = [];
   const rules: readonly Rule[] = [afterTools, { when: /^go$/, say: calls }, { say: [text("Hello.")] }];
@@ -56,7 +56,7 @@ const no = (world: World, question: Received, toolName: string) =>
   answer(world, [{ ...asked(question), approved: false, toolName }]);
 
 const rowsOf = (world: World): Promise<Approval[]> => world.store.listApprovals({});
-/** What the model was told in the nth request, by tool. */
+/** The function responses in the nth request to the model, by tool. */
 const told = (world: World, request = world.gemini.requests.length) =>
   world.gemini.requests[request - 1]!.responses.map(({ name, response }) => [name, response]);
 
@@ -81,7 +81,7 @@ function payTool(
   });
 }
 
-/** A tool that is no `FunctionTool`; ADK itself never asks about it. */
+/** A tool that is not a `FunctionTool`. ADK itself never asks about it. */
 class DeleteTool extends BaseTool {
   readonly #ran: unknown[];
   constructor(ran: unknown[], name = "delete_file") {
@@ -135,7 +135,7 @@ describe("a FunctionTool with a flag", () => {
     await expectSound(world);
   });
 
-  it("asks nobody about arguments it would refuse, and tells the model", async () => {
+  it("does not ask about invalid arguments, and tells the model", async () => {
     const { world, ran } = await openStory([call("pay", { amount: "much" })], (list) => ({
       tools: [payTool(list, { requireConfirmation: true })],
     }));
@@ -154,7 +154,7 @@ describe("a FunctionTool with a predicate", () => {
       tools: [payTool(ran, { requireConfirmation: ({ amount }) => amount > 100 })],
     }));
 
-  it("asks about the big", async () => {
+  it("asks about a large payment", async () => {
     const { world, ran } = await open({ amount: 500 });
     const question = await say(world, "go");
     expect(sequence(question)).toBe(asksOnce);
@@ -164,7 +164,7 @@ describe("a FunctionTool with a predicate", () => {
     await expectSound(world);
   });
 
-  it("runs the small without a question", async () => {
+  it("runs a small payment without a question", async () => {
     const { world, ran } = await open({ amount: 5 });
     expect(sequence(await say(world, "go"))).toBe("start ss tis tia toa fs ss text fs finish [DONE]");
     expect(ran).toEqual([{ amount: 5 }]);
@@ -172,7 +172,7 @@ describe("a FunctionTool with a predicate", () => {
     await expectSound(world);
   });
 
-  it("answers bad arguments with an error and no row", async () => {
+  it("responds to bad arguments with an error and creates no row", async () => {
     const { world, ran } = await open({ amount: "much" });
     expect(sequence(await say(world, "go"))).toBe("start ss tis tia toe fs ss text fs finish [DONE]");
     expect(await rowsOf(world)).toEqual([]);
@@ -180,7 +180,7 @@ describe("a FunctionTool with a predicate", () => {
     await expectSound(world);
   });
 
-  it("asks also where the predicate says yes in another way than true", async () => {
+  it("asks also if the predicate returns a truthy value other than true", async () => {
     const predicate = () => "yes" as unknown as boolean;
     const { world, ran } = await openStory([call("pay", { amount: 5 })], (list) => ({
       tools: [payTool(list, { requireConfirmation: predicate })],
@@ -206,7 +206,7 @@ describe("a FunctionTool with a predicate", () => {
   });
 });
 
-describe("a tool that asks by itself", () => {
+describe("a tool that requests confirmation itself", () => {
   const askingTool = (ran: unknown[]) =>
     new FunctionTool({
       name: "transfer",
@@ -252,7 +252,7 @@ describe("a tool that asks by itself", () => {
     await expectSound(world);
   });
 
-  it("has failed, and asks nobody, when it throws after asking", async () => {
+  it("has failed, and no question is shown, when it throws after its request", async () => {
     const { world } = await openStory([call("transfer")], () => ({
       tools: [
         new FunctionTool({
@@ -272,7 +272,7 @@ describe("a tool that asks by itself", () => {
     await expectSound(world);
   });
 
-  it("has failed when it asks for a second approval", async () => {
+  it("has failed when it requests a second approval", async () => {
     const { world } = await openStory([call("transfer")], () => ({
       tools: [
         new FunctionTool({
@@ -322,7 +322,7 @@ describe("the server's policy", () => {
         await expectSound(world);
       });
 
-      it("keeps it from running after a no", async () => {
+      it("does not run it after a no", async () => {
         const { world, ran } = await open();
         await no(world, await say(world, "go"), "delete_file");
         expect(ran).toEqual([]);
@@ -340,7 +340,7 @@ describe("the server's policy", () => {
       });
     });
 
-  it("is asked about the arguments of each call", async () => {
+  it("is evaluated with the arguments of each call", async () => {
     const { world, ran } = await openStory(
       [call("delete_file", { file: "b.tmp" }), call("delete_file", { file: "a.txt" })],
       (list) => ({
@@ -359,7 +359,7 @@ describe("the server's policy", () => {
     await expectSound(world);
   });
 
-  it("can ask about a tool that does not, and never waives a tool's own question", async () => {
+  it("can add a question to a tool, and never removes a tool's own question", async () => {
     const { world, ran } = await openStory([call("pay", { amount: 5 })], (list) => ({
       tools: [payTool(list, { requireConfirmation: true })],
       bridge: { tools: { pay: { confirm: () => false } } },
@@ -403,8 +403,8 @@ describe("the server's policy", () => {
   });
 });
 
-describe("when the call cannot be held", () => {
-  it("does not run the tool while the ledger is down, tells the model, and goes on", async () => {
+describe("a call that cannot be held", () => {
+  it("does not run while the ledger is down; the model is told, and the turn continues", async () => {
     const errors: string[] = [];
     const { world, ran } = await openStory([call("pay", { amount: 5 })], (list) => ({
       tools: [payTool(list, { requireConfirmation: true })],
@@ -421,14 +421,14 @@ describe("when the call cannot be held", () => {
 
   const deep = (levels: number): unknown => (levels === 0 ? 1 : { next: deep(levels - 1) });
   const refused: [string, Record<string, unknown>][] = [
-    ["reach for a prototype", { file: "a.txt", ...(JSON.parse('{"__proto__":{"admin":true}}') as object) }],
+    ["have a __proto__ key", { file: "a.txt", ...(JSON.parse('{"__proto__":{"admin":true}}') as object) }],
     ["are nested too deeply", { file: deep(40) }],
     ["are too large", { file: "x".repeat(70_000) }],
     ["have too many keys", Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`key${index}`, index]))],
     ["hold an integer that is not exact", { file: 2 ** 60 }],
   ];
   for (const [what, args] of refused)
-    it(`does not run a tool whose arguments ${what}, and tells the model`, async () => {
+    it(`does not run if its arguments ${what}, and the model is told`, async () => {
       const sent = what.includes("prototype") ? call("delete_file", withProto(args)) : call("delete_file", args);
       const { world, ran } = await openStory([sent], (list) => ({
         tools: [new DeleteTool(list)],
@@ -444,7 +444,7 @@ describe("when the call cannot be held", () => {
       await expectSound(world);
     });
 
-  it("refuses calls beyond the cap and tells the model which (I19)", async () => {
+  it("is refused beyond the limit of open questions, and the model is told which one (I19)", async () => {
     const three = [1, 2, 3].map((amount) => call("pay", { amount }));
     const { world, ran } = await openStory(three, (list) => ({
       tools: [payTool(list, { requireConfirmation: true })],
@@ -482,7 +482,7 @@ describe("a long-running tool", () => {
     });
   const jobCall = [call("start_job", { job: "count" })];
 
-  it("that returns nothing parks the turn without asking the model again", async () => {
+  it("parks the turn if it returns nothing, without another model call", async () => {
     const { world, ran } = await openStory(jobCall, (list) => ({ tools: [jobTool(list)] }));
     const reply = await say(world, "go");
     expect(sequence(reply)).toBe("start ss tis tia fs finish [DONE]");
@@ -492,7 +492,7 @@ describe("a long-running tool", () => {
     await expectSound(world);
   });
 
-  it("is settled once by the application, and the turn goes on", async () => {
+  it("is settled once by the application, and the turn continues", async () => {
     const { world, ran } = await openStory(jobCall, (list) => ({ tools: [jobTool(list)] }));
     await say(world, "go");
     const [row] = await rowsOf(world);
@@ -509,7 +509,7 @@ describe("a long-running tool", () => {
     await expectSound(world);
   });
 
-  it("is settled by the key it was given, also after a restart", async () => {
+  it("is settled by its idempotency key, also after a restart", async () => {
     const { world, ran } = await openStory(jobCall, (list) => ({ tools: [jobTool(list)] }));
     await say(world, "go");
     await world.restart();
@@ -520,7 +520,7 @@ describe("a long-running tool", () => {
     await expectSound(world);
   });
 
-  it("cannot be settled by a stranger or from the browser", async () => {
+  it("cannot be settled by another owner or from the browser", async () => {
     const { world } = await openStory(jobCall, (list) => ({ tools: [jobTool(list)] }));
     const reply = await say(world, "go");
     const [row] = await rowsOf(world);
@@ -548,7 +548,7 @@ describe("a long-running tool", () => {
     expect(world.gemini.requests).toHaveLength(1);
   });
 
-  it("that returns a result is a tool like any other", async () => {
+  it("works like any other tool if it returns a result", async () => {
     const { world } = await openStory(jobCall, (list) => ({ tools: [jobTool(list, { result: { ticket: 7 } })] }));
     expect(sequence(await say(world, "go"))).toBe("start ss tis tia toa fs ss text fs finish [DONE]");
     expect(told(world)).toEqual([["start_job", { ticket: 7 }]]);
@@ -556,7 +556,7 @@ describe("a long-running tool", () => {
     await expectSound(world);
   });
 
-  it("that throws has failed, and nobody waits for it", async () => {
+  it("has failed if it throws, and the turn does not wait for it", async () => {
     const { world } = await openStory(jobCall, () => ({
       tools: [
         new LongRunningFunctionTool({
@@ -575,7 +575,7 @@ describe("a long-running tool", () => {
     await expectSound(world);
   });
 
-  it("with a gate does not begin before a yes", async () => {
+  it("does not start before a yes if it is gated", async () => {
     const { world, ran } = await openStory(jobCall, (list) => ({
       tools: [jobTool(list, { requireConfirmation: true, result: { ticket: 7 } })],
     }));
@@ -587,7 +587,7 @@ describe("a long-running tool", () => {
     await expectSound(world);
   });
 
-  it("with a gate begins after a yes, and waits for the application if it returns nothing", async () => {
+  it("starts after a yes if it is gated, and waits for the application if it returns nothing", async () => {
     const { world, ran } = await openStory(jobCall, (list) => ({
       tools: [jobTool(list, { requireConfirmation: true })],
     }));
@@ -612,7 +612,7 @@ describe("a long-running tool", () => {
 });
 
 describe("callbacks", () => {
-  /** A plugin and an agent that write down what they see, and would answer instead of the tool if they were let. */
+  /** A plugin and an agent that record what they see. With `forge` they try to replace the tool's result. */
   function watched(seen: string[], forge = false) {
     class Watcher extends BasePlugin {
       override async beforeToolCallback({ tool }: { tool: BaseTool }) {
@@ -645,7 +645,7 @@ describe("callbacks", () => {
     return { agent, plugins: [new Watcher("watcher")] };
   }
 
-  it("run when the tool runs and not when its call is held", async () => {
+  it("run when the tool runs, but not when its call is held", async () => {
     const seen: string[] = [];
     const { agent, plugins } = watched(seen);
     const { world } = await openStory([call("pay", { amount: 5 })], (ran) => ({
@@ -675,7 +675,7 @@ describe("callbacks", () => {
     expect(told(world)).toEqual([["pay", { error: expect.stringContaining("rejected"), status: "denied" }]]);
   });
 
-  it("may change the result of a call that ran, as ADK lets them", async () => {
+  it("can change the result of a call that ran, as in ADK", async () => {
     const { agent, plugins } = watched([], true);
     const { world, ran } = await openStory([call("pay", { amount: 5 })], (list) => ({
       tools: [payTool(list, { requireConfirmation: true })],
@@ -687,7 +687,7 @@ describe("callbacks", () => {
     expect(told(world)).toEqual([["pay", { forged: true }]]);
   });
 
-  it("hear of a tool that throws", async () => {
+  it("are called when a tool throws", async () => {
     const seen: string[] = [];
     const { agent, plugins } = watched(seen);
     const { world } = await openStory([call("fail")], () => ({
@@ -710,7 +710,7 @@ describe("callbacks", () => {
     expect(seen).toEqual(["plugin before fail", "agent before fail", "plugin error Error in tool 'fail': no luck"]);
   });
 
-  it("of the agent's model see the calls before the gate does", async () => {
+  it("of the model see the calls before they are held", async () => {
     const { world, ran } = await openStory([call("pay", { amount: 5 })], (list) => ({
       agent: ({ model }) =>
         new LlmAgent({
@@ -732,7 +732,7 @@ describe("callbacks", () => {
 });
 
 describe("state", () => {
-  it("that a gated tool leaves reaches the session and later tools", async () => {
+  it("that a gated tool sets reaches the session and later tools", async () => {
     const rules: Rule[] = [
       afterTools,
       { when: /^go$/, say: [call("remember", { word: "tea" })] },
@@ -770,7 +770,7 @@ describe("state", () => {
     await expectSound(world);
   });
 
-  it("that is not JSON does not cost the outcome of a call that ran", async () => {
+  it("that is not JSON does not lose the outcome of a call that ran", async () => {
     const loop: Record<string, unknown> = {};
     loop["self"] = loop;
     const { world } = await openStory([call("remember")], () => ({
@@ -794,7 +794,7 @@ describe("state", () => {
     expect((await world.store.findChat("local", "chat-1"))?.state).toEqual({ word: "tea" });
   });
 
-  it("is written as JSON also where a result writes itself as something else than an object", async () => {
+  it("is stored as JSON also if `toJSON` of a result does not return an object", async () => {
     const { world } = await openStory([call("clock")], () => ({
       tools: [
         new FunctionTool({
@@ -832,7 +832,7 @@ describe("several calls of one step", () => {
     await expectSound(world);
   });
 
-  it("keep the free result across a restart, and run the free tool once", async () => {
+  it("keep the ungated result across a restart, and run the ungated tool once", async () => {
     const { world, ran } = await openStory(gatedFirst, gatedAbove100);
     const question = await say(world, "go");
     await world.restart();
@@ -845,7 +845,7 @@ describe("several calls of one step", () => {
     await expectSound(world);
   });
 
-  it("keep the free result when the gated call is cancelled by new text", async () => {
+  it("keep the ungated result when new text cancels the gated call", async () => {
     const { world, ran } = await openStory(gatedFirst, gatedAbove100);
     await say(world, "go");
     await say(world, "never mind");
@@ -856,7 +856,7 @@ describe("several calls of one step", () => {
     await expectSound(world);
   });
 
-  it("share one step and one question each when the model sends them in pieces", async () => {
+  it("share one step and have one question each when the model streams them apart", async () => {
     const apart = [
       call("pay", { amount: 500 }),
       pause(Promise.resolve()),
@@ -897,8 +897,8 @@ describe("several calls of one step", () => {
   });
 });
 
-describe("calls the model names itself", () => {
-  it("may have the same id in every turn", async () => {
+describe("calls with ids from the model", () => {
+  it("can have the same id in every turn", async () => {
     const { world, ran } = await openStory([call("pay", { amount: 5 }, { id: "fc-1" })], (list) => ({
       tools: [payTool(list, { requireConfirmation: true })],
     }));
@@ -916,10 +916,10 @@ describe("calls the model names itself", () => {
   const first = call("pay", { amount: 5 }, { id: "fc-1" });
   const second = call("pay", { amount: 6 }, { id: "fc-1" });
   const answers: [string, Piece[]][] = [
-    ["in one answer", [first, second]],
-    ["in two pieces of one answer", [first, pause(Promise.resolve()), second]],
+    ["in one response", [first, second]],
+    ["in two pieces of one response", [first, pause(Promise.resolve()), second]],
   ];
-  it.each(answers)("may have the same id twice %s", async (_, twice) => {
+  it.each(answers)("can have the same id twice %s", async (_, twice) => {
     const { world, ran } = await openStory(twice, (list) => ({
       tools: [payTool(list, { requireConfirmation: true })],
     }));
@@ -936,7 +936,7 @@ describe("calls the model names itself", () => {
   });
 
   for (const name of ["no_such_tool", "constructor", "__proto__", "adk_request_confirmation", "adk_request_input"])
-    it(`may be to a tool that is not there: ${name}`, async () => {
+    it(`can name a tool that does not exist: ${name}`, async () => {
       const { world, ran } = await openStory([call(name, { confirmed: true }), call("pay", { amount: 5 })], (list) => ({
         tools: [payTool(list, { requireConfirmation: true })],
       }));
@@ -952,8 +952,8 @@ describe("calls the model names itself", () => {
     });
 });
 
-describe("a model of another make", () => {
-  /** Answers each request with the next list of responses; ends with nothing behind a call but what the list has. */
+describe("a model that is not Gemini", () => {
+  /** Gives the next list of responses to each request, and adds nothing after a call. */
   class ListedModel extends BaseLlm {
     readonly requests: LlmRequest[] = [];
     readonly #answers: LlmResponse[][];
@@ -985,7 +985,7 @@ describe("a model of another make", () => {
     return { ...story, model };
   };
 
-  it("may end with its calls", async () => {
+  it("can end its response with its calls", async () => {
     const { world, ran, model } = await open(
       [[calls(5)], [{ content: { role: "model", parts: [{ text: "Done." }] } }]],
       (list) => [payTool(list, { requireConfirmation: true })],
@@ -998,7 +998,7 @@ describe("a model of another make", () => {
     await expectSound(world);
   });
 
-  it("may count behind its calls, and is not asked again for that", async () => {
+  it("can send its token usage after its calls, and gets no other request because of that", async () => {
     const { world, model } = await open([[calls(5), counted]], () => [
       new LongRunningFunctionTool({
         name: "pay",
@@ -1014,7 +1014,7 @@ describe("a model of another make", () => {
     expect(finish).toMatchObject({ messageMetadata: { usage: { inputTokens: 7, outputTokens: 2, totalTokens: 9 } } });
   });
 
-  it("that goes on calling behind a held call is not followed: its history stays whole", async () => {
+  it("can send more calls after a held call; they are dropped and the history stays valid", async () => {
     const warnings: string[] = [];
     const model = new ListedModel([[calls(500), calls(5), calls(600), counted]]);
     const { world, ran } = await openStory([], (list) => ({
@@ -1028,14 +1028,14 @@ describe("a model of another make", () => {
     }));
     const question = await say(world, "go");
     expect(sequence(question)).toBe(asksOnce);
-    expect(warnings).toEqual(["Calls behind a held one were dropped.", "Calls behind a held one were dropped."]);
+    expect(warnings).toEqual(["Calls after a held call were dropped.", "Calls after a held call were dropped."]);
     await yes(world, question, "pay");
     expect(ran).toEqual([{ amount: 500 }]);
     expect(pairingErrors(model.requests.at(-1)!.contents)).toEqual([]);
     await expectSound(world);
   });
 
-  it("may free its free calls as it makes them", async () => {
+  it("gets an ungated call run at once when it sends its calls one by one", async () => {
     const { world, ran, model } = await open([[calls(5), calls(500)]], (list) => [
       payTool(list, { requireConfirmation: ({ amount }) => amount > 100 }),
     ]);
@@ -1048,8 +1048,8 @@ describe("a model of another make", () => {
   });
 });
 
-describe("an agent that is shown no contents", () => {
-  it("is asked in the user's own words also when it goes on after a yes", async () => {
+describe("an agent without the conversation's contents", () => {
+  it("gets the user's text also when it continues after a yes", async () => {
     const { world, ran } = await openStory([call("pay", { amount: 5 })], (list) => ({
       agent: ({ model }) =>
         new LlmAgent({
@@ -1070,8 +1070,8 @@ describe("an agent that is shown no contents", () => {
   });
 });
 
-describe("the key for idempotent tools", () => {
-  it("is the same for every attempt at a call, and an attempt that comes back late changes nothing", async () => {
+describe("the idempotency key", () => {
+  it("is the same for every attempt at a call, and an attempt that returns late changes nothing", async () => {
     const attempts: string[] = [];
     let comeBack = () => {};
     const tool = new FunctionTool({
@@ -1082,7 +1082,7 @@ describe("the key for idempotent tools", () => {
       execute: async ({ amount }, context) => {
         attempts.push(`${amount}:${idempotencyKey(context!)}`);
         const isFirst = attempts.length === 1;
-        // The first attempt hangs, as if its process had died.
+        // The first attempt does not return, like one of a process that died.
         if (isFirst) await new Promise<void>((resolve) => (comeBack = resolve));
         return { paid: amount, late: isFirst };
       },
@@ -1111,7 +1111,7 @@ describe("the key for idempotent tools", () => {
   });
 });
 
-/** Arguments with an own `__proto__` key, as a model can write them. */
+/** Arguments with an own `__proto__` key. A model can produce them. */
 function withProto(args: Record<string, unknown>): Record<string, unknown> {
   const copy: Record<string, unknown> = { ...args };
   Object.defineProperty(copy, "__proto__", { value: { admin: true }, enumerable: true });
@@ -1127,18 +1127,18 @@ function withoutLedger(store: Store): Store {
   };
 }
 
-describe("an agent that comes to no end", () => {
+describe("an agent that does not end", () => {
   const endless: Rule[] = [{ say: [call("get_weather", { location: "Tokyo" })] }];
   const sentence = /The model was asked 3 times and came to no end/;
 
-  it("is stopped after as many requests as it may have, and the user reads why", async () => {
+  it("is stopped after the maximum number of model calls, and the user is told why", async () => {
     const world = await openWorld({ rules: endless, bridge: { maxLlmCalls: 3 } });
     const reply = await say(world, "loop");
     expect(reply.chunks.at(-1)).toMatchObject({ type: "error", errorText: expect.stringMatching(sentence) });
     expect(world.gemini.requests).toHaveLength(3);
   });
 
-  it("in a loop is stopped too, and lets others run", async () => {
+  it("is stopped also if it is a loop agent", async () => {
     const world = await openWorld({
       agent: ({ model }) =>
         new LoopAgent({
@@ -1153,7 +1153,7 @@ describe("an agent that comes to no end", () => {
     expect(world.gemini.requests).toHaveLength(3);
   });
 
-  it("as the tool of its own tool counts its requests together with those", async () => {
+  it("is stopped also if two agents call each other as tools, and all model calls count", async () => {
     const world = await openWorld({
       agent: ({ model }) => {
         const [one, two] = ["one", "two"].map(
@@ -1174,7 +1174,7 @@ describe("an agent that comes to no end", () => {
     expect(world.gemini.requests).toHaveLength(5);
   });
 
-  it("without a model lets others run, and is stopped", async () => {
+  it("is stopped also without a model call, and does not block the event loop", async () => {
     const skipped = () => ({ role: "model", parts: [{ text: "Skipped." }] });
     const world = await openWorld({
       agent: ({ model }) => {
@@ -1196,7 +1196,7 @@ describe("an agent that comes to no end", () => {
 });
 
 describe("a policy", () => {
-  it("for a tool that no agent has is refused at the start: it was meant for another", async () => {
+  it("for an unknown tool is refused at the start, because it is probably a typo", async () => {
     const model = geminiAt({ model: "gemini-2.5-flash", url: "http://127.0.0.1:1" });
     const agent = new LlmAgent({ name: "root_agent", model, tools: demoTools([]) });
     const create = (name: string) =>

@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import { call, gate, inlineData, pause, type Rule, text } from "adk-stream-protocol/gemini";
+import { call, gate, inlineData, pause, type Rule, text } from "adk-stream-protocol/testing";
 import { listen } from "adk-stream-protocol/server";
 import { describe, expect, it, vi } from "vitest";
 import { majors, partStates, stockChat, toolParts } from "../fixtures/stock-chat.ts";
@@ -32,7 +32,7 @@ const messagesOf = async (world: World) => (await get(world, "/stream/chat-1/mes
 const textIn = (message: { parts: { type: string; text?: string }[] }) =>
   message.parts.map((part) => part.text ?? "").join("");
 
-/** A model that stops in the middle of "One two three." until it is let go. */
+/** A model that stops in the middle of "One two three." until the test lets it continue. */
 function heldModel(when: Rule["when"] = /story/) {
   const { opened, open } = gate();
   const rules: Rule[] = [
@@ -42,7 +42,7 @@ function heldModel(when: Rule["when"] = /story/) {
   return { rules, open };
 }
 
-/** Reads until the text has come, and leaves the rest. */
+/** Reads until the text has come, and leaves the rest unread. */
 async function readUntil(
   response: Response,
   wanted: string,
@@ -65,7 +65,7 @@ async function readUntil(
 }
 
 describe("a stream", () => {
-  it("has the headers of a UI message stream, and ids that only ever rise", async () => {
+  it("has the headers of a UI message stream, and ids that only rise", async () => {
     const world = await openWorld();
     const response = await post(world, "/stream", submit("pay"));
     expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -84,7 +84,7 @@ describe("a stream", () => {
     expect(question.body.endsWith("\n\ndata: [DONE]\n\n")).toBe(true);
   });
 
-  it("brings each word when the model says it", async () => {
+  it("sends each word as soon as the model says it", async () => {
     const { rules, open } = heldModel();
     const world = await openWorld({ rules });
     const stream = await readUntil(await post(world, "/stream", submit("a story")), '"delta":"two "');
@@ -93,7 +93,7 @@ describe("a stream", () => {
     expect(await stream.rest()).toContain('"delta":"three."');
   });
 
-  it("is not what other answers are: those are JSON that nobody keeps", async () => {
+  it("is the only kind of response that is not JSON; JSON responses are not cached", async () => {
     const world = await openWorld();
     const { headers } = await fetch(`${world.server.url}/health`);
     expect(Object.fromEntries(headers)).toMatchObject({
@@ -105,7 +105,7 @@ describe("a stream", () => {
 });
 
 describe("resuming", () => {
-  it("replays the running turn from its start, to as many readers as come", async () => {
+  it("replays the running turn from its start to every reader", async () => {
     const { rules, open } = heldModel();
     const world = await openWorld({ rules });
     await say(world, "hello");
@@ -119,7 +119,7 @@ describe("resuming", () => {
     expect(whole.match(/"type":"start"/g)).toHaveLength(1);
   });
 
-  it("brings only what comes after Last-Event-ID, without a gap and without a repetition", async () => {
+  it("sends only what comes after Last-Event-ID, without gaps or repetitions", async () => {
     const { rules, open } = heldModel();
     const world = await openWorld({ rules });
     const first = await readUntil(await post(world, "/stream", submit("a story")), '"delta":"two "');
@@ -137,7 +137,7 @@ describe("resuming", () => {
     expect(await ahead.text()).toBe("data: [DONE]\n\n");
   });
 
-  it("has nothing to bring when nothing is being generated: 204", async () => {
+  it("responds with 204 when nothing is being generated", async () => {
     const world = await openWorld();
     expect((await resume(world)).status).toBe(204);
     await say(world, "hello");
@@ -151,7 +151,7 @@ describe("resuming", () => {
   });
 
   for (const [major, ai] of majors) {
-    it(`gives stock ${major} after a reload each word once`, async () => {
+    it(`gives ${major} each word once after a reload`, async () => {
       const { rules, open } = heldModel();
       const world = await openWorld({ rules });
       const before = await readUntil(await post(world, "/stream", submit("a story")), '"delta":"two "');
@@ -172,12 +172,12 @@ describe("resuming", () => {
 
     it.each([
       ["", true, "output-available"],
-      // No chunk of `ai@6` carries a no to a chat that did not say it: there it is a failure that says why.
+      // `ai@6` has no chunk for a no that the chat itself did not give. There it becomes an error with the reason.
       ["", false, "output-error"],
       ["?confirmation=tool", true, "output-available"],
       ["?confirmation=tool", false, "output-error"],
     ] as const)(
-      `gives stock ${major}%s after a reload the rest of a message that was answered: %s`,
+      `gives ${major}%s the rest of a message after a reload, with the answer: %s`,
       async (query, approved, state) => {
         const { rules, open } = heldModel(afterTools.when);
         const world = await openWorld({ rules, server: { confirmation: query === "" ? "approval" : "tool" } });
@@ -226,7 +226,7 @@ describe("a client that goes away", () => {
     expect(textIn(reply)).toBe("One two three.");
   });
 
-  it("between its yes and the outcome does not stop the payment", async () => {
+  it("does not stop the payment if it goes away between its yes and the outcome", async () => {
     const { rules, open } = heldModel(afterTools.when);
     const world = await openWorld({ rules });
     const { approvalId } = asked(await say(world, "pay"));
@@ -248,9 +248,9 @@ describe("a client that goes away", () => {
     expect(textIn((await messagesOf(world))[1])).toBe("One two three.");
   });
 
-  it("and one that does not read holds up nobody", async () => {
+  it("does not delay others if it stays but does not read", async () => {
     const { opened, open } = gate();
-    // More than the system keeps for a connection that nobody reads.
+    // More than the operating system buffers for a connection without a reader.
     const pictures = Array.from({ length: 96 }, () => inlineData("image/png", "A".repeat(128 * 1024)));
     const world = await openWorld({ rules: [{ say: [...pictures, pause(opened), text("The end.")] }] });
     const body = JSON.stringify(submit("a story"));
@@ -268,7 +268,7 @@ describe("a client that goes away", () => {
     expect(world.gemini.requests).toHaveLength(1);
     expect((await get(world, "/health")).status).toBe(200);
 
-    // It can still have everything, when it wants to: what it missed is in the log and not in memory.
+    // The client can still read everything later, because the reply is in the log and not in memory.
     let late = "";
     slow.on("data", (piece) => (late += piece.toString()));
     const ended = new Promise<void>((resolve) => slow.once("end", () => resolve()));
@@ -280,7 +280,7 @@ describe("a client that goes away", () => {
 });
 
 describe("stopping", () => {
-  it("ends the turn and the model's work, and the chat goes on", async () => {
+  it("ends the turn and the model's work, and the chat continues", async () => {
     const { rules } = heldModel();
     const world = await openWorld({ rules });
     const stream = await readUntil(await post(world, "/stream", submit("a story")), '"delta":"two "');
@@ -304,7 +304,7 @@ describe("stopping", () => {
     expect(world.payments).toHaveLength(1);
   });
 
-  it("is what a new message does to the running turn first", async () => {
+  it("happens to the running turn when a new message comes", async () => {
     const { rules } = heldModel();
     const world = await openWorld({ rules });
     const stream = await readUntil(await post(world, "/stream", submit("a story")), '"delta":"two "');
@@ -318,7 +318,7 @@ describe("stopping", () => {
   });
 
   for (const [major, ai] of majors)
-    it(`with stock ${major} leaves the chat usable`, async () => {
+    it(`leaves the chat usable with ${major}`, async () => {
       const { rules } = heldModel();
       const world = await openWorld({ rules });
       const { chat, settled, errors } = stockChat(ai, world);
@@ -333,12 +333,12 @@ describe("stopping", () => {
     });
 });
 
-describe("making a reply again", () => {
+describe("regenerating a reply", () => {
   const counting = (): Rule[] => [...payRules.slice(0, -1), { say: ({ request }) => [text(`Answer ${request}.`)] }];
   const again = (world: World, more: object = {}) =>
     post(world, "/stream", { ...submit("hello"), trigger: "regenerate-message", ...more });
 
-  it("drops the last reply, for the chat and for the model", async () => {
+  it("removes the last reply, for the chat and for the model", async () => {
     const world = await openWorld({ rules: counting() });
     await say(world, "first");
     const old = await say(world, "second");
@@ -354,7 +354,7 @@ describe("making a reply again", () => {
   });
 
   for (const [major, ai] of majors)
-    it(`with stock ${major} leaves one reply`, async () => {
+    it(`leaves one reply with ${major}`, async () => {
       const world = await openWorld({ rules: counting() });
       const { chat, requests, settled, errors } = stockChat(ai, world);
       await chat.sendMessage({ text: "hello" });
@@ -367,7 +367,7 @@ describe("making a reply again", () => {
       expect((await messagesOf(world)).map(textIn)).toEqual(["hello", "Answer 3."]);
     });
 
-  it("is refused when a tool ran in it, and nothing is lost", async () => {
+  it("is refused when a tool ran in the reply, and nothing is lost", async () => {
     const world = await openWorld();
     const paid = asked(await say(world, "pay"));
     await answer(world, [{ ...paid, approved: true }]);
@@ -385,7 +385,7 @@ describe("making a reply again", () => {
     expect(world.payments).toHaveLength(1);
   });
 
-  it("takes back an open question and asks anew", async () => {
+  it("cancels an open question and asks a new one", async () => {
     const world = await openWorld();
     const old = asked(await say(world, "pay"));
     const fresh = await receive(await again(world, { messageId: old.messageId }));
@@ -398,7 +398,7 @@ describe("making a reply again", () => {
     expect(world.gemini.requests.flatMap(({ pairingErrors }) => pairingErrors)).toEqual([]);
   });
 
-  it("works after a no, where nothing ran", async () => {
+  it("works after a no, because nothing ran", async () => {
     const world = await openWorld();
     const question = asked(await say(world, "pay"));
     await answer(world, [{ ...question, approved: false }]);
@@ -407,7 +407,7 @@ describe("making a reply again", () => {
     expect(await messagesOf(world)).toHaveLength(2);
   });
 
-  it("is for the last reply only, and for one that is there", async () => {
+  it("works only for the last reply, and only if there is one", async () => {
     const world = await openWorld();
     const first = await say(world, "hello");
     await say(world, "hello");
@@ -419,7 +419,7 @@ describe("making a reply again", () => {
     expect(await messagesOf(world)).toHaveLength(4);
   });
 
-  it("stops a reply that is still being generated", async () => {
+  it("stops the reply if it is still being generated", async () => {
     const { rules, open } = heldModel(({ request }) => request === 1);
     const world = await openWorld({ rules });
     const stream = await readUntil(await post(world, "/stream", submit("a story")), '"delta":"two "');
@@ -432,7 +432,7 @@ describe("making a reply again", () => {
 });
 
 describe("listening", () => {
-  it("on other machines' addresses needs authentication", async () => {
+  it("on an address that other machines can reach needs authentication", async () => {
     const { bridge } = await openWorld();
     for (const host of ["0.0.0.0", "::", "192.168.0.1", "example.com"])
       await expect(listen({ bridge, port: 0, host })).rejects.toThrow("needs an authenticate hook");
@@ -446,8 +446,8 @@ describe("listening", () => {
   });
 });
 
-describe("a page or routes of one's own", () => {
-  it("get what is not ours, with the owner, and answer as they like", async () => {
+describe("the application's own pages and routes", () => {
+  it("get every request that is not for the bridge, together with the owner", async () => {
     const seen: string[] = [];
     const world = await openWorld({
       rules: [{ say: [call("get_weather", { location: "Tokyo" })] }],

@@ -1,4 +1,4 @@
-import type { ScriptedGemini } from "adk-stream-protocol/gemini";
+import type { ScriptedGemini } from "adk-stream-protocol/testing";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Befalls, type Begin, play } from "../fixtures/play.ts";
@@ -6,7 +6,7 @@ import { expectSound } from "../fixtures/sound.ts";
 import { expectTruth, openStage, type Stage, startStageGemini } from "../fixtures/stage.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
 
-/** What people, clients, the clock and the machine do. Most of it is not waited for, so that it meets what goes on. */
+/** What people, clients, the clock and the machine do. Most acts are not awaited, so that they overlap. */
 type Act =
   | { do: "say"; words: string; waits: boolean }
   | { do: "answer"; which: number; approved: boolean; outside: boolean; times: number }
@@ -27,9 +27,9 @@ const answer = fc.record({
   times: fc.integer({ min: 1, max: 3 }),
 });
 const answerAll = fc.record({ do: fc.constant("answer all" as const), approved: fc.boolean() });
-const pass = fc.record({ do: fc.constant("pass" as const), ms: fc.constantFrom(0, 5000, 31_000, 61_000) });
-const breathe = fc.record({ do: fc.constant("breathe" as const), ticks: fc.integer({ min: 1, max: 30 }) });
-const blow = fc.constantFrom<Act>(
+const passTime = fc.record({ do: fc.constant("pass time" as const), ms: fc.constantFrom(0, 5000, 31_000, 61_000) });
+const yieldTicks = fc.record({ do: fc.constant("yield" as const), ticks: fc.integer({ min: 1, max: 30 }) });
+const failure = fc.constantFrom<Act>(
   { do: "crash" },
   { do: "crash" },
   { do: "restart" },
@@ -37,7 +37,7 @@ const blow = fc.constantFrom<Act>(
   { do: "say", words: "hello", waits: false },
 );
 
-/** Single acts, and small scenes that are unlikely to come about by chance: a question that is answered, a tool that is met. */
+/** Single acts, and short scenes that rarely happen by chance, such as an answered question or a crash while a tool runs. */
 const acts: fc.Arbitrary<Act[]> = fc
   .array(
     fc.oneof(
@@ -51,27 +51,27 @@ const acts: fc.Arbitrary<Act[]> = fc
             { do: "regenerate" },
             { do: "slow tools" },
             { do: "quick tools" },
-            { do: "rest" },
+            { do: "wait until idle" },
           )
           .map((one) => [one]),
       },
-      { weight: 3, arbitrary: fc.oneof(pass, breathe, blow).map((one): Act[] => [one]) },
-      { weight: 1, arbitrary: fc.tuple(say, pass).map(([asks, late]): Act[] => [{ ...asks, waits: true }, late]) },
+      { weight: 3, arbitrary: fc.oneof(passTime, yieldTicks, failure).map((one): Act[] => [one]) },
+      { weight: 1, arbitrary: fc.tuple(say, passTime).map(([asks, late]): Act[] => [{ ...asks, waits: true }, late]) },
       {
         weight: 3,
         arbitrary: fc
-          .tuple(say, fc.oneof(answer, answerAll), breathe)
+          .tuple(say, fc.oneof(answer, answerAll), yieldTicks)
           .map(([asks, ...rest]): Act[] => [{ ...asks, waits: true }, ...rest]),
       },
       {
         weight: 3,
         arbitrary: fc
-          .tuple(say, answerAll, breathe, blow)
-          .map(([asks, yes, breath, last]): Act[] => [
+          .tuple(say, answerAll, yieldTicks, failure)
+          .map(([asks, yes, ticks, last]): Act[] => [
             { do: "slow tools" },
             { ...asks, waits: true },
             { ...yes, approved: true },
-            breath,
+            ticks,
             last,
           ]),
       },
@@ -80,7 +80,7 @@ const acts: fc.Arbitrary<Act[]> = fc
   )
   .map((scenes) => scenes.flat());
 
-/** Found by a run of this test: after the crash two messages had something to show, and one of them was shown it all. */
+/** A failure that this test found: after a crash the outcomes of two messages were shown in one of them. */
 const twoMessagesAtOnce: Act[] = [
   { do: "say", words: "pay", waits: true },
   { do: "answer all", approved: true },
@@ -88,18 +88,18 @@ const twoMessagesAtOnce: Act[] = [
   { do: "slow tools" },
   { do: "say", words: "pay", waits: true },
   { do: "answer all", approved: true },
-  { do: "breathe", ticks: 1 },
+  { do: "yield", ticks: 1 },
   { do: "crash" },
 ];
 
-/** Found likewise: an agent was left behind while its tool ran, and nobody told the model what became of that. */
-const agentLeftBehind: Act[] = [
+/** A failure that this test found: an agent was abandoned while its tool ran, and the model was not told the outcome. */
+const abandonedAgent: Act[] = [
   { do: "slow tools" },
   { do: "say", words: "pay", waits: true },
   { do: "answer all", approved: true },
-  { do: "breathe", ticks: 1 },
+  { do: "yield", ticks: 1 },
   { do: "say", words: "hello", waits: false },
-  { do: "breathe", ticks: 1 },
+  { do: "yield", ticks: 1 },
   { do: "crash" },
 ];
 
@@ -139,7 +139,7 @@ const perform =
     }
   };
 
-/** Stories per store; more of them for an evening: `INTERLEAVINGS=1000 npx vitest run test/journeys/interleavings`. */
+/** The number of stories per store. To run more: `INTERLEAVINGS=1000 npx vitest run test/journeys/interleavings`. */
 const runs = Number(process.env["INTERLEAVINGS"] ?? 30);
 
 let gemini: ScriptedGemini;
@@ -148,10 +148,10 @@ beforeAll(async () => {
 });
 afterAll(() => gemini.close());
 
-describe("whatever happens in whatever order", () => {
+describe("random acts in random order", () => {
   for (const { name, options } of storeKinds)
     it(
-      `payments are what the ledger says, and the chat stays whole, on ${name}`,
+      `leave payments that match the ledger, and a valid chat, on ${name}`,
       { timeout: 120_000 + runs * 1000 },
       async () => {
         await fc.assert(
@@ -165,9 +165,9 @@ describe("whatever happens in whatever order", () => {
                 await play(stage, story, perform(stage, clerk));
                 await expectTruth(stage);
                 await expectSound(stage);
-                // New text leaves nothing behind: every call answered, every row settled and told, nothing due.
+                // After new text nothing is left open: every call has a response, every row is settled and told, nothing is due.
                 await stage.say("hello");
-                await stage.rest();
+                await stage.untilIdle();
                 const rows = await expectTruth(stage);
                 expect(rows.filter(({ state }) => ["pending", "approved", "executing"].includes(state))).toEqual([]);
                 const { open } = await expectSound(stage);
@@ -183,7 +183,7 @@ describe("whatever happens in whatever order", () => {
             numRuns: runs,
             examples: [
               [twoMessagesAtOnce, "opaque", false],
-              [agentLeftBehind, "opaque", true],
+              [abandonedAgent, "opaque", true],
             ],
           },
         );

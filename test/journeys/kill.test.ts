@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startScriptedGemini } from "adk-stream-protocol/gemini";
+import { startScriptedGemini } from "adk-stream-protocol/testing";
 import type { ApprovalView } from "adk-stream-protocol/protocol";
 import type { UIMessage } from "ai";
 import { afterAll, describe, expect, it, vi } from "vitest";
@@ -18,13 +18,13 @@ interface Case {
   /** How the person answers. */
   way?: "in the chat" | "outside";
   approved?: boolean;
-  /** What the next process finds, before anybody does anything. */
+  /** What the next process finds before the person does anything. */
   found: "nothing" | "pending" | "settled";
   state: ApprovalView["state"];
   paid: number;
 }
 
-/** Where nobody can know, the payments are what they were when the process died. */
+/** If the state is indeterminate, `paid` is what had been paid when the process died. */
 const cases: readonly Case[] = [
   { point: "P1", found: "nothing", state: "succeeded", paid: 1 },
   { point: "P2", found: "pending", state: "succeeded", paid: 1 },
@@ -50,9 +50,9 @@ const cases: readonly Case[] = [
 const cache = mkdtempSync(join(tmpdir(), "bridge-cache-"));
 afterAll(() => rmSync(cache, { recursive: true, force: true }));
 
-/** Two at a time: most of a case is starting processes, and two keep two cores busy. */
+/** Two cases run at a time: most of the time goes into starting processes, and two keep two cores busy. */
 const slots = [Promise.resolve(), Promise.resolve()];
-async function inTurn<T>(index: number, work: () => Promise<T>): Promise<T> {
+async function inSlot<T>(index: number, work: () => Promise<T>): Promise<T> {
   const result = slots[index % slots.length]!.then(work);
   slots[index % slots.length] = result.then(
     () => undefined,
@@ -118,7 +118,7 @@ describe.concurrent("kill -9", () => {
       `at ${point}, ${approved ? "yes" : "no"} ${way}, ${effect} tool: ${state}, ${paid} paid`,
       { timeout: 120_000 },
       () =>
-        inTurn(index, async () => {
+        inSlot(index, async () => {
           const folder = mkdtempSync(join(tmpdir(), "bridge-kill-"));
           const gemini = await startScriptedGemini({ rules: stageRules });
           const settings = { folder, gemini: gemini.url, effect };
@@ -136,7 +136,7 @@ describe.concurrent("kill -9", () => {
               [question] = await ledger(first.url);
               acknowledged = (await answer(first.url, question!, story)).ok;
             } catch {
-              // It died in the middle of a request, as it was told to.
+              // The process died during a request, as planned.
             }
             expect(await first.ended).toEqual([null, "SIGKILL"]);
 
@@ -165,7 +165,7 @@ describe.concurrent("kill -9", () => {
               await say(url, "pay");
               rows = await ledger(url);
             }
-            // What a person or their client would do now; after a decision that was kept, it changes nothing.
+            // The client sends the answer again. If the first process had recorded the decision, this changes nothing.
             const reply = await answer(url, rows[0]!, story);
             expect(reply.status).toBe(state === "indeterminate" && way === "outside" ? 409 : 200);
             rows = await settled();

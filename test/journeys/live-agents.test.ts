@@ -1,4 +1,4 @@
-/** Agents of every make in a live chat: teams, agents of plain code, callbacks that answer, tools that take their time. */
+/** All kinds of agents in a live chat: workflow agents, agents of plain code, callbacks that reply, and slow tools. */
 import {
   BaseAgent,
   BasePlugin,
@@ -15,7 +15,7 @@ import {
 } from "@google/adk";
 import type { Content } from "@google/genai";
 import { type Bridge, createBridge } from "adk-stream-protocol";
-import { call, closeWith, gate, pause, type Rule, text } from "adk-stream-protocol/gemini";
+import { call, closeWith, gate, pause, type Rule, text } from "adk-stream-protocol/testing";
 import { memoryStore } from "adk-stream-protocol/stores/memory";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -35,11 +35,11 @@ const modes = [{ live: true }, { live: false }];
 
 const yes = async (stage: LiveStage) => stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: true })));
 const timesTold = (stage: LiveStage, amount: number) =>
-  [...stage.responses().map(({ response }) => JSON.stringify(response)), ...stage.heard()].filter((said) =>
+  [...stage.responses().map(({ response }) => JSON.stringify(response)), ...stage.textToModel()].filter((said) =>
     said.includes(`{"paid":${amount}}`),
   ).length;
 
-describe("several agents in a live chat", () => {
+describe("agents in a live chat", () => {
   const team =
     (Team: typeof SequentialAgent | typeof LoopAgent | typeof ParallelAgent): LiveStageOptions["agent"] =>
     ({ model, tools }) =>
@@ -51,7 +51,7 @@ describe("several agents in a live chat", () => {
       });
   const isSecond: Rule["when"] = ({ system, text: said }) => system.includes("Second.") && /go/.test(said);
 
-  it("one after the other: each has its say when the one before is done, and the reply ends with the last", async () => {
+  it("in a sequence: each speaks when the one before is done, and the reply ends with the last", async () => {
     const stage = await openLiveStage({
       agent: team(SequentialAgent),
       rules: [
@@ -64,7 +64,7 @@ describe("several agents in a live chat", () => {
     expect(textOf(reply)).toBe("I am the first.I am the second.");
     expect(reply.chunks.at(-1)).toMatchObject({ type: "finish", finishReason: "stop" });
     expect(stage.gemini.live.sessions).toHaveLength(2);
-    // The run is over; the next message begins another, with the first of them.
+    // The run is over. The next message starts another run with the first agent.
     expect(textOf(await stage.say("go"))).toBe("I am the first.I am the second.");
     expect(sequence(await stage.say("hello"))).toBe(spoken);
     await stage.say("pay");
@@ -72,7 +72,7 @@ describe("several agents in a live chat", () => {
     await expectWhole(stage);
   });
 
-  it("one after the other: the second may ask, and goes on after the yes", async () => {
+  it("in a sequence: the second can ask, and continues after the yes", async () => {
     const stage = await openLiveStage({
       agent: team(SequentialAgent),
       rules: [
@@ -89,19 +89,22 @@ describe("several agents in a live chat", () => {
     await expectWhole(stage);
   });
 
-  it.each([SequentialAgent, LoopAgent])("%o is left in the middle without a trace", async (Team) => {
-    const stage = await openLiveStage({ agent: team(Team) });
-    expect(sequence(await stage.say("hello"))).toBe(spoken);
-    await stage.say("pay");
-    expect(sequence(await yes(stage))).toBe(goesOn);
-    await expectWhole(stage);
-    await stage.bridge.close();
-    // ADK would begin the next agent when the connection of the first is closed.
-    await stage.until(() => stage.gemini.live.open === 0);
-    expect(stage.gemini.live.sessions).toHaveLength(1);
-  });
+  it.each([SequentialAgent, LoopAgent])(
+    "%o ends without starting another agent when the bridge closes",
+    async (Team) => {
+      const stage = await openLiveStage({ agent: team(Team) });
+      expect(sequence(await stage.say("hello"))).toBe(spoken);
+      await stage.say("pay");
+      expect(sequence(await yes(stage))).toBe(goesOn);
+      await expectWhole(stage);
+      await stage.bridge.close();
+      // ADK would start the next agent when the connection of the first closes.
+      await stage.until(() => stage.gemini.live.open === 0);
+      expect(stage.gemini.live.sessions).toHaveLength(1);
+    },
+  );
 
-  it("in a loop whose model always hangs up is stopped, in a turn and between turns", async () => {
+  it("in a loop are stopped if their model always closes the connection, in a turn and between turns", async () => {
     const stage = await openLiveStage({
       agent: team(LoopAgent),
       bridge: { maxLlmCalls: 3 },
@@ -120,14 +123,14 @@ describe("several agents in a live chat", () => {
     expect(stage.payments).toEqual([]);
   });
 
-  it("side by side is what ADK cannot do live, and the user reads that", async () => {
+  it("in parallel cannot run live in ADK, and the user is told so", async () => {
     const stage = await openLiveStage({ agent: team(ParallelAgent) });
     const reply = await stage.say("hello");
     expect(reply.chunks.at(-1)).toMatchObject({ type: "error", errorText: expect.stringMatching(/cannot talk live/) });
     expect(sequence(await stage.say("hello", { live: false }))).toContain("text");
   });
 
-  it("may begin in many chats at once, whatever their instructions are", async () => {
+  it("can start in many chats at once, also with instructions that are functions", async () => {
     const instruction = async () => "Help.";
     const stage = await openLiveStage({
       agent: ({ model, tools }) =>
@@ -151,7 +154,7 @@ describe("several agents in a live chat", () => {
     for (const system of systems) expect(system).toMatch(/Help\..*task_completed/);
   });
 
-  it("one of which is refused the other hears of it and goes on", async () => {
+  it("continue and are told when a callback refuses a transfer", async () => {
     const stage = await openLiveStage({
       agent: ({ model, tools }) =>
         new LlmAgent({
@@ -168,7 +171,7 @@ describe("several agents in a live chat", () => {
     await expectWhole(stage);
   });
 
-  it("one object of which serves two bridges, each with its own model", async () => {
+  it("can be shared by two bridges, each with its own live model", async () => {
     let agent: LlmAgent | undefined;
     const stage = await openLiveStage({
       agent: ({ model, tools }) => (agent = new LlmAgent({ name: "root_agent", model: model(), tools })),
@@ -186,7 +189,7 @@ describe("several agents in a live chat", () => {
     await other.close();
   });
 
-  it("that ADK does not know of are given up when nobody answers", async () => {
+  it("that hide their model from ADK end with an error when no model connects in time", async () => {
     class Secretive extends BaseAgent {
       readonly #hidden: LlmAgent;
       constructor(hidden: LlmAgent) {
@@ -229,7 +232,7 @@ describe("a loop in a live chat", () => {
     });
   const write: Rule = { when: /^go$/, say: [text("Written."), call("exit_loop", {})] };
 
-  it("ends its reply where the agent ends it", async () => {
+  it("ends its reply when the agent ends the loop", async () => {
     const stage = await openLiveStage({ agent: ({ model }) => writers(model), rules: [write, ...liveRules] });
     expect(sequence(await stage.say("go"))).toBe("start ss text tis tia toa fs finish [DONE]");
     await stage.until(() => stage.gemini.live.open === 0);
@@ -237,7 +240,7 @@ describe("a loop in a live chat", () => {
     await expectWhole(stage);
   });
 
-  it("makes room for the next agent, whose words do not go to the connection that was left", async () => {
+  it("is followed by the next agent, whose input does not go to the old connection", async () => {
     const stage = await openLiveStage({
       agent: ({ model, tools }) =>
         new SequentialAgent({
@@ -259,10 +262,10 @@ describe("a loop in a live chat", () => {
   });
 });
 
-describe.each(modes)("what is said without a model, live: $live", (how) => {
+describe.each(modes)("text that does not come from a model (live: $live)", (how) => {
   const closed: Content = { role: "model", parts: [{ text: "Closed today." }] };
 
-  it("by a callback in front of the agent is the reply", async () => {
+  it("is the reply if it comes from a callback before the agent", async () => {
     const stage = await openLiveStage({
       agent: ({ model, tools }) =>
         new LlmAgent({ name: "root_agent", model: model(), tools, beforeAgentCallback: () => closed }),
@@ -275,7 +278,7 @@ describe.each(modes)("what is said without a model, live: $live", (how) => {
     await expectWhole(stage);
   });
 
-  it("by a plugin in front of the run is the reply", async () => {
+  it("is the reply if it comes from a plugin before the run", async () => {
     class Doorman extends BasePlugin {
       override async beforeRunCallback(): Promise<Content> {
         return closed;
@@ -286,7 +289,7 @@ describe.each(modes)("what is said without a model, live: $live", (how) => {
     await expectWhole(stage);
   });
 
-  it("by an agent of plain code comes in front of what the next one says", async () => {
+  it("comes before the next agent's text if it comes from an agent of plain code", async () => {
     class Greeter extends BaseAgent {
       protected override async *runAsyncImpl({ invocationId }: InvocationContext): AsyncGenerator<Event, void, void> {
         yield createEvent({
@@ -314,8 +317,8 @@ describe.each(modes)("what is said without a model, live: $live", (how) => {
   });
 });
 
-describe.each(modes)("what takes for ever, live: $live", (how) => {
-  it("without asking a model is stopped, lets others run, and can be closed", async () => {
+describe.each(modes)("work that never ends (live: $live)", (how) => {
+  it("is stopped if it never calls a model, does not block the event loop, and can be closed", async () => {
     const skipped = () => ({ role: "model", parts: [{ text: "Skipped." }] });
     const stage = await openLiveStage({
       agent: ({ model }) => {
@@ -331,7 +334,7 @@ describe.each(modes)("what takes for ever, live: $live", (how) => {
     expect(stage.gemini.live.sessions).toEqual([]);
   });
 
-  it("before the model is reached can be stopped, and the next message is answered", async () => {
+  it("can be stopped before the model is reached, and the next message gets a reply", async () => {
     const asked = gate();
     let isStuck = true;
     class Remote extends BaseToolset {
@@ -356,7 +359,7 @@ describe.each(modes)("what takes for ever, live: $live", (how) => {
   });
 
   it.each(["quick", "process_payment"])(
-    "in a tool is left behind by new text, and the call of %s behind it is neither run nor asked about",
+    "in a tool is abandoned when new text comes, and the following call of %s neither runs nor asks",
     async (second) => {
       const [slow, story] = [gate(), gate()];
       const ran: string[] = [];
@@ -386,7 +389,7 @@ describe.each(modes)("what takes for ever, live: $live", (how) => {
       await first;
       await stage.gemini.waitForRequest(2);
       slow.open();
-      // Long enough for the old run to go on, if it were to.
+      // Long enough for the old run to continue, if it did.
       for (let round = 0; round < 50; round++) await new Promise((resolve) => setImmediate(resolve));
       story.open();
       expect(sequence(await next)).toBe(spoken);
@@ -397,7 +400,7 @@ describe.each(modes)("what takes for ever, live: $live", (how) => {
   );
 });
 
-describe.each(modes)("what goes wrong around a tool, live: $live", (how) => {
+describe.each(modes)("an error around a tool (live: $live)", (how) => {
   const withCallbacks = (callbacks: object): LiveStageOptions => ({
     agent: ({ model, tools }) => new LlmAgent({ name: "root_agent", model: model(), tools, ...callbacks }),
   });
@@ -405,7 +408,7 @@ describe.each(modes)("what goes wrong around a tool, live: $live", (how) => {
     throw new Error("The callback is broken.");
   };
 
-  it("behind a payment leaves the payment paid, once and for everybody", async () => {
+  it("in a callback after a payment does not change the payment, which counts once", async () => {
     const stage = await openLiveStage(withCallbacks({ afterToolCallback: fails }));
     await stage.say("pay", how);
     const open = await stage.pending();
@@ -416,17 +419,17 @@ describe.each(modes)("what goes wrong around a tool, live: $live", (how) => {
     expect(sequence(reply)).toBe(goesOn);
     expect(textOf(reply)).toContain('{"paid":50}');
     expect((await stage.rows()).map(({ state }) => state)).toEqual(["succeeded"]);
-    expect(stage.complaints.join()).toContain("The callback is broken.");
+    expect(stage.loggedErrors.join()).toContain("The callback is broken.");
     await expectWhole(stage);
   });
 
   it.each(["beforeToolCallback", "afterToolCallback"])(
-    "in a %s settles the call, and the chat goes on",
+    "in a %s settles the call, and the chat continues",
     async (name) => {
       const stage = await openLiveStage(withCallbacks({ [name]: fails }));
       const reply = await stage.say("weather", how);
       expect(sequence(reply)).toBe("start ss tis tia toe fs error [DONE]");
-      expect([...stage.complaints, ...stage.warnings].join()).toContain("The callback is broken.");
+      expect([...stage.loggedErrors, ...stage.warnings].join()).toContain("The callback is broken.");
       expect(sequence(await stage.say("hello", how))).toBe(spoken);
       await expectWhole(stage);
     },
@@ -436,9 +439,9 @@ describe.each(modes)("what goes wrong around a tool, live: $live", (how) => {
   cyclic["self"] = cyclic;
   it.each([
     ["a number too large for JSON", { count: 10n }],
-    ["a circle", cyclic],
+    ["cyclic", cyclic],
     ["a date", new Date(0)],
-  ])("as a result that is %s is told as far as it can be", async (_, result) => {
+  ])("in the form of a result that is %s does not end the turn", async (_, result) => {
     const ran: string[] = [];
     const odd = new FunctionTool({
       name: "odd",

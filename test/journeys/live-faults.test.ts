@@ -1,4 +1,4 @@
-/** Live connections that fail, and processes that die with them: an error that can be read, in time, and nothing paid twice. */
+/** Live connections that fail, and processes that die: the user gets a readable error in time, and nothing is paid twice. */
 import { createServer, type Server, type Socket } from "node:net";
 import {
   blocked,
@@ -11,7 +11,7 @@ import {
   pause,
   type Piece,
   text,
-} from "adk-stream-protocol/gemini";
+} from "adk-stream-protocol/testing";
 import { isSettled } from "adk-stream-protocol/protocol";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import {
@@ -30,7 +30,7 @@ import { messageIdOf, type Received, sequence, textOf, userMessage } from "../fi
 const goesOn = "start toa ss text fs finish [DONE]";
 const spoken = "start ss text fs finish [DONE]";
 
-/** Soon enough for a person who waits; long enough for a busy machine. */
+/** Short enough for a person who waits, and long enough for a busy machine. */
 const soonMs = 2500;
 
 async function inTime<T>(work: Promise<T>): Promise<T> {
@@ -41,7 +41,7 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
-/** A sentence for a person, at the end of the reply. */
+/** The error sentence at the end of the reply. */
 function errorOf({ chunks }: Received): string {
   const last = chunks.at(-1);
   expect(last?.type, JSON.stringify(chunks.map(({ type }) => type))).toBe("error");
@@ -54,12 +54,13 @@ function errorOf({ chunks }: Received): string {
 const yes = async (stage: LiveStage) => stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: true })));
 const statesOf = async (stage: LiveStage) => (await stage.rows()).map(({ state }) => state);
 const timesTold = (stage: LiveStage, amount: number) =>
-  [...stage.responses().map(({ response }) => JSON.stringify(response)), ...stage.heard()].filter((said) =>
+  [...stage.responses().map(({ response }) => JSON.stringify(response)), ...stage.textToModel()].filter((said) =>
     said.includes(`{"paid":${amount}}`),
   ).length;
-/** How often the model was told as news: as a response, or as a note that it answers. */
-const timesNews = (stage: LiveStage) =>
-  stage.responses().length + stage.heard().filter((said) => said.startsWith("[context, not from the user]")).length;
+/** How often the model was told an outcome: as a response, or as a note that it replies to. */
+const timesNotified = (stage: LiveStage) =>
+  stage.responses().length +
+  stage.textToModel().filter((said) => said.startsWith("[context, not from the user]")).length;
 
 const endings: Record<string, { piece: Piece; says: RegExp }> = {
   "is lost": { piece: drop(), says: /model|connection/i },
@@ -79,8 +80,8 @@ const openWith = (says: Record<string, readonly Piece[]>, options: LiveStageOpti
     ...options,
   });
 
-describe("a live model that comes to no end", () => {
-  it("is stopped after as many answers as it may have requests, and the user reads why", async () => {
+describe("a live model that does not end", () => {
+  it("is stopped after the maximum number of model calls, and the user is told why", async () => {
     const weather = call("get_weather", { location: "Tokyo" });
     const stage = await openLiveStage({
       rules: [{ when: /^hello$/, say: [text("Hello.")] }, { say: [weather] }],
@@ -97,17 +98,17 @@ describe("a live model that comes to no end", () => {
 
 describe("a live connection that ends", () => {
   for (const [name, { piece, says }] of Object.entries(endings)) {
-    it(`before the first word, when it ${name}: the user reads why, and the next message works`, async () => {
+    it(`before the first word, when it ${name}: the user is told why, and the next message works`, async () => {
       const stage = await openWith({ break: [piece] });
       const reply = await inTime(stage.say("break"));
       expect(errorOf(reply)).toMatch(says);
       await stage.until(() => stage.gemini.live.open === 0);
       expect(sequence(await inTime(stage.say("hello")))).toBe(spoken);
-      expect(stage.heard(stage.gemini.live.sessions[1])).toContain("break");
+      expect(stage.textToModel(stage.gemini.live.sessions[1])).toContain("break");
       await expectWhole(stage);
     });
 
-    it(`in the middle of a sentence, when it ${name}: the words stay, and the user reads why`, async () => {
+    it(`in the middle of a sentence, when it ${name}: the text stays, and the user is told why`, async () => {
       const stage = await openWith({ break: [text("I was about to "), piece] });
       const reply = await inTime(stage.say("break"));
       expect(errorOf(reply)).toMatch(says);
@@ -119,7 +120,7 @@ describe("a live connection that ends", () => {
       await expectWhole(stage);
     });
 
-    it(`while a question is open and people talk, when it ${name}: the card stays, and a yes pays once`, async () => {
+    it(`while a question is open and the user writes, when it ${name}: the card stays, and a yes pays once`, async () => {
       const stage = await openWith({ break: [piece] });
       const question = await stage.say("pay");
       errorOf(await inTime(stage.say("break")));
@@ -131,13 +132,13 @@ describe("a live connection that ends", () => {
       expect(textOf(reply)).toContain('Noted: succeeded: {"paid":50}');
       expect(stage.payments).toHaveLength(1);
       expect(stage.responses()).toEqual([]);
-      expect(timesNews(stage)).toBe(1);
+      expect(timesNotified(stage)).toBe(1);
       await stage.say("hello");
-      expect(timesNews(stage)).toBe(1);
+      expect(timesNotified(stage)).toBe(1);
       await expectWhole(stage);
     });
 
-    it(`after the outcome was sent, when it ${name}: the payment stands, and the next session knows it`, async () => {
+    it(`after the outcome was sent, when it ${name}: the payment counts, and the next session is told`, async () => {
       const stage = await openLiveStage({
         rules: [{ when: ({ responses }) => responses.length > 0, say: [piece] }, ...liveRules],
       });
@@ -149,7 +150,7 @@ describe("a live connection that ends", () => {
       await stage.until(() => stage.gemini.live.open === 0);
       expect(sequence(await inTime(stage.say("hello")))).toBe(spoken);
       const second = stage.gemini.live.sessions[1]!;
-      expect(stage.heard(second).filter((said) => said.includes('{"paid":50}'))).toHaveLength(1);
+      expect(stage.textToModel(second).filter((said) => said.includes('{"paid":50}'))).toHaveLength(1);
       expect(stage.responses(second)).toEqual([]);
       expect(await statesOf(stage)).toEqual(["succeeded"]);
       await expectWhole(stage);
@@ -163,61 +164,61 @@ describe("a live connection that ends", () => {
       else session.close(ending, "Enough.");
     };
 
-    it(`while nobody talks (${ending}): the next message works`, async () => {
+    it(`between two turns (${ending}): the next message works`, async () => {
       const stage = await openLiveStage();
       await stage.say("hello");
       end(stage);
       await stage.until(() => stage.gemini.live.open === 0);
       if (ending === 1000) await stage.until(() => !stage.gemini.live.sessions[0]!.open);
-      else await stage.noticed();
+      else await stage.untilDisconnectNoticed();
       expect(sequence(await inTime(stage.say("hello")))).toBe(spoken);
       expect(stage.gemini.live.sessions).toHaveLength(2);
       await expectWhole(stage);
     });
 
-    it(`while a question is open (${ending}), decided outside before there is a new one: told to that as news, once`, async () => {
+    it(`while a question is open (${ending}), decided before there is a new connection: the new one is told once`, async () => {
       const stage = await openLiveStage();
       await stage.say("pay");
       end(stage);
       await stage.until(() => stage.gemini.live.open === 0);
-      if (ending !== 1000) await stage.noticed();
+      if (ending !== 1000) await stage.untilDisconnectNoticed();
       const [row] = await stage.rows();
       expect((await stage.decide(row!.id, true)).outcome).toBe("accepted");
-      await stage.rest();
+      await stage.untilIdle();
       expect(stage.payments).toHaveLength(1);
       const reply = await inTime(stage.say("hello"));
       expect(sequence(reply)).toBe(spoken);
-      await stage.rest();
+      await stage.untilIdle();
       expect(stage.responses()).toEqual([]);
-      expect(timesNews(stage)).toBe(1);
+      expect(timesNotified(stage)).toBe(1);
       const [session] = stage.gemini.live.sessions.slice(1);
-      expect(stage.heard(session).filter((said) => said.startsWith("[context"))).toHaveLength(1);
+      expect(stage.textToModel(session).filter((said) => said.startsWith("[context"))).toHaveLength(1);
       await stage.say("hello again");
-      expect(timesNews(stage)).toBe(1);
+      expect(timesNotified(stage)).toBe(1);
       await expectWhole(stage);
     });
 
-    it(`while a question is open (${ending}), decided when there is a new one: a note there, no response`, async () => {
+    it(`while a question is open (${ending}), decided after there is a new connection: that one gets a note, no response`, async () => {
       const stage = await openLiveStage();
       await stage.say("pay");
       end(stage);
       await stage.until(() => stage.gemini.live.open === 0);
-      if (ending !== 1000) await stage.noticed();
+      if (ending !== 1000) await stage.untilDisconnectNoticed();
       await inTime(stage.say("hello"));
       expect(stage.gemini.live.sessions).toHaveLength(2);
       expect(await statesOf(stage)).toEqual(["pending"]);
       const [row] = await stage.rows();
       await stage.decide(row!.id, true);
-      await stage.rest();
+      await stage.untilIdle();
       expect(stage.payments).toHaveLength(1);
       expect(stage.responses()).toEqual([]);
-      expect(timesNews(stage)).toBe(1);
+      expect(timesNotified(stage)).toBe(1);
       expect(JSON.stringify(await stage.messages())).toContain("Noted: succeeded");
       await expectWhole(stage);
     });
   }
 
-  it("after the outcome of an older call was sent: the talk since then is not lost", async () => {
+  it("after the outcome of an older call was sent: the messages since then are not lost", async () => {
     const stage = await openLiveStage({
       rules: [{ when: ({ responses }) => responses.length > 0, say: [drop()] }, ...liveRules],
     });
@@ -227,12 +228,12 @@ describe("a live connection that ends", () => {
     await stage.until(() => stage.gemini.live.open === 0);
     expect(sequence(await inTime(stage.say("hello")))).toBe(spoken);
     const second = stage.gemini.live.sessions[1]!;
-    expect(stage.heard(second)).toContain("hello, my name is Kim");
-    expect(stage.heard(second).some((said) => said.includes('{"paid":50}'))).toBe(true);
+    expect(stage.textToModel(second)).toContain("hello, my name is Kim");
+    expect(stage.textToModel(second).some((said) => said.includes('{"paid":50}'))).toBe(true);
     await expectWhole(stage);
   });
 
-  it("while the approved tool runs: the outcome is recorded and told once", async () => {
+  it("while the approved tool runs: the outcome is recorded, and the model is told once", async () => {
     const stage = await openLiveStage();
     const slow = gate();
     stage.setPace(slow.opened);
@@ -243,24 +244,24 @@ describe("a live connection that ends", () => {
     await stage.until(() => stage.gemini.live.open === 0);
     slow.open();
     await inTime(reading);
-    await stage.rest();
+    await stage.untilIdle();
     expect(await statesOf(stage)).toEqual(["succeeded"]);
     await inTime(stage.say("hello"));
-    await stage.rest();
+    await stage.untilIdle();
     expect(stage.payments).toHaveLength(1);
-    expect(timesNews(stage)).toBeLessThanOrEqual(1);
+    expect(timesNotified(stage)).toBeLessThanOrEqual(1);
     const last = stage.gemini.live.sessions.at(-1)!;
-    expect(stage.heard(last).some((said) => said.includes('{"paid":50}'))).toBe(true);
+    expect(stage.textToModel(last).some((said) => said.includes('{"paid":50}'))).toBe(true);
     await expectWhole(stage);
   });
 
-  it("while a free tool runs: the user reads it, and the next message works", async () => {
+  it("while an ungated tool runs: the user is told, and the next message works", async () => {
     const stage = await openWith({ go: [call("get_weather", { location: "Tokyo" })] });
     const reading = stage.say("go");
     await stage.until(() => stage.gemini.live.sessions.length === 1 && stage.gemini.requests.length === 1);
     stage.gemini.live.sessions[0]!.drop();
     await inTime(reading);
-    await stage.rest();
+    await stage.untilIdle();
     expect(sequence(await inTime(stage.say("hello")))).toMatch(/finish \[DONE\]$|error \[DONE\]$/);
     expect(sequence(await inTime(stage.say("hello")))).toBe(spoken);
     await expectWhole(stage);
@@ -276,7 +277,7 @@ describe("a live model that cannot be reached", () => {
     await Promise.all([...dead].map((server) => new Promise((resolve) => server.close(resolve))));
     dead.clear();
   });
-  /** Takes connections, and says this to them. */
+  /** A TCP server that accepts connections and sends this text to them. */
   async function listenOnly(says = ""): Promise<{ url: string; sockets: Set<Socket> }> {
     const server = createServer((socket) => {
       sockets.add(socket);
@@ -292,7 +293,7 @@ describe("a live model that cannot be reached", () => {
   }
   const brief = { bridge: { live: { connectMs: 300, silenceMs: 400 } } } satisfies LiveStageOptions;
 
-  it("because the key is refused: the reason is read, and no connection is left", async () => {
+  it("because the key is refused: the user is told the reason, and no connection is left", async () => {
     const stage = await openLiveStage({ ...brief, live: { refuse: { code: 1008, reason: "API key not valid." } } });
     expect(errorOf(await inTime(stage.say("hello")))).toContain("API key not valid.");
     await stage.until(() => stage.gemini.live.open === 0);
@@ -308,7 +309,7 @@ describe("a live model that cannot be reached", () => {
     await stage.until(() => stage.gemini.live.open === 0);
   });
 
-  it("because nobody listens at its address", async () => {
+  it("because no server listens at its address", async () => {
     const { url } = await listenOnly();
     await Promise.all([...dead].map((server) => new Promise((resolve) => server.close(resolve))));
     dead.clear();
@@ -317,21 +318,21 @@ describe("a live model that cannot be reached", () => {
     expect(errorOf(await inTime(stage.say("hello")))).toMatch(/cannot be reached|ECONNREFUSED/);
   });
 
-  it("because it takes the connection and never shakes hands", async () => {
+  it("because it accepts the connection but never completes the handshake", async () => {
     const { url, sockets: taken } = await listenOnly();
     const stage = await openLiveStage({ ...brief, url });
     expect(errorOf(await inTime(stage.say("hello")))).toMatch(/did not answer within 0.3 seconds/);
     await stage.until(() => taken.size === 0);
   });
 
-  it("because something that is no model answers", async () => {
+  it("because the server at its address is not a model", async () => {
     const { url, sockets: taken } = await listenOnly("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n");
     const stage = await openLiveStage({ ...brief, url });
     expect(errorOf(await inTime(stage.say("hello")))).toMatch(/model/);
     await stage.until(() => taken.size === 0);
   });
 
-  it("because it is never set up", async () => {
+  it("because it never confirms the setup", async () => {
     const stage = await openLiveStage({ ...brief, live: { silent: true } });
     expect(errorOf(await inTime(stage.say("hello")))).toMatch(/did not answer within 0.3 seconds/);
     await stage.until(() => stage.gemini.live.open === 0);
@@ -339,11 +340,11 @@ describe("a live model that cannot be reached", () => {
     expect(sequence(await inTime(stage.say("hello")))).toBe(spoken);
   });
 
-  it("keeps its approved tools running: paid, the user reads why it is silent, and it hears of it later", async () => {
+  it("does not stop approved tools: they pay, the user gets the error, and the model is told later", async () => {
     const stage = await openLiveStage(brief);
     await stage.say("pay");
     stage.gemini.live.sessions[0]!.drop();
-    await stage.noticed();
+    await stage.untilDisconnectNoticed();
     stage.gemini.reset(liveRules, { live: { refuse: { code: 1008, reason: "API key not valid." } } });
     const reply = await inTime(yes(stage));
     expect(sequence(reply)).toBe("start toa error [DONE]");
@@ -351,22 +352,22 @@ describe("a live model that cannot be reached", () => {
     expect(stage.payments).toHaveLength(1);
     stage.gemini.reset(liveRules, { live: {} });
     await inTime(stage.say("hello"));
-    await stage.rest();
-    expect(timesNews(stage)).toBe(1);
+    await stage.untilIdle();
+    expect(timesNotified(stage)).toBe(1);
     await expectWhole(stage);
   });
 
-  it("has not lost what was said to it meanwhile", async () => {
+  it("gets the messages that were sent meanwhile", async () => {
     const stage = await openLiveStage({ ...brief, live: { refuse: { code: 1008, reason: "API key not valid." } } });
     errorOf(await inTime(stage.say("hello, my name is Kim")));
     errorOf(await inTime(stage.say("hello, I am thirty")));
     stage.gemini.reset(liveRules, { live: {} });
     expect(sequence(await inTime(stage.say("hello")))).toBe(spoken);
-    expect(stage.heard()).toEqual(["hello, my name is Kim", "hello, I am thirty", "hello"]);
+    expect(stage.textToModel()).toEqual(["hello, my name is Kim", "hello, I am thirty", "hello"]);
     await expectWhole(stage);
   });
 
-  it("is stopped by the user while it is being reached", async () => {
+  it("can be stopped by the user while the connection is being opened", async () => {
     const stage = await openLiveStage({ live: { silent: true }, bridge: { live: { connectMs: 1500 } } });
     const reading = stage.say("hello");
     await stage.until(() => stage.gemini.live.open === 1);
@@ -379,7 +380,7 @@ describe("a live model that cannot be reached", () => {
 describe("a live model that is silent", () => {
   const brief = { bridge: { live: { connectMs: 300, silenceMs: 300 } } } satisfies LiveStageOptions;
 
-  it("is given up in time, and the next message works", async () => {
+  it("times out, and the next message works", async () => {
     const never = gate();
     const stage = await openWith({ think: [pause(never.opened), text("Late.")] }, brief);
     expect(errorOf(await inTime(stage.say("think")))).toBe("The model has said nothing for 0.3 seconds.");
@@ -389,7 +390,7 @@ describe("a live model that is silent", () => {
     await expectWhole(stage);
   });
 
-  it("is given up in the middle of a sentence too", async () => {
+  it("times out also in the middle of a sentence", async () => {
     const never = gate();
     const stage = await openWith({ think: [text("I begin. "), pause(never.opened), text("Late.")] }, brief);
     const reply = await inTime(stage.say("think"));
@@ -399,7 +400,7 @@ describe("a live model that is silent", () => {
     never.open();
   });
 
-  it("is not given up while its tools run", async () => {
+  it("does not time out while its tools run", async () => {
     const stage = await openLiveStage({
       ...brief,
       rules: [{ when: /^go$/, say: [call("process_payment", { amount: 5, recipient: "Slow" })] }, ...liveRules],
@@ -416,8 +417,8 @@ describe("a live model that is silent", () => {
   });
 });
 
-describe("a live model that has nothing to say", () => {
-  it("to a message: the user reads that, and the next message works on the same connection", async () => {
+describe("a live model that gives an empty response", () => {
+  it("to a message: the user is told, and the next message works on the same connection", async () => {
     const stage = await openWith({ secret: [blocked("SAFETY")] });
     errorOf(await inTime(stage.say("secret")));
     expect(sequence(await inTime(stage.say("hello")))).toBe(spoken);
@@ -434,7 +435,7 @@ describe("a live model that has nothing to say", () => {
     await expectWhole(stage);
   });
 
-  it("to an outcome: the reply ends with that", async () => {
+  it("to an outcome: the reply ends with the outcome", async () => {
     const stage = await openLiveStage({
       rules: [{ when: ({ responses }) => responses.length > 0, say: [] }, ...liveRules],
       bridge: { live: { silenceMs: 300 } },
@@ -447,8 +448,8 @@ describe("a live model that has nothing to say", () => {
   });
 });
 
-describe("a live model that says goodbye", () => {
-  it("while nobody talks: it is left, and the next message works on a new connection", async () => {
+describe("a live model that announces the end of its connection", () => {
+  it("between two turns: the connection is closed, and the next message works on a new one", async () => {
     const stage = await openLiveStage();
     await stage.say("hello");
     stage.gemini.live.sessions[0]!.send({ goAway: { timeLeft: "10s" } });
@@ -458,7 +459,7 @@ describe("a live model that says goodbye", () => {
     await expectWhole(stage);
   });
 
-  it("in the middle of a reply: it finishes, and is left then", async () => {
+  it("in the middle of a reply: the reply ends first, and then the connection is closed", async () => {
     const stage = await openWith({ break: [text("I begin. "), goAway(), text("And I end.")] });
     const reply = await inTime(stage.say("break"));
     expect(sequence(reply)).toBe(spoken);
@@ -468,20 +469,20 @@ describe("a live model that says goodbye", () => {
     await expectWhole(stage);
   });
 
-  it("while a question is open: the answer is told to the next connection", async () => {
+  it("while a question is open: the next connection is told the answer", async () => {
     const stage = await openLiveStage();
     await stage.say("pay");
     stage.gemini.live.sessions[0]!.send({ goAway: { timeLeft: "10s" } });
     await stage.until(() => stage.gemini.live.open === 0);
     const reply = await inTime(yes(stage));
     expect(sequence(reply)).toBe(goesOn);
-    expect(timesNews(stage)).toBe(1);
+    expect(timesNotified(stage)).toBe(1);
     expect(stage.payments).toHaveLength(1);
     await expectWhole(stage);
   });
 });
 
-describe("the end of a bridge", () => {
+describe("closing a bridge", () => {
   it("leaves no connection and no timer, in the middle of a reply", async () => {
     const never = gate();
     const stage = await openWith({ think: [text("I begin. "), pause(never.opened)] });
@@ -522,7 +523,7 @@ describe("the end of a bridge", () => {
     expect(stage.gemini.live.sessions).toHaveLength(1);
   });
 
-  it("lets a connection go that nobody needs, and keeps one that somebody is connected to", async () => {
+  it("an idle connection closes by itself, unless a client is connected to its chat", async () => {
     const stage = await openLiveStage({ bridge: { live: { idleMs: 60 } } });
     const leave = stage.bridge.attach("local", "chat-1");
     await stage.say("hello");
@@ -536,7 +537,7 @@ describe("the end of a bridge", () => {
 
 for (const { name: store, options } of storeKinds)
   describe(`a process that dies, on ${store}`, () => {
-    it("while a live question is open: the card is there, a yes pays once, and the next session hears of it once", async () => {
+    it("while a live question is open: the card is there, a yes pays once, and the next session is told once", async () => {
       const stage = await openLiveStage(options());
       const question = await stage.say("pay");
       await stage.crash();
@@ -546,27 +547,27 @@ for (const { name: store, options } of storeKinds)
       expect(messageIdOf(reply)).toBe(messageIdOf(question));
       expect(sequence(reply)).toBe(goesOn);
       expect(stage.payments).toHaveLength(1);
-      expect(timesNews(stage)).toBe(1);
+      expect(timesNotified(stage)).toBe(1);
       await stage.say("hello");
-      expect(timesNews(stage)).toBe(1);
+      expect(timesNotified(stage)).toBe(1);
       await expectWhole(stage);
     });
 
-    it("while a live question is open, decided outside: paid once without any connection, told to the next", async () => {
+    it("while a live question is open, decided outside: it pays once without a connection, and the next one is told", async () => {
       const stage = await openLiveStage(options());
       await stage.say("pay");
       await stage.crash();
       const [row] = await stage.rows();
       await stage.decide(row!.id, true);
-      await stage.rest();
+      await stage.untilIdle();
       expect(stage.payments).toHaveLength(1);
       expect(stage.gemini.requests.filter(({ wire }) => wire === "http")).toEqual([]);
       await inTime(stage.say("hello"));
-      expect(timesNews(stage)).toBe(1);
+      expect(timesNotified(stage)).toBe(1);
       await expectWhole(stage);
     });
 
-    /** The process ends at the nth of these moves of a row. */
+    /** The process dies at the nth of these moves of a row. */
     const dieAtMove = (stage: LiveStage, event: string, when: "before" | "after") =>
       stage.dieAt(
         (moment) =>
@@ -579,7 +580,7 @@ for (const { name: store, options } of storeKinds)
       ["after the tool ran, before its outcome is recorded", "succeed", "before", 1],
       ["after its outcome is recorded", "succeed", "after", 1],
     ] as const)
-      it(`${moment}: one payment, and it is told once`, async () => {
+      it(`${moment}: there is one payment, and the model is told once`, async () => {
         const stage = await openLiveStage({
           ...options(),
           bridge: { tools: { process_payment: { effect: "queryable", lookup: async () => ({ paid: 50 }) } } },
@@ -588,20 +589,20 @@ for (const { name: store, options } of storeKinds)
         dieAtMove(stage, event, when);
         await expect(yes(stage)).rejects.toThrow("The process died.");
         await stage.crash();
-        await stage.rest();
+        await stage.untilIdle();
         expect(await statesOf(stage)).toEqual(["succeeded"]);
         expect(stage.payments).toHaveLength(paid);
         await inTime(stage.say("hello"));
-        await stage.rest();
+        await stage.untilIdle();
         const last = stage.gemini.live.sessions.at(-1)!;
-        expect(stage.heard(last).some((said) => said.includes('{"paid":50}'))).toBe(true);
-        expect(timesNews(stage)).toBe(1);
+        expect(stage.textToModel(last).some((said) => said.includes('{"paid":50}'))).toBe(true);
+        expect(timesNotified(stage)).toBe(1);
         await stage.say("hello");
-        expect(timesNews(stage)).toBe(1);
+        expect(timesNotified(stage)).toBe(1);
         await expectWhole(stage);
       });
 
-    it("after the model was told: it is not told again", async () => {
+    it("after the model was told: the model is not told again", async () => {
       const never = gate();
       const stage = await openLiveStage({
         ...options(),
@@ -616,16 +617,16 @@ for (const { name: store, options } of storeKinds)
       await stage.crash();
       await reading;
       never.open();
-      await stage.rest();
+      await stage.untilIdle();
       await inTime(stage.say("hello"));
-      await stage.rest();
+      await stage.untilIdle();
       expect(stage.payments).toHaveLength(1);
-      expect(timesNews(stage)).toBe(1);
+      expect(timesNotified(stage)).toBe(1);
       expect(timesTold(stage, 50)).toBe(2);
       await expectWhole(stage);
     });
 
-    it("in the middle of a live reply: the words that were shown stay, and the chat goes on", async () => {
+    it("in the middle of a live reply: the text that was shown stays, and the chat continues", async () => {
       const never = gate();
       const stage = await openWith({ think: [text("I begin. "), pause(never.opened), text("Late.")] }, options());
       const reading = stage.say("think").catch(() => undefined);
@@ -637,7 +638,7 @@ for (const { name: store, options } of storeKinds)
       await stage.crash();
       await reading;
       never.open();
-      await stage.rest();
+      await stage.untilIdle();
       expect(sequence(await inTime(stage.say("hello")))).toBe(spoken);
       await expectWhole(stage);
     });
@@ -654,8 +655,8 @@ const writes: ReadonlySet<string> = new Set([
   "markTold",
 ]);
 
-/** After a write; before one is the same as after the last, unless a tool has run in between. */
-const isNews = ({ when, operation }: Moment): boolean =>
+/** Dying before a write is the same as dying after the previous one, except for moves, where a tool may run between. */
+const isDistinct = ({ when, operation }: Moment): boolean =>
   writes.has(operation) && (when === "after" || operation === "move");
 
 const answerAll = async (stage: LiveStage, approved = true) =>
@@ -670,18 +671,18 @@ const stories: Record<string, (stage: LiveStage) => Promise<unknown>> = {
     await stage.say("pay");
     await stage.say("hello, my name is Kim");
     await stage.decide((await stage.pending())[0]!.id, true);
-    await stage.rest();
+    await stage.untilIdle();
   },
   "two payments, a no and a yes, one by one": async (stage) => {
     await stage.say("two payments");
     const [first, second] = await stage.pending();
     await stage.answer([{ id: second!.id, approved: false }]);
-    await stage.rest();
+    await stage.untilIdle();
     await stage.answer([{ id: first!.id, approved: true }]);
   },
   "a free call and a gated one in one message": async (stage) => {
     await stage.say("mixed");
-    await stage.rest();
+    await stage.untilIdle();
     await answerAll(stage);
   },
   "a live question that is answered by request": async (stage) => {
@@ -693,52 +694,55 @@ const stories: Record<string, (stage: LiveStage) => Promise<unknown>> = {
   },
 };
 
-/** Dies at the nth write and finishes the story in another process. False when the story was over before. */
+/** Dies at the nth write and finishes the story in another process. Returns false if the story has fewer writes. */
 async function dieAt(nth: number, tell: (stage: LiveStage) => Promise<unknown>): Promise<boolean> {
   const stage = await openLiveStage({ bridge: { tools: { process_payment: { effect: "idempotent" } } } });
   let seen = 0;
   let died: Moment | undefined;
   stage.dieAt((moment) => {
-    if (!isNews(moment)) return false;
+    if (!isDistinct(moment)) return false;
     seen += 1;
     if (seen === nth) died = moment;
     return seen === nth;
   });
   try {
     await tell(stage)
-      .then(() => stage.rest())
+      .then(() => stage.untilIdle())
       .catch((error: unknown) => {
         if (!(error instanceof Error && error.message === "The process died.")) throw error;
       });
     if (!died) return false;
     await stage.crash();
-    await stage.rest();
+    await stage.untilIdle();
     await expectPaid(stage);
     if ((await stage.rows()).length === 0) await stage.say("pay");
     for (let [question] = await stage.pending(); question; [question] = await stage.pending()) {
       await stage.answer([{ id: question.id, approved: true }]);
-      await stage.rest();
+      await stage.untilIdle();
     }
     await expectPaid(stage);
     await stage.say("hello");
-    await stage.rest();
+    await stage.untilIdle();
     const { rows, open } = await expectWhole(stage);
     expect(open, "calls without a response").toEqual([]);
     expect(rows.filter(({ state }) => !isSettled(state))).toEqual([]);
-    // Nothing of the talk is lost, and the model knows of every payment: from this connection, or from the history it began with.
+    // No message is lost, and the model knows every payment: from this connection, or from the history at its start.
     const last = stage.gemini.live.sessions.at(-1)!;
-    const known = [...stage.heard(last), ...stage.responses(last).map(({ response }) => JSON.stringify(response))];
+    const known = [
+      ...stage.textToModel(last),
+      ...stage.responses(last).map(({ response }) => JSON.stringify(response)),
+    ];
     for (const { amount } of stage.payments) expect(known.join("\n")).toContain(`{"paid":${amount}}`);
     const messages = await stage.messages();
     for (const [place, { role, parts }] of messages.entries()) {
-      // A message that was cut off before anything came of it is to be sent again, and the chat says so.
+      // If the process died before a message had any effect, the user has to send it again, and the chat says so.
       const asksAgain =
         messages[place + 1]?.metadata !== undefined && "error" in (messages[place + 1]!.metadata as object);
       if (role !== "user" || asksAgain) continue;
       for (const part of parts) if (part.type === "text") expect(known, "what the user said").toContain(part.text);
     }
-    // As news it came at most once for each.
-    const news = stage.heard().filter((said) => said.startsWith("[context"));
+    // The model was notified at most once for each payment.
+    const news = stage.textToModel().filter((said) => said.startsWith("[context"));
     expect(news.length + stage.responses().length).toBeLessThanOrEqual(rows.length * 2 + 2);
   } catch (error) {
     const at = died && `${died.when} ${died.operation} ${JSON.stringify(died.args).slice(0, 300)}`;
@@ -763,16 +767,16 @@ describe("a live model that misbehaves", () => {
     toolCall: { functionCalls: [{ id, name: "process_payment", args: { amount, recipient } }] },
   });
 
-  it("cannot have one call approved and another one run by using an id twice", async () => {
+  it("cannot use an id twice to have one call approved and another one run", async () => {
     const stage = await openLiveStage({});
     await stage.say("hello");
     const session = stage.gemini.live.sessions[0]!;
     session.send(pay("same", 1, "Alice"));
     await stage.until(async () => (await stage.pending()).length === 1);
-    await stage.rest();
+    await stage.untilIdle();
     session.send(pay("same", 999, "Landlord"));
     await stage.until(async () => (await stage.pending()).length === 2);
-    await stage.rest();
+    await stage.untilIdle();
     const [first, second] = await stage.pending();
     expect([first!.input, second!.input]).toEqual([
       { amount: 1, recipient: "Alice" },
@@ -786,13 +790,13 @@ describe("a live model that misbehaves", () => {
   });
 
   it.each([
-    ["no object", 7],
-    ["a call that is nothing", { toolCall: { functionCalls: [null] } }],
-    ["calls that are none", { toolCall: { functionCalls: 7 } }],
+    ["a message that is not an object", 7],
+    ["a call that is null", { toolCall: { functionCalls: [null] } }],
+    ["calls that are not a list", { toolCall: { functionCalls: 7 } }],
     ["a call without a name", { toolCall: { functionCalls: [{ id: "1" }] } }],
-    ["a cancellation of nothing", { toolCallCancellation: { ids: 5 } }],
-    ["words that are none", { serverContent: { modelTurn: { parts: [null] } } }],
-  ])("ends its own connection and nothing else with %s", async (_what, message) => {
+    ["a cancellation without a list of ids", { toolCallCancellation: { ids: 5 } }],
+    ["a part that is null", { serverContent: { modelTurn: { parts: [null] } } }],
+  ])("ends only its own connection with %s", async (_what, message) => {
     const stage = await openLiveStage({});
     await stage.say("hello");
     stage.gemini.live.sessions[0]!.send(message as never);
@@ -802,7 +806,7 @@ describe("a live model that misbehaves", () => {
   });
 });
 
-it("a reply about an outcome that a crash cut off keeps its words, and says that it was cut off", async () => {
+it("a reply about an outcome that a crash cut off keeps its text, and says that it was cut off", async () => {
   const held = gate();
   const stage = await openLiveStage({
     rules: [
@@ -820,7 +824,7 @@ it("a reply about an outcome that a crash cut off keeps its words, and says that
   await stage.until(async () => JSON.stringify(await stage.store.read(id)).includes("paid, "));
   await stage.crash();
   held.open();
-  await stage.rest();
+  await stage.untilIdle();
   const shown = JSON.stringify(await stage.messages());
   expect(shown).toContain("It is paid, ");
   expect(shown).toContain("The server stopped in the middle of this reply.");

@@ -6,22 +6,22 @@ import type { UIMessageChunk } from "ai";
 import { expect, it } from "vitest";
 import { demoTools, userMessage, type World } from "../fixtures/world.ts";
 
-/** A live model that is not Gemini: it pays when it is asked to, and repeats whatever else it hears. */
+/** A live model that is not Gemini. It pays when the user asks for it, and repeats everything else it gets. */
 class Parrot extends BaseLlm {
-  // oxlint-disable-next-line require-yield -- it is only ever talked to
+  // oxlint-disable-next-line require-yield -- this model only works live
   override async *generateContentAsync(): AsyncGenerator<LlmResponse> {
     throw new Error("This model is only talked to.");
   }
 
   override async connect(): Promise<BaseLlmConnection> {
-    const heard = new AsyncQueue<Content>();
+    const received = new AsyncQueue<Content>();
     return {
       sendHistory: async () => undefined,
-      sendContent: async (content) => heard.push(content),
+      sendContent: async (content) => received.push(content),
       sendRealtime: async () => undefined,
-      close: async () => heard.close(),
+      close: async () => received.close(),
       async *receive() {
-        for await (const { parts = [] } of heard) {
+        for await (const { parts = [] } of received) {
           const pays = parts.some(({ text }) => text === "pay");
           const args = { amount: 50, recipient: "Hanako" };
           if (pays) yield { content: { role: "model", parts: [{ functionCall: { name: "process_payment", args } }] } };
@@ -35,7 +35,7 @@ class Parrot extends BaseLlm {
   }
 }
 
-it("a live model of another kind is gated like any other", async () => {
+it("a live model that is not Gemini is gated like any other", async () => {
   const payments: World["payments"] = [];
   const agent = new LlmAgent({
     name: "root_agent",

@@ -1,6 +1,6 @@
-/** One chat, two ways to talk: live and by requests, in any order, also at random. What was asked in one is answered in the other. */
+/** One chat in two modes: live and by requests, in any order, also at random. A question of one mode is answered in the other. */
 import { FunctionTool } from "@google/adk";
-import { call, gate } from "adk-stream-protocol/gemini";
+import { call, gate } from "adk-stream-protocol/testing";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -29,7 +29,7 @@ const answers = async (stage: LiveStage, ...decisions: boolean[]) => {
   return open.map(({ id }, index) => ({ id, approved: decisions[index]! }));
 };
 const statesOf = async (stage: LiveStage) => (await stage.rows()).map(({ state }) => state);
-/** The history that the last request over HTTP carried. */
+/** The history in the last model request over HTTP. */
 const history = (stage: LiveStage) =>
   JSON.stringify(stage.gemini.requests.findLast(({ wire }) => wire === "http")?.contents ?? []).replaceAll("\\", "");
 const count = (text: string, part: string) => text.split(part).length - 1;
@@ -61,7 +61,7 @@ for (const behavior of behaviors)
         expect(messageIdOf(reply)).toBe(messageIdOf(question));
         expect(stage.payments).toHaveLength(approved ? 1 : 0);
         expect(stage.responses()).toEqual([]);
-        expect(stage.heard().filter((said) => said.startsWith("[context"))).toHaveLength(1);
+        expect(stage.textToModel().filter((said) => said.startsWith("[context"))).toHaveLength(1);
         expect(stage.gemini.requests.map(({ wire }) => wire)).toEqual(["http", "live"]);
         await expectWhole(stage);
         expect(sequence(await stage.say("hello", byRequest))).toBe(spoken);
@@ -84,7 +84,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("cancels a live question whose step is still at work when the user writes by request", async () => {
+    it("cancels a live question whose step is still running when the user writes by request", async () => {
       const slow = gate();
       const tool = new FunctionTool({
         name: "slow_free",
@@ -112,14 +112,14 @@ for (const behavior of behaviors)
       await asking;
       slow.open();
       expect(textOf(await hello)).toBe("Hello there, friend.");
-      await stage.rest();
+      await stage.untilIdle();
       expect(await statesOf(stage)).toEqual(["cancelled"]);
       expect(history(stage)).not.toContain("held-");
       expect(JSON.stringify(stage.responses())).not.toContain("held-");
       await expectWhole(stage);
     });
 
-    it("keeps a question of a request when the user writes live, and tells its outcome as a note", async () => {
+    it("keeps a question of a request when the user writes live, and tells the model its outcome as a note", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("pay", byRequest);
       expect(textOf(await stage.say("hello"))).toBe("Hello there, friend.");
@@ -134,25 +134,25 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("keeps a mixed step of a request whole when it is answered live", async () => {
+    it("keeps all results of a step of a request with a gated and an ungated call when it is answered live", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("mixed", byRequest);
       expect(sequence(await stage.answer(await answers(stage, true)))).toBe(goesOn);
-      expect(stage.heard().join("\n")).toContain('"temperature":21');
+      expect(stage.textToModel().join("\n")).toContain('"temperature":21');
       await expectWhole(stage);
       await stage.say("hello", byRequest);
       const { open } = await expectWhole(stage);
       expect(open).toEqual([]);
     });
 
-    it("answers two payments of a request live, in reverse order, then goes on by request", async () => {
+    it("answers two payments of a request live, in reverse order, then continues by request", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("two payments", byRequest);
       const [first, second] = await answers(stage, true, true);
       await stage.answer([second!]);
-      await stage.rest();
+      await stage.untilIdle();
       await stage.answer([first!]);
-      await stage.rest();
+      await stage.untilIdle();
       await stage.say("hello", byRequest);
       expect(stage.payments).toHaveLength(2);
       await expectWhole(stage);
@@ -163,14 +163,14 @@ for (const behavior of behaviors)
       [true, false],
       [false, true],
     ] as const)
-      it(`answers two live payments in reverse order, then goes on by request: ${decisions.join(", ")}`, async () => {
+      it(`answers two live payments in reverse order, then continues by request: ${decisions.join(", ")}`, async () => {
         const stage = await openLiveStage({ behavior });
         await stage.say("two payments");
         const [first, second] = await answers(stage, ...decisions);
         await stage.answer([second!]);
-        await stage.rest();
+        await stage.untilIdle();
         await stage.answer([first!]);
-        await stage.rest();
+        await stage.untilIdle();
         expect(textOf(await stage.say("hello", byRequest))).toBe("Hello there, friend.");
         await expectWhole(stage);
         const told = history(stage);
@@ -183,7 +183,7 @@ for (const behavior of behaviors)
       await stage.say("two payments");
       const [first, second] = await answers(stage, true, true);
       await stage.answer([second!]);
-      await stage.rest();
+      await stage.untilIdle();
       const reply = await stage.answer([first!], byRequest);
       expect(sequence(reply)).toBe(goesOn);
       expect(stage.payments).toHaveLength(2);
@@ -197,9 +197,9 @@ for (const behavior of behaviors)
       await stage.say("two payments", byRequest);
       const [first, second] = await answers(stage, true, true);
       await stage.answer([second!]);
-      await stage.rest();
+      await stage.untilIdle();
       await stage.answer([first!], byRequest);
-      await stage.rest();
+      await stage.untilIdle();
       expect(stage.payments).toHaveLength(2);
       await expectWhole(stage);
       await stage.say("hello", byRequest);
@@ -208,7 +208,7 @@ for (const behavior of behaviors)
       expect(count(history(stage), '{"paid":40}')).toBeGreaterThan(0);
     });
 
-    it("loses nothing of the talk between a live question and its answer by request", async () => {
+    it("loses no message between a live question and its answer by request", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("pay");
       await stage.say("hello, my name is Kim");
@@ -224,28 +224,28 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("tells a live session what was said and done by request, as text", async () => {
+    it("gives a live session the messages and outcomes of requests, as text", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("hello, my name is Kim", byRequest);
       await stage.say("weather", byRequest);
       await stage.say("pay", byRequest);
       await stage.answer(await answers(stage, true), byRequest);
       expect(sequence(await stage.say("hello"))).toBe(spoken);
-      const heard = stage.heard();
-      expect(heard[0]).toBe("hello, my name is Kim");
-      expect(heard.filter((said) => said.includes('{"paid":50}') && said.startsWith("["))).toHaveLength(1);
-      expect(heard.some((said) => said.includes("get_weather") && said.includes("Tokyo"))).toBe(true);
-      expect(heard.at(-1)).toBe("hello");
+      const sentToModel = stage.textToModel();
+      expect(sentToModel[0]).toBe("hello, my name is Kim");
+      expect(sentToModel.filter((said) => said.includes('{"paid":50}') && said.startsWith("["))).toHaveLength(1);
+      expect(sentToModel.some((said) => said.includes("get_weather") && said.includes("Tokyo"))).toBe(true);
+      expect(sentToModel.at(-1)).toBe("hello");
       expect(stage.gemini.live.sessions).toHaveLength(1);
       await expectWhole(stage);
     });
 
-    it("tells requests what was said and done live", async () => {
+    it("gives requests the messages and outcomes of the live session", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("hello, my name is Kim");
       await stage.say("pay");
       await stage.answer(await answers(stage, true));
-      await stage.rest();
+      await stage.untilIdle();
       expect(sequence(await stage.say("hello", byRequest))).toBe(spoken);
       expect(history(stage)).toContain("my name is Kim");
       expect(count(history(stage), 'functionResponse":{')).toBe(1);
@@ -253,19 +253,19 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("goes back and forth ten times, with one live connection at a time", async () => {
+    it("switches ten times, with one live connection at a time", async () => {
       const stage = await openLiveStage({ behavior });
       for (let turn = 0; turn < 10; turn += 1) {
         await stage.say("pay", { live: turn % 2 === 0 });
         await stage.answer(await answers(stage, true), { live: turn % 3 === 0 });
-        await stage.rest();
+        await stage.untilIdle();
         expect(stage.gemini.live.open).toBeLessThanOrEqual(2);
       }
       expect(stage.payments).toHaveLength(10);
       await expectWhole(stage);
     });
 
-    it("breaks off a live reply when the user writes by request", async () => {
+    it("stops a live reply when the user writes by request", async () => {
       const stage = await openLiveStage({ behavior });
       const slow = gate();
       stage.setPace(slow.opened);
@@ -275,7 +275,7 @@ for (const behavior of behaviors)
       expect(textOf(await stage.say("hello", byRequest))).toBe("Hello there, friend.");
       await reading;
       slow.open();
-      await stage.rest();
+      await stage.untilIdle();
       await stage.say("hello", byRequest);
       expect(await statesOf(stage)).toEqual(["succeeded"]);
       expect(history(stage)).toContain('{"paid":50}');
@@ -305,8 +305,8 @@ const answer = fc.record({
   how: fc.constantFrom("live" as const, "live" as const, "request" as const, "aside" as const, "outside" as const),
   times: fc.integer({ min: 1, max: 3 }),
 });
-const breathe = fc.record({ do: fc.constant("breathe" as const), ticks: fc.integer({ min: 1, max: 40 }) });
-const pass = fc.record({ do: fc.constant("pass" as const), ms: fc.constantFrom(5000, 31_000, 61_000) });
+const yieldTicks = fc.record({ do: fc.constant("yield" as const), ticks: fc.integer({ min: 1, max: 40 }) });
+const passTime = fc.record({ do: fc.constant("pass time" as const), ms: fc.constantFrom(5000, 31_000, 61_000) });
 const single = fc.constantFrom<Act>(
   { do: "stop" },
   { do: "drop" },
@@ -314,24 +314,24 @@ const single = fc.constantFrom<Act>(
   { do: "go away" },
   { do: "slow tools" },
   { do: "quick tools" },
-  { do: "rest" },
+  { do: "wait until idle" },
   { do: "restart" },
   { do: "crash" },
   { do: "regenerate", live: true },
 );
 
-/** Single acts, and questions that are answered while something befalls them. */
+/** Single acts, and short scenes in which something happens right after an answer. */
 const acts: fc.Arbitrary<Act[]> = fc
   .array(
     fc.oneof(
       { weight: 4, arbitrary: say.map((one): Act[] => [one]) },
       { weight: 5, arbitrary: answer.map((one): Act[] => [one]) },
-      { weight: 4, arbitrary: fc.oneof(single, pass, breathe).map((one): Act[] => [one]) },
+      { weight: 4, arbitrary: fc.oneof(single, passTime, yieldTicks).map((one): Act[] => [one]) },
       {
         weight: 4,
         arbitrary: fc
-          .tuple(say, answer, breathe, fc.oneof(single, say))
-          .map(([asks, decides, breath, last]): Act[] => [{ ...asks, waits: true }, decides, breath, last]),
+          .tuple(say, answer, yieldTicks, fc.oneof(single, say))
+          .map(([asks, decides, ticks, last]): Act[] => [{ ...asks, waits: true }, decides, ticks, last]),
       },
     ),
     { minLength: 3, maxLength: 8 },
@@ -381,16 +381,16 @@ const perform =
     }
   };
 
-/** Stories per behaviour; more of them for an evening: `INTERLEAVINGS=1000 npx vitest run test/journeys/live-switch`. */
+/** The number of stories per behaviour. To run more: `INTERLEAVINGS=1000 npx vitest run test/journeys/live-switch`. */
 const runs = Number(process.env["INTERLEAVINGS"] ?? 30);
 
 const effects = fc.constantFrom("opaque" as const, "idempotent" as const);
 
-describe("whatever happens in whatever order, in both modes", () => {
+describe("random acts in random order, in both modes", () => {
   for (const [index, behavior] of behaviors.entries()) {
     const { name: store, options } = storeKinds[index]!;
     it(
-      `payments are what the ledger says, and the chat stays whole, ${behavior} on ${store}`,
+      `leave payments that match the ledger, and a valid chat, ${behavior} on ${store}`,
       { timeout: 120_000 + runs * 1000 },
       async () => {
         await fc.assert(
@@ -405,9 +405,9 @@ describe("whatever happens in whatever order, in both modes", () => {
             try {
               await play(stage, story, perform(stage, clerk));
               await expectPaid(stage);
-              // Nothing is left behind when the user goes on by request: every call answered, every row settled and told.
+              // After new text by request nothing is left open: every call has a response, every row is settled and told.
               await stage.say("hello", byRequest);
-              await stage.rest();
+              await stage.untilIdle();
               const { open, rows } = await expectWhole(stage);
               expect(open).toEqual([]);
               expect(rows.filter(({ state }) => ["pending", "approved", "executing"].includes(state))).toEqual([]);

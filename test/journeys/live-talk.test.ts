@@ -1,4 +1,4 @@
-/** Talking live: the same questions, answers and replies as by requests, over one connection that stays open. */
+/** Live chats have the same questions, answers and replies as requests, over one connection that stays open. */
 import {
   BaseTool,
   BaseToolset,
@@ -20,7 +20,7 @@ import {
   text,
   thought,
   usage,
-} from "adk-stream-protocol/gemini";
+} from "adk-stream-protocol/testing";
 import { BridgeError } from "adk-stream-protocol/protocol";
 import { isToolUIPart } from "ai";
 import { describe, expect, it } from "vitest";
@@ -45,7 +45,7 @@ const goesOn = "start toa ss text fs finish [DONE]";
 const denied = "start tod ss text fs finish [DONE]";
 const spoken = "start ss text fs finish [DONE]";
 
-/** A stage whose model makes these calls when it is told to go. */
+/** A stage whose model makes these calls when the user says "go". */
 const openStory = (calls: readonly Piece[], options: LiveStageOptions = {}) =>
   openLiveStage({ rules: [{ when: /^go$/, say: calls }, ...liveRules], ...options });
 
@@ -54,7 +54,7 @@ const answers = async (stage: LiveStage, ...decisions: boolean[]) => {
   expect(open).toHaveLength(decisions.length);
   return open.map(({ id }, index) => ({ id, approved: decisions[index]! }));
 };
-/** The only open one. */
+/** The only open question. */
 const openQuestion = async (stage: LiveStage) => {
   const [open, ...more] = await stage.pending();
   expect(more).toEqual([]);
@@ -66,9 +66,9 @@ const statesOf = async (stage: LiveStage) => (await stage.rows()).map(({ state }
 const told = (stage: LiveStage) => stage.responses().map(({ name, response }) => [name, response]);
 const rejected = { error: "The user rejected this call; it was not run.", status: "denied" };
 
-/** What the model was told of a payment of this amount, as a response or a note. */
+/** How often the model was told about a payment of this amount, as a response or a note. */
 const timesTold = (stage: LiveStage, amount: number) =>
-  [...stage.responses().map(({ response }) => JSON.stringify(response)), ...stage.heard()].filter((said) =>
+  [...stage.responses().map(({ response }) => JSON.stringify(response)), ...stage.textToModel()].filter((said) =>
     said.includes(`{"paid":${amount}}`),
   ).length;
 
@@ -99,7 +99,7 @@ class FileToolset extends BaseToolset {
   override async close(): Promise<void> {}
 }
 
-/** Every way a tool can come to be asked about. */
+/** Every way in which a tool can be gated. */
 const gatedTools: Record<string, (ran: unknown[]) => LiveStageOptions & { says: readonly Piece[] }> = {
   "a FunctionTool with a flag": (ran) => ({
     says: [call("act", { amount: 5 })],
@@ -109,7 +109,7 @@ const gatedTools: Record<string, (ran: unknown[]) => LiveStageOptions & { says: 
     says: [call("act", { amount: 500 })],
     tools: [actTool(ran, ({ amount }) => amount > 100)],
   }),
-  "a tool that asks by itself": (ran) => ({
+  "a tool that requests confirmation itself": (ran) => ({
     says: [call("act", { amount: 5 })],
     tools: [
       new FunctionTool({
@@ -167,7 +167,7 @@ for (const behavior of behaviors)
         return { stage, ran, question };
       };
 
-      it(`runs ${name} once after a yes, and the model hears of it once`, async () => {
+      it(`runs ${name} once after a yes, and the model is told once`, async () => {
         const { stage, ran, question } = await open();
         const reply = await yes(stage);
         expect(sequence(reply)).toBe(goesOn);
@@ -178,10 +178,10 @@ for (const behavior of behaviors)
         expect(textOf(reply)).toBe('act gave {"done":true}.');
         expect(stage.gemini.live.sessions).toHaveLength(1);
         expect(stage.gemini.live.errors).toEqual([]);
-        expect(stage.complaints).toEqual([]);
+        expect(stage.loggedErrors).toEqual([]);
       });
 
-      it(`does not run ${name} after a no, and the model hears that`, async () => {
+      it(`does not run ${name} after a no, and the model is told`, async () => {
         const { stage, ran } = await open();
         const reply = await no(stage);
         expect(sequence(reply)).toBe(denied);
@@ -203,7 +203,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("is not asked about arguments that the tool would refuse", async () => {
+    it("is not asked if the arguments are invalid", async () => {
       const stage = await openStory([call("process_payment", { amount: "much" })], { behavior });
       const reply = await stage.say("go");
       expect(sequence(reply)).toMatch(/^start ss tis tia to[ae] fs ss text fs finish \[DONE\]$/);
@@ -212,7 +212,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("is not asked about a free tool", async () => {
+    it("is not asked about an ungated tool", async () => {
       const stage = await openLiveStage({ behavior });
       const reply = await stage.say("weather");
       expect(sequence(reply)).toBe("start ss tis tia toa fs ss text fs finish [DONE]");
@@ -220,13 +220,13 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("keeps nothing from the free call beside it: the model has that result at once", async () => {
+    it("does not delay an ungated call of the same step: the model gets that result at once", async () => {
       const stage = await openLiveStage({ behavior });
       const question = await stage.say("mixed");
       expect(sequence(question)).toMatch(/^start ss tis tia tis tia (tar toa|toa tar) fs finish \[DONE\]$/);
       await stage.until(() => stage.responses().length > 0);
       expect(told(stage)).toEqual([["get_weather", { location: "Tokyo", temperature: 21 }]]);
-      await stage.rest();
+      await stage.untilIdle();
       const reply = await yes(stage);
       expect(sequence(reply)).toContain("toa");
       expect(told(stage).slice(1)).toEqual([["process_payment", { paid: 50 }]]);
@@ -243,7 +243,7 @@ for (const behavior of behaviors)
       const outcome = (approved: boolean, amount: number) => (approved ? { paid: amount } : rejected);
       const [alice, bob] = decisions;
 
-      it(`may be two at once, answered together: ${decisions.join(", ")}`, async () => {
+      it(`can be one of two that are answered together: ${decisions.join(", ")}`, async () => {
         const stage = await openLiveStage({ behavior });
         expect(sequence(await stage.say("two payments"))).toBe(asksTwice);
         const reply = await stage.answer(await answers(stage, ...decisions));
@@ -253,13 +253,13 @@ for (const behavior of behaviors)
           ["process_payment", outcome(alice, 30)],
           ["process_payment", outcome(bob, 40)],
         ]);
-        await stage.rest();
+        await stage.untilIdle();
         await expectWhole(stage);
-        expect(stage.complaints).toEqual([]);
+        expect(stage.loggedErrors).toEqual([]);
       });
 
       for (const order of ["in their order", "the other way round"] as const)
-        it(`may be two at once, answered one by one ${order}: ${decisions.join(", ")}`, async () => {
+        it(`can be one of two that are answered one by one ${order}: ${decisions.join(", ")}`, async () => {
           const stage = await openLiveStage({ behavior });
           await stage.say("two payments");
           const both = await answers(stage, ...decisions);
@@ -269,10 +269,10 @@ for (const behavior of behaviors)
           await stage.until(() => stage.responses().length > 0);
           expect(stage.responses()).toHaveLength(1);
           expect(await stage.pending()).toHaveLength(1);
-          await stage.rest();
+          await stage.untilIdle();
           const other = await stage.answer([second!]);
           expect(sequence(other)).toMatch(/^start to[ad] ss text fs finish \[DONE\]$/);
-          await stage.rest();
+          await stage.untilIdle();
           const outcomes = [outcome(alice, 30), outcome(bob, 40)];
           const expected = order === "in their order" ? outcomes : outcomes.toReversed();
           expect(told(stage).map(([, response]) => response)).toEqual(expected);
@@ -280,7 +280,7 @@ for (const behavior of behaviors)
         });
     }
 
-    it("may be two at once, one answered, and the user writes before the model speaks of it", async () => {
+    it("can be one of two of which one is answered when the user writes before the model responds", async () => {
       const rest = gate();
       const stage = await openLiveStage({
         behavior,
@@ -298,15 +298,15 @@ for (const behavior of behaviors)
       await stage.until(() => stage.responses().length === 1);
       expect(textOf(await stage.say("hello"))).toBe("Hello there, friend.");
       rest.open();
-      await stage.rest();
+      await stage.untilIdle();
       expect(sequence(await stage.answer([second!]))).toMatch(/^start toa/);
-      await stage.rest();
+      await stage.untilIdle();
       expect(stage.payments).toHaveLength(2);
       expect(stage.responses()).toHaveLength(2);
       await expectWhole(stage);
     });
 
-    it("may follow another: the model asks one by one", async () => {
+    it("can follow another one in the same message", async () => {
       const stage = await openLiveStage({ behavior });
       expect(sequence(await stage.say("chain"))).toBe(asksOnce);
       const second = await yes(stage);
@@ -317,26 +317,26 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("is answered ten times at once, and there is one payment and one response", async () => {
+    it("leads to one payment and one response when it is answered ten times at once", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("pay");
       const [answer] = await answers(stage, true);
       const replies = await Promise.all(Array.from({ length: 10 }, () => stage.answer([answer!])));
       for (const reply of replies) expect(sequence(reply)).toContain("toa");
-      await stage.rest();
+      await stage.untilIdle();
       expect(stage.payments).toHaveLength(1);
       expect(stage.responses()).toHaveLength(1);
       expect(timesTold(stage, 50)).toBe(1);
       await expectWhole(stage);
     });
 
-    it("is answered both ways at once, and the first counts", async () => {
+    it("takes the first answer when it is answered both ways at once", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("pay");
       const { id } = await openQuestion(stage);
       const [first, second] = await Promise.all([stage.decide(id, false), stage.decide(id, true)]);
       expect([first.outcome, second.outcome]).toEqual(["accepted", "refused"]);
-      await stage.rest();
+      await stage.untilIdle();
       const late = await stage.answer([{ id, approved: true }]);
       expect(sequence(late)).toContain("toe");
       expect(stage.payments).toEqual([]);
@@ -344,13 +344,13 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("expires, which the model is told, and a late yes pays nothing", async () => {
+    it("expires, the model is told, and a late yes pays nothing", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("pay");
       const { id } = await openQuestion(stage);
       stage.clock.now += 61_000;
       await stage.sweep();
-      await stage.rest();
+      await stage.untilIdle();
       expect(await statesOf(stage)).toEqual(["expired"]);
       expect(JSON.stringify(told(stage))).toContain("in time");
       expect(stage.responses()).toHaveLength(1);
@@ -359,7 +359,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("is taken back by the model while it is open: cancelled, and nobody speaks of it", async () => {
+    it("is cancelled when the model cancels the call while it is open, and the model is not told again", async () => {
       const stage = await openLiveStage({
         behavior,
         rules: [{ when: /never mind/, say: [cancelCalls(), text("As you like.")] }, ...liveRules],
@@ -369,7 +369,7 @@ for (const behavior of behaviors)
       const reply = await stage.say("never mind");
       expect(textOf(reply)).toBe("As you like.");
       await stage.until(async () => (await statesOf(stage))[0] === "cancelled");
-      await stage.rest();
+      await stage.untilIdle();
       expect((await stage.decide(id, true)).outcome).toBe("refused");
       expect(stage.responses()).toEqual([]);
       expect(stage.payments).toEqual([]);
@@ -378,7 +378,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("is taken back by the model while the tool runs: the payment stands, and is told as a note once", async () => {
+    it("stays paid when the model cancels the call while the tool runs, and the model gets one note", async () => {
       const stage = await openLiveStage({
         behavior,
         rules: [{ when: /never mind/, say: [cancelCalls(), text("As you like.")] }, ...liveRules],
@@ -391,18 +391,18 @@ for (const behavior of behaviors)
       await stage.until(() => stage.payments.length === 1);
       await stage.say("never mind");
       slow.open();
-      await stage.rest();
+      await stage.untilIdle();
       await stage.until(async () => (await stage.rows()).every(({ told: isTold }) => isTold));
       expect(await statesOf(stage)).toEqual(["succeeded"]);
-      const notes = () => stage.heard().filter((words) => words.includes("[context"));
+      const notes = () => stage.textToModel().filter((words) => words.includes("[context"));
       await stage.until(() => notes().length > 0);
-      await stage.rest();
+      await stage.untilIdle();
       expect(notes()).toHaveLength(1);
       expect(stage.responses()).toEqual([]);
       await expectWhole(stage);
     });
 
-    it("may stay open while people talk; its outcome is told once, and nothing before", async () => {
+    it("can stay open while the user writes; the model is told the outcome once, and nothing before", async () => {
       const stage = await openLiveStage({ behavior });
       const question = await stage.say("pay");
       const talk = await stage.say("hello");
@@ -411,7 +411,7 @@ for (const behavior of behaviors)
       expect(messageIdOf(talk)).not.toBe(messageIdOf(question));
       expect(await statesOf(stage)).toEqual(["pending"]);
       expect(stage.responses()).toEqual([]);
-      expect(stage.heard()).toEqual(["pay", "hello"]);
+      expect(stage.textToModel()).toEqual(["pay", "hello"]);
       const reply = await yes(stage);
       expect(messageIdOf(reply)).toBe(messageIdOf(question));
       expect(sequence(reply)).toBe(goesOn);
@@ -423,7 +423,7 @@ for (const behavior of behaviors)
     });
 
     for (const way of ["aside", "outside the chat"] as const)
-      it(`may be answered ${way} after people went on: a message of its own tells it, and the card shows it`, async () => {
+      it(`can be answered ${way} in an older message: a new message has the outcome, and the card shows it`, async () => {
         const stage = await openLiveStage({ behavior });
         const question = await stage.say("pay");
         const talk = await stage.say("hello");
@@ -435,7 +435,7 @@ for (const behavior of behaviors)
           expect(states(reply).at(-1)).toBe("succeeded");
           expect(textOf(reply)).toContain('{"paid":50}');
         } else expect((await stage.decide(id, true)).outcome).toBe("accepted");
-        await stage.rest();
+        await stage.untilIdle();
         const messages = await stage.messages();
         expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant", "assistant"]);
         expect(messages[4]!.parts.some(({ type }) => type === "data-approval")).toBe(true);
@@ -447,20 +447,20 @@ for (const behavior of behaviors)
       });
 
     for (const way of ["aside", "outside the chat"] as const)
-      it(`goes on in its own message when answered ${way} while that is the last`, async () => {
+      it(`continues in its own message when it is answered ${way} and that message is the last`, async () => {
         const stage = await openLiveStage({ behavior });
         const question = await stage.say("pay");
         const { id } = await openQuestion(stage);
         if (way === "aside") await stage.answer([{ id, approved: true }], { aside: true });
         else await stage.decide(id, true);
-        await stage.rest();
+        await stage.untilIdle();
         const messages = await stage.messages();
         expect(messages.map(({ id: messageId }) => messageId).slice(1)).toEqual([messageIdOf(question)]);
         expect(timesTold(stage, 50)).toBe(1);
         await expectWhole(stage);
       });
 
-    it("may be for the browser: its result goes to the model", async () => {
+    it("can be for the browser: the result goes to the model", async () => {
       const stage = await openLiveStage({ behavior });
       const question = await stage.say("music");
       expect(sequence(question)).toBe("start ss tis tia fs finish [DONE]");
@@ -471,7 +471,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("may be for the browser and a person: yes, then the result", async () => {
+    it("can be for the browser and a person: a yes, then the result", async () => {
       const stage = await openLiveStage({ behavior });
       expect(sequence(await stage.say("where"))).toBe(asksOnce);
       const [row] = await stage.rows();
@@ -485,7 +485,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("may be for the browser and a person: no", async () => {
+    it("can be for the browser and a person: a no", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("where");
       expect(sequence(await no(stage))).toBe(denied);
@@ -493,7 +493,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("waits for the application where a tool takes long", async () => {
+    it("waits for the application if the tool is long-running", async () => {
       let key = "";
       const long = new LongRunningFunctionTool({
         name: "start_job",
@@ -505,13 +505,13 @@ for (const behavior of behaviors)
       expect(sequence(await stage.say("go"))).toBe("start ss tis tia fs finish [DONE]");
       expect(stage.responses()).toEqual([]);
       await stage.bridge.settle(owner, key, { job: "done" });
-      await stage.rest();
+      await stage.untilIdle();
       expect(told(stage)).toEqual([["start_job", { job: "done" }]]);
       expect(JSON.stringify(await stage.messages())).toContain("start_job gave");
       await expectWhole(stage);
     });
 
-    it("leaves state that the live session sees after a yes", async () => {
+    it("lets the tool change state that the live session sees after a yes", async () => {
       const stage = await openLiveStage({
         behavior,
         rules: [{ when: /who/, say: [call("last_paid")] }, ...liveRules],
@@ -525,13 +525,13 @@ for (const behavior of behaviors)
     });
 
     for (const approved of [true, false])
-      it(`may come from a sub-agent: ${approved ? "approved" : "denied"}`, async () => {
+      it(`can come from a sub-agent: ${approved ? "approved" : "denied"}`, async () => {
         const stage = await openLiveStage({ behavior, ...receptionist });
         const question = await stage.say("go");
         expect(sequence(question)).toBe("start ss tis tia toa fs ss tis tia tar fs finish [DONE]");
         const reply = await (approved ? yes(stage) : no(stage));
         expect(sequence(reply)).toBe(approved ? goesOn : denied);
-        await stage.rest();
+        await stage.untilIdle();
         expect(stage.payments).toHaveLength(approved ? 1 : 0);
         expect(told(stage).filter(([name]) => name === "process_payment")).toEqual([
           ["process_payment", approved ? { paid: 50 } : rejected],
@@ -539,34 +539,34 @@ for (const behavior of behaviors)
         expect(stage.gemini.live.errors).toEqual([]);
         expect(stage.gemini.live.open).toBe(1);
         expect(textOf(await stage.say("hello"))).toBe("Hello, I am the clerk.");
-        await stage.rest();
+        await stage.untilIdle();
         await expectWhole(stage);
       });
 
-    it("may come from a sub-agent whose connection is lost: the next one is the sub-agent's too", async () => {
+    it("can come from a sub-agent whose connection is lost: the next connection is the sub-agent's too", async () => {
       const stage = await openLiveStage({ behavior, ...receptionist });
       await stage.say("go");
       stage.gemini.live.sessions.at(-1)!.drop();
-      await stage.noticed();
+      await stage.untilDisconnectNoticed();
       const reply = await yes(stage);
       expect(sequence(reply)).toBe(goesOn);
       expect(stage.payments).toHaveLength(1);
       expect(stage.gemini.live.sessions.at(-1)!.setup?.systemInstruction).toMatchObject({
         parts: [{ text: expect.stringContaining("Pay.") }],
       });
-      await stage.rest();
+      await stage.untilIdle();
       expect(textOf(await stage.say("hello"))).toBe("Hello, I am the clerk.");
       await expectWhole(stage);
     });
 
     for (const approved of [true, false])
-      it(`may come from an agent that is run as a tool: ${approved ? "approved" : "denied"}`, async () => {
+      it(`can come from an agent that is run as a tool: ${approved ? "approved" : "denied"}`, async () => {
         const stage = await openLiveStage({ behavior, ...behindClerk });
         const question = await stage.say("ask the clerk to pay");
         expect(sequence(question)).toContain("tar fs finish");
         expect(stage.responses()).toEqual([]);
         const reply = await (approved ? yes(stage) : no(stage));
-        await stage.rest();
+        await stage.untilIdle();
         expect(stage.payments).toHaveLength(approved ? 1 : 0);
         expect(stage.responses()).toHaveLength(1);
         expect(told(stage)[0]![0]).toBe("clerk");
@@ -574,35 +574,35 @@ for (const behavior of behaviors)
         await expectWhole(stage);
       });
 
-    for (const [when, befall] of [
-      ["people talk", (stage: LiveStage) => stage.say("hello")],
+    for (const [when, happen] of [
+      ["the user writes", (stage: LiveStage) => stage.say("hello")],
       [
         "the connection is lost",
         async (stage: LiveStage) => {
           stage.gemini.live.sessions[0]!.drop();
-          await stage.noticed();
+          await stage.untilDisconnectNoticed();
         },
       ],
       ["the process dies", (stage: LiveStage) => stage.crash()],
     ] as const)
       for (const live of [true, false])
-        it(`may come from an agent run as a tool, and ${when}: it goes on after a yes ${live ? "live" : "by request"}`, async () => {
+        it(`can come from an agent run as a tool, and ${when}: it continues after a yes ${live ? "live" : "by request"}`, async () => {
           const stage = await openLiveStage({ behavior, ...behindClerk });
           await stage.say("ask the clerk to pay");
-          await befall(stage);
+          await happen(stage);
           const { id } = await openQuestion(stage);
           const reply = await stage.answer([{ id, approved: true }], { live });
-          await stage.rest();
+          await stage.untilIdle();
           expect(sequence(reply)).toMatch(/finish \[DONE\]$/);
           expect(stage.payments).toHaveLength(1);
           expect((await statesOf(stage)).toSorted()).toEqual(["succeeded", "succeeded"]);
           await stage.say("hello");
-          await stage.rest();
+          await stage.untilIdle();
           const { open } = await expectWhole(stage);
           expect(open).toEqual([]);
         });
 
-    it("is never about a tool that is not there", async () => {
+    it("is never asked about a tool that does not exist", async () => {
       const stage = await openStory([call("no_such_tool", { a: 1 })], { behavior });
       const reply = await stage.say("go");
       expect(sequence(reply)).toMatch(/ss text fs finish \[DONE\]$/);
@@ -610,7 +610,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("is never about ADK's own sign that a task is done: the talk goes on", async () => {
+    it("is never asked about ADK's own task_completed call, and the conversation continues", async () => {
       const stage = await openStory([call("task_completed")], { behavior });
       const reply = await stage.say("go");
       expect(sequence(reply)).toMatch(/finish \[DONE\]$/);
@@ -635,7 +635,7 @@ for (const behavior of behaviors)
     });
   });
 
-/** Hands over to a clerk, to whom the gated tool belongs. */
+/** An agent that transfers to a clerk agent, which has the gated tool. */
 const receptionist: LiveStageOptions = {
   rules: [
     { when: ({ system }) => system.includes("Transfer."), say: [call("transfer_to_agent", { agentName: "clerk" })] },
@@ -655,7 +655,7 @@ const receptionist: LiveStageOptions = {
 
 for (const behavior of behaviors)
   describe(`a reply in a live chat, ${behavior}`, () => {
-    /** A model that has begun to speak, and speaks on when it is let. */
+    /** A model that begins a reply and continues when the test lets it. */
     const openSlow = async (pieces: (rest: Promise<void>) => readonly Piece[], options: LiveStageOptions = {}) => {
       const rest = gate();
       const rules: Rule[] = [{ when: /^slow$/, say: pieces(rest.opened) }, ...liveRules];
@@ -672,21 +672,21 @@ for (const behavior of behaviors)
     };
     const slowly = (rest: Promise<void>) => [text("I begin. "), pause(rest), text("And I end.")];
 
-    it("streams word by word and ends once, whatever the model's name", async () => {
+    it("streams word by word and ends once, for every model name", async () => {
       for (const model of ["gemini-2.5-flash", "gemini-3.1-flash-live-preview"]) {
         const stage = await openLiveStage({ behavior, model });
         const reply = await stage.say("hello");
         expect(sequence(reply)).toBe(spoken);
         expect(reply.chunks.filter(({ type }) => type === "text-delta").length).toBeGreaterThan(1);
         expect(reply.chunks.at(-1)).toMatchObject({ type: "finish", finishReason: "stop" });
-        expect(stage.heard()).toEqual(["hello"]);
+        expect(stage.textToModel()).toEqual(["hello"]);
         await stage.say("pay");
         expect(sequence(await yes(stage))).toBe(goesOn);
         await expectWhole(stage);
       }
     });
 
-    it("is stopped in the middle: the rest is dropped, and the next message is answered", async () => {
+    it("can be stopped in the middle: the rest is dropped, and the next message gets its reply", async () => {
       const { stage, goOn } = await openSlow(slowly);
       const reading = begin(stage);
       await stage.until(() => shows(stage, "begin").catch(() => false));
@@ -694,19 +694,19 @@ for (const behavior of behaviors)
       const cut = await reading;
       expect(cut.chunks.at(-1)).toEqual({ type: "abort" });
       expect(textOf(cut)).not.toContain("end");
-      // The model is really stopped: it speaks to nobody.
+      // The model is really stopped: its connection is closed.
       expect(await stage.gemini.waitForEnd(1)).toBe("disconnected");
       goOn();
       const next = await stage.say("hello");
       expect(textOf(next)).toBe("Hello there, friend.");
-      await stage.rest();
+      await stage.untilIdle();
       expect((await stage.messages()).map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
       expect(JSON.stringify(await stage.messages())).not.toContain("And I end");
       expect(stage.gemini.live.open).toBe(1);
       await expectWhole(stage);
     });
 
-    it("is stopped in the middle, and the next message comes before the model has noticed", async () => {
+    it("can be stopped in the middle, also if the next message comes before the model has noticed", async () => {
       const { stage, goOn } = await openSlow(slowly);
       const reading = begin(stage);
       await stage.until(() => shows(stage, "begin").catch(() => false));
@@ -716,11 +716,11 @@ for (const behavior of behaviors)
       expect(textOf(next)).toBe("Hello there, friend.");
       expect(await stage.gemini.waitForEnd(1)).toBe("disconnected");
       goOn();
-      await stage.rest();
+      await stage.untilIdle();
       await expectWhole(stage);
     });
 
-    it("is interrupted by new text: what was said stays, what was not does not come", async () => {
+    it("is interrupted by new text: the text so far stays, and the rest does not come", async () => {
       const { stage, goOn } = await openSlow(slowly);
       const reading = begin(stage);
       await stage.until(() => shows(stage, "begin").catch(() => false));
@@ -731,39 +731,39 @@ for (const behavior of behaviors)
       expect(textOf(next)).toBe("Hello there, friend.");
       expect(await stage.gemini.waitForEnd(1)).toBe("disconnected");
       goOn();
-      await stage.rest();
+      await stage.untilIdle();
       expect((await stage.messages()).map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
       await expectWhole(stage);
     });
 
     for (const ticks of [0, 1, 3, 10, 30])
-      it(`is to everything that was said, also where one message follows another at once (${ticks})`, async () => {
+      it(`covers every message, also if one message directly follows another (${ticks})`, async () => {
         const stage = await openLiveStage({ behavior });
         const first = stage.say("hello, my name is Kim");
         for (let tick = 0; tick < ticks; tick += 1) await new Promise((resolve) => setImmediate(resolve));
         expect(textOf(await stage.say("hello"))).toBe("Hello there, friend.");
         await first;
-        await stage.rest();
-        expect(stage.heard().join("\n")).toContain("hello, my name is Kim");
+        await stage.untilIdle();
+        expect(stage.textToModel().join("\n")).toContain("hello, my name is Kim");
         expect((await stage.messages()).filter(({ role }) => role === "user")).toHaveLength(2);
         await stage.say("hello", { live: false });
         expect(JSON.stringify(stage.gemini.requests.at(-1)!.contents).split("my name is Kim")).toHaveLength(2);
         await expectWhole(stage);
       });
 
-    it("is to everything that was said, also of thirty messages at once", async () => {
+    it("covers every message, also if thirty come at once", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("hello");
       const words = Array.from({ length: 30 }, (_, index) => `hello, this is number ${index}.`);
       const replies = await Promise.all(words.map((word) => stage.say(word)));
       expect(textOf(replies.at(-1)!)).toBe("Hello there, friend.");
-      await stage.rest();
-      for (const word of words) expect(stage.heard().join("\n")).toContain(word);
+      await stage.untilIdle();
+      for (const word of words) expect(stage.textToModel().join("\n")).toContain(word);
       expect(stage.gemini.live.open).toBe(1);
       await expectWhole(stage);
     });
 
-    it("goes on to its end while an older question is answered aside, and the outcome is told behind it", async () => {
+    it("continues to its end while an older question is answered, and the outcome follows after it", async () => {
       const { stage, goOn } = await openSlow(slowly);
       await stage.say("pay");
       const reading = begin(stage);
@@ -774,12 +774,12 @@ for (const behavior of behaviors)
       goOn();
       expect(textOf(await reading)).toBe("I begin. And I end.");
       expect(textOf(await answering)).toContain('{"paid":50}');
-      await stage.rest();
+      await stage.untilIdle();
       expect(timesTold(stage, 50)).toBe(1);
       await expectWhole(stage);
     });
 
-    it("has no calls behind a stop", async () => {
+    it("has no calls after a stop", async () => {
       const { stage, goOn } = await openSlow((rest) => [
         text("I begin. "),
         pause(rest),
@@ -794,12 +794,12 @@ for (const behavior of behaviors)
       await stage.gemini.waitForEnd(1);
       expect(await stage.rows()).toEqual([]);
       expect(textOf(await stage.say("hello"))).toBe("Hello there, friend.");
-      await stage.rest();
+      await stage.untilIdle();
       expect(stage.payments).toEqual([]);
       await expectWhole(stage);
     });
 
-    it("ends where the model interrupts itself", async () => {
+    it("ends when the model interrupts itself", async () => {
       const stage = await openLiveStage({
         behavior,
         rules: [{ when: /^cut$/, say: [text("I was about to"), interrupted()] }, ...liveRules],
@@ -811,7 +811,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("is made again, and the model has forgotten what it said", async () => {
+    it("can be regenerated, and the model no longer has the old reply", async () => {
       const stage = await openLiveStage({
         behavior,
         rules: [{ when: /^dice$/, say: ({ request }) => [text(`It is ${request}.`)] }, ...liveRules],
@@ -822,15 +822,15 @@ for (const behavior of behaviors)
       expect(textOf(again)).toBe("It is 3.");
       expect(stage.gemini.live.sessions).toHaveLength(2);
       const second = stage.gemini.live.sessions[1]!;
-      expect(stage.heard(second).filter((words) => words === "dice")).toHaveLength(1);
-      expect(stage.heard(second).join("\n")).not.toContain("It is 2.");
-      expect(stage.heard(second)[0]).toBe("hello");
+      expect(stage.textToModel(second).filter((words) => words === "dice")).toHaveLength(1);
+      expect(stage.textToModel(second).join("\n")).not.toContain("It is 2.");
+      expect(stage.textToModel(second)[0]).toBe("hello");
       expect((await stage.messages()).map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
       await stage.until(() => stage.gemini.live.open === 1);
       await expectWhole(stage);
     });
 
-    it("is made again with its question: the old one is cancelled, and the new one pays once", async () => {
+    it("can be regenerated with its question: the old one is cancelled, and the new one pays once", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("pay");
       const again = await stage.submit({ type: "regenerate" });
@@ -841,7 +841,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("is not made again when it had an effect", async () => {
+    it("cannot be regenerated when it had an effect", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("pay");
       await yes(stage);
@@ -851,7 +851,7 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("may be to a picture", async () => {
+    it("can be to a picture", async () => {
       for (const model of ["gemini-2.5-flash", "gemini-3.1-flash-live-preview"]) {
         const stage = await openLiveStage({ behavior, model });
         const picture = { type: "file", mediaType: "image/png", url: "data:image/png;base64,AAAA" } as const;
@@ -865,7 +865,7 @@ for (const behavior of behaviors)
       }
     });
 
-    it("has a connection for each chat, and none knows of the others", async () => {
+    it("has its own connection for each chat", async () => {
       const stage = await openLiveStage({ behavior });
       const names = Array.from({ length: 20 }, (_, index) => `chat-${index}`);
       const say = async (name: string, words: string) =>
@@ -884,7 +884,7 @@ for (const behavior of behaviors)
       expect(stage.gemini.live.errors).toEqual([]);
     });
 
-    it("shows thoughts as such, and counts tokens in AI SDK's names", async () => {
+    it("shows thoughts as reasoning, and token counts with AI SDK's names", async () => {
       const counts = { promptTokenCount: 11, candidatesTokenCount: 7, thoughtsTokenCount: 2, totalTokenCount: 20 };
       const stage = await openLiveStage({
         behavior,
@@ -901,14 +901,14 @@ for (const behavior of behaviors)
       });
     });
 
-    it("may come unasked after a finished one, as a message of its own", async () => {
+    it("can come without a new message after a finished reply, as a message of its own", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("hello");
       const [session] = stage.gemini.live.sessions;
       session!.send({ serverContent: { modelTurn: { role: "model", parts: [{ text: "By the way, it rains." }] } } });
       session!.send({ serverContent: { turnComplete: true } });
       await stage.until(() => shows(stage, "it rains"));
-      await stage.rest();
+      await stage.untilIdle();
       const messages = await stage.messages();
       expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "assistant"]);
       expect(messages[2]!.parts.at(-1)).toMatchObject({ type: "text", text: "By the way, it rains." });
@@ -916,25 +916,25 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("may end in a call that was made unasked, which is a question like any other", async () => {
+    it("can come without a new message and ask a question like any other", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("hello");
       const [session] = stage.gemini.live.sessions;
       const args = { amount: 9, recipient: "Rent" };
       session!.send({ toolCall: { functionCalls: [{ id: "unasked", name: "process_payment", args }] } });
       await stage.until(async () => (await stage.pending()).length === 1);
-      await stage.rest();
+      await stage.untilIdle();
       const messages = await stage.messages();
       expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "assistant"]);
       await expectWhole(stage);
     });
 
-    it("on a new connection may use the ids of an older one again", async () => {
+    it("on a new connection can use the call ids of an older connection again", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("pay");
       await yes(stage);
       stage.gemini.live.sessions[0]!.drop();
-      await stage.noticed();
+      await stage.untilDisconnectNoticed();
       await stage.say("pay");
       expect(sequence(await yes(stage))).toBe(goesOn);
       expect(stage.payments).toHaveLength(2);
@@ -945,7 +945,7 @@ for (const behavior of behaviors)
     });
 
     for (const { name, options } of storeKinds)
-      it(`is kept on ${name} with the words of both, for the next process`, async () => {
+      it(`is kept on ${name} with the user's and the model's text, for the next process`, async () => {
         const stage = await openLiveStage({ behavior, ...options() });
         await stage.say("hello", { id: "u-1" });
         await stage.say("pay");
@@ -955,14 +955,14 @@ for (const behavior of behaviors)
         expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
         expect(messages[0]).toMatchObject({ id: "u-1", parts: [{ type: "text", text: "hello" }] });
         const second = stage.gemini.live.sessions[1]!;
-        expect(stage.heard(second).slice(0, 3)).toEqual(["hello", "Hello there, friend.", "pay"]);
+        expect(stage.textToModel(second).slice(0, 3)).toEqual(["hello", "Hello there, friend.", "pay"]);
         expect(timesTold(stage, 50)).toBe(1);
         await expectWhole(stage);
       });
   });
 
 describe("a model that does not wait", () => {
-  it("speaks behind its call in the same message, and the card stays", async () => {
+  it("continues after its call in the same message, and the card stays", async () => {
     const stage = await openLiveStage({
       behavior: "NON_BLOCKING",
       rules: [
@@ -975,7 +975,7 @@ describe("a model that does not wait", () => {
     });
     const question = await stage.say("go");
     await stage.until(async () => JSON.stringify(await stage.messages()).includes("Please approve"));
-    await stage.rest();
+    await stage.untilIdle();
     const messages = await stage.messages();
     expect(messages.map(({ id }) => id).slice(1)).toEqual([messageIdOf(question)]);
     expect(await stage.pending()).toHaveLength(1);
@@ -983,11 +983,11 @@ describe("a model that does not wait", () => {
     const reply = await yes(stage);
     expect(messageIdOf(reply)).toBe(messageIdOf(question));
     expect(textOf(reply)).toContain('{"paid":50}');
-    await stage.rest();
+    await stage.untilIdle();
     await expectWhole(stage);
   });
 
-  it("speaks behind its call while the answer is already there: nothing is lost or said twice", async () => {
+  it("continues after its call while the answer is already there: nothing is lost or repeated", async () => {
     const rest = gate();
     const stage = await openLiveStage({
       behavior: "NON_BLOCKING",
@@ -1010,7 +1010,7 @@ describe("a model that does not wait", () => {
     rest.open();
     await reading;
     await stage.until(async () => JSON.stringify(await stage.messages()).includes("process_payment gave"));
-    await stage.rest();
+    await stage.untilIdle();
     const said = JSON.stringify(await stage.messages());
     expect(said.split("Please approve").length - 1).toBe(1);
     expect(said.split("process_payment gave").length - 1).toBe(1);
@@ -1021,7 +1021,7 @@ describe("a model that does not wait", () => {
 
 describe("new text while an approved tool runs", () => {
   for (const behavior of behaviors)
-    it(`is answered at once, and the outcome is told when it is there, ${behavior}`, async () => {
+    it(`gets its reply at once, and the outcome follows later, ${behavior}`, async () => {
       const stage = await openLiveStage({ behavior });
       const slow = gate();
       stage.setPace(slow.opened);
@@ -1033,9 +1033,9 @@ describe("new text while an approved tool runs", () => {
       await reading;
       expect(stage.responses()).toEqual([]);
       slow.open();
-      await stage.rest();
+      await stage.untilIdle();
       await stage.until(() => stage.responses().length === 1);
-      await stage.rest();
+      await stage.untilIdle();
       expect(timesTold(stage, 50)).toBe(1);
       expect(JSON.stringify(await stage.messages())).toContain("process_payment gave");
       await stage.say("hello");

@@ -1,9 +1,9 @@
-import { call, gate, pause, type Rule, text } from "adk-stream-protocol/gemini";
+import { call, gate, pause, type Rule, text } from "adk-stream-protocol/testing";
 import { describe, expect, it } from "vitest";
 import { majors, partStates, stockChat, toolParts, type Wire } from "../fixtures/stock-chat.ts";
 import { afterTools, idle, messagesOf, openWorld } from "../fixtures/world.ts";
 
-/** A model that talks on behind its call, and then about the outcome. */
+/** A model that continues to speak after its call, and then speaks about the outcome. */
 const talkative = (until: Promise<void>): Rule[] => [
   afterTools,
   {
@@ -17,13 +17,13 @@ const talkative = (until: Promise<void>): Rule[] => [
 ];
 
 const wires: [Wire, (typeof majors)[number]][] = [
-  ["seed wire", majors[0]],
-  ["seed wire", majors[1]],
+  ["chat wire", majors[0]],
+  ["chat wire", majors[1]],
   ["AI SDK wire", majors[1]],
 ];
 
-describe("words that come while a question is open and no stream is", () => {
-  it.each(wires)("are shown with the answer's reply, over the %s", async (wire, [, ai]) => {
+describe("text that comes while a question is open and no stream is", () => {
+  it.each(wires)("is shown with the reply to the answer, over the %s", async (wire, [, ai]) => {
     const world = await openWorld();
     const asked = gate();
     world.gemini.reset(talkative(asked.opened), { live: { behavior: "NON_BLOCKING" } });

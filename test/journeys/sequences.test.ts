@@ -1,4 +1,4 @@
-import { call, finish, text, thought, usage } from "adk-stream-protocol/gemini";
+import { call, finish, text, thought, usage } from "adk-stream-protocol/testing";
 import { describe, expect, it } from "vitest";
 import { majors } from "../fixtures/stock-chat.ts";
 import { done, over, paid, saying, stories, tell, tellStory } from "../fixtures/stories.ts";
@@ -22,7 +22,7 @@ describe("the end of a reply", () => {
   };
   const counted = { inputTokens: 11, outputTokens: 9, totalTokens: 20, reasoningTokens: 2, cachedInputTokens: 3 };
 
-  it("carries usage in AI SDK's names and the model's version", async () => {
+  it("has the usage with AI SDK's names, and the model's version", async () => {
     const world = await openWorld(saying(thought("Hm."), text("Four."), usage(counts)));
     expect((await say(world, "hello")).chunks.at(-1)).toEqual({
       type: "finish",
@@ -31,7 +31,7 @@ describe("the end of a reply", () => {
     });
   });
 
-  it("counts every model call of the response, and only those", async () => {
+  it("counts the tokens of every model call of this reply, and of no other", async () => {
     const world = await openWorld({
       rules: [
         { when: afterTools.when!, say: [text("Done."), usage(counts)] },
@@ -55,12 +55,12 @@ describe("the end of a reply", () => {
     ["SAFETY", "content-filter"],
     ["PROHIBITED_CONTENT", "content-filter"],
     ["OTHER", "other"],
-  ] as const)("says %s in AI SDK's words: %s", async (reason, finishReason) => {
+  ] as const)("translates %s to AI SDK's %s", async (reason, finishReason) => {
     const world = await openWorld(saying(text("Well."), finish(reason)));
     expect((await say(world, "hello")).chunks.at(-1)).toMatchObject({ type: "finish", finishReason });
   });
 
-  it("says tool-calls while a call waits for somebody, and goes on when the last one is settled", async () => {
+  it("has finishReason tool-calls while a call waits, and the reply continues when the last call is settled", async () => {
     const world = await openWorld();
     const question = await say(world, "two payments");
     expect(question.chunks.at(-1)).toMatchObject({ type: "finish", finishReason: "tool-calls" });
@@ -73,7 +73,7 @@ describe("the end of a reply", () => {
     const whole = await answerRaw(world, [{ ...asked(question, 0), approved: false }]);
     expect(sequence(whole)).toBe(over("SSE", tell("tod")));
     expect(whole.chunks.at(-1)).toMatchObject({ type: "finish", finishReason: "stop" });
-    // The model hears the responses in the order of its calls, whatever order they were answered in.
+    // The model gets the responses in the order of its calls, not in the order of the answers.
     expect(
       world.gemini.requests[1]!.responses.map(({ args, response }) => [
         args["recipient"],

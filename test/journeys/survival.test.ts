@@ -8,7 +8,7 @@ import {
   type ScriptedGemini,
   startScriptedGemini,
   text,
-} from "adk-stream-protocol/gemini";
+} from "adk-stream-protocol/testing";
 import type { EffectClass } from "adk-stream-protocol/protocol";
 import type { UIMessage } from "ai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -54,7 +54,7 @@ const notice = (messages: UIMessage[], approvalId: string) =>
     .findLast((part) => part.type === "data-approval" && "id" in part && part.id === approvalId) as
     | { data: { state: string; errorText?: string } }
     | undefined;
-const modelHeard = ({ gemini }: Pick<World, "gemini">) => JSON.stringify(gemini.requests.at(-1)!.contents);
+const modelInput = ({ gemini }: Pick<World, "gemini">) => JSON.stringify(gemini.requests.at(-1)!.contents);
 
 for (const { name, options } of storeKinds)
   describe(`a question on ${name}`, () => {
@@ -100,7 +100,7 @@ for (const { name, options } of storeKinds)
       await expectSound(world);
     });
 
-    it("is answered from outside alone: the turn ends by itself, and the page finds it", async () => {
+    it("can be answered only from outside: the turn ends by itself, and the page finds it", async () => {
       const world = await openWorld(options());
       const { approvalId } = asked(await say(world, "pay"));
       expect(await decide(world, approvalId, true)).toMatchObject({ status: 200 });
@@ -175,7 +175,7 @@ describe("a crash around the tool (P6–P11)", () => {
         stage.dieAt(point);
         await expect(stage.answer([{ id: question!.id, approved: true }])).rejects.toThrow("died");
         await stage.crash();
-        await stage.rest();
+        await stage.untilIdle();
 
         const wanted = special[name] ?? plain;
         const [row] = await stage.rows();
@@ -195,17 +195,17 @@ describe("a crash around the tool (P6–P11)", () => {
         expect(JSON.stringify(messages).split("process_payment gave")).toHaveLength(2);
         if (wanted.state === "indeterminate") {
           expect(toolPart(messages).errorText).toContain("nobody can know");
-          expect(modelHeard(stage)).toContain("nobody can know");
+          expect(modelInput(stage)).toContain("nobody can know");
           expect(await stage.decide(question!.id, true)).toMatchObject({ approval: { state: "indeterminate" } });
           await stage.crash();
           await stage.sweep();
-          await stage.rest();
+          await stage.untilIdle();
           expect(stage.attempts).toHaveLength(wanted.attempts);
         } else if (effect !== "readonly") await expectTruth(stage);
         await stage.close();
       });
 
-  it("does not keep the next process from starting while a tool takes its time", async () => {
+  it("does not keep the next process from starting while a slow tool runs again", async () => {
     const stage = await openStage({ gemini, effect: "idempotent" });
     await stage.say("pay");
     const [question] = await stage.pending();
@@ -216,14 +216,14 @@ describe("a crash around the tool (P6–P11)", () => {
     await stage.crash();
     expect(await stage.rows()).toMatchObject([{ state: "executing", fence: 2 }]);
     slow.open();
-    await stage.rest();
+    await stage.untilIdle();
     await expectTruth(stage);
     await expectSound(stage);
     expect(JSON.stringify(await stage.messages())).toContain("process_payment gave");
     await stage.close();
   });
 
-  it("is no worse when the process is asked to end: it waits for the tool, and the next one goes on", async () => {
+  it("does not happen in a normal shutdown: the process waits for the tool, and the next one continues", async () => {
     const stage = await openStage({ gemini });
     await stage.say("pay");
     const [question] = await stage.pending();
@@ -234,7 +234,7 @@ describe("a crash around the tool (P6–P11)", () => {
     for (let tick = 0; tick < 50; tick += 1) await new Promise((resolve) => setImmediate(resolve));
     slow.open();
     await restarted;
-    await stage.rest();
+    await stage.untilIdle();
     expect((await stage.rows()).map(({ state }) => state)).toEqual(["succeeded"]);
     expect(stage.effects).toHaveLength(1);
     expect(JSON.stringify(await stage.messages())).toContain("process_payment gave");
@@ -243,13 +243,13 @@ describe("a crash around the tool (P6–P11)", () => {
   });
 });
 
-describe("a crash behind the last word of a reply", () => {
+describe("a crash after the last word of a reply", () => {
   const shows = (type: string) => (moment: Moment) =>
     moment.when === "after" &&
     moment.operation === "append" &&
     (moment.args[1] as { chunk?: { type: string } }[]).some(({ chunk }) => chunk?.type === type);
 
-  it("leaves nothing to do: the reply ends as it stood", async () => {
+  it("leaves nothing to do: the reply ends as it was", async () => {
     const world = await openWorld();
     const question = asked(await say(world, "pay"));
     world.dieAt(shows("finish"));
@@ -285,7 +285,7 @@ describe("a crash behind the last word of a reply", () => {
   });
 });
 
-describe("a server that is asked to end", () => {
+describe("a server that shuts down", () => {
   it("does not leave a reader waiting", async () => {
     const middle = gate();
     const world = await openWorld({ rules: [{ say: [text("Once upon a time "), pause(middle.opened)] }] });
@@ -303,7 +303,7 @@ describe("a server that is asked to end", () => {
     middle.open();
   });
 
-  it("goes on after the restart with the reply it was in the middle of, without a doubled word", async () => {
+  it("continues an unfinished reply after the restart, without repeating a word", async () => {
     const middle = gate();
     let spoken = 0;
     const rules: Rule[] = [
@@ -330,7 +330,7 @@ describe("a server that is asked to end", () => {
     middle.open();
   });
 
-  it("says of a reply to plain text that it was cut off", async () => {
+  it("marks a reply to plain text as cut off", async () => {
     const middle = gate();
     const world = await openWorld({ rules: [{ say: [text("Once upon a time "), pause(middle.opened)] }] });
     const cut = say(world, "a story").catch(() => undefined);
@@ -349,7 +349,7 @@ describe("a server that is asked to end", () => {
 });
 
 describe("two questions of one step", () => {
-  it("run each when it is answered; the model hears of both at once", async () => {
+  it("run each when it is answered; the model is told both outcomes at once", async () => {
     const world = await openWorld();
     const question = await say(world, "two payments");
     const first = await answer(world, [{ ...asked(question, 1), approved: true }]);
@@ -378,7 +378,7 @@ describe("new text", () => {
     const reply = await say(world, "hello");
     expect(states(reply, question.approvalId)).toEqual(["cancelled"]);
     expect(textOf(reply)).toBe("Hello there, friend.");
-    expect(modelHeard(world)).toContain("cancelled before it was approved");
+    expect(modelInput(world)).toContain("cancelled before it was approved");
     const messages = await messagesOf(world);
     expect(toolPart(messages)).toMatchObject({
       state: "output-denied",
@@ -394,14 +394,14 @@ describe("new text", () => {
     expect(open).toEqual([]);
   });
 
-  it("does not wait for a tool that runs on: not known yet, then the true outcome, told once", async () => {
+  it("does not wait for a running tool: the model is told first that it still runs, then the outcome once", async () => {
     const { world, finish, started } = await openSlowWorld({ rules: stageRules, bridge: { graceMs: 20 } });
     const question = asked(await say(world, "pay"));
     const running = answer(world, [{ ...question, approved: true }]);
     await started;
     const reply = await say(world, "hello");
     expect(textOf(reply)).toBe("Hello there, friend.");
-    expect(modelHeard(world)).toContain("its outcome is not known yet");
+    expect(modelInput(world)).toContain("its outcome is not known yet");
     expect(sequence(await running)).toContain("abort");
     finish();
     await quiet(world);
@@ -410,13 +410,13 @@ describe("new text", () => {
 
     await say(world, "hello again");
     await say(world, "and again");
-    const heard = modelHeard(world);
-    expect(heard.split("ended as succeeded")).toHaveLength(2);
+    const sentToModel = modelInput(world);
+    expect(sentToModel.split("ended as succeeded")).toHaveLength(2);
     expect(world.payments).toHaveLength(1);
     await expectSound(world);
   });
 
-  it("waits a moment for a tool that is nearly done, and then tells the outcome as the response", async () => {
+  it("waits a moment for a tool that is nearly done, and then gives the model the outcome as the response", async () => {
     const { world, finish, started } = await openSlowWorld({ rules: stageRules, bridge: { graceMs: 5000 } });
     const question = asked(await say(world, "pay"));
     const running = answer(world, [{ ...question, approved: true }]);
@@ -470,7 +470,7 @@ describe("new text", () => {
     await expectSound(world);
   });
 
-  it("tells the model what an agent run as a tool had done when it was left behind", async () => {
+  it("tells the model what an agent run as a tool had done before it was abandoned", async () => {
     const payments: World["payments"] = [];
     const rules: Rule[] = [
       { when: /hello/, say: [text("Hello.")] },
@@ -517,7 +517,7 @@ describe("new text", () => {
 });
 
 describe("a stop", () => {
-  it("keeps the true outcome of a tool that runs, and the model hears of it with the next text", async () => {
+  it("keeps the outcome of a running tool, and the model is told with the next text", async () => {
     const { world, finish, started } = await openSlowWorld({ rules: stageRules, bridge: { graceMs: 20 } });
     const question = asked(await say(world, "pay"));
     const running = answer(world, [{ ...question, approved: true }]);
@@ -534,13 +534,13 @@ describe("a stop", () => {
     expect(world.gemini.requests, "a stop holds over a restart").toHaveLength(1);
 
     expect(textOf(await say(world, "hello"))).toBe("Hello there, friend.");
-    expect(modelHeard(world)).toContain('{"paid":50}');
+    expect(modelInput(world)).toContain('{"paid":50}');
     expect(world.payments).toHaveLength(1);
     const { open } = await expectSound(world);
     expect(open).toEqual([]);
   });
 
-  it("ends an agent run as a tool for good", async () => {
+  it("ends an agent run as a tool permanently", async () => {
     const middle = gate();
     const rules: Rule[] = [
       { when: /hello/, say: [text("Hello.")] },
@@ -574,12 +574,12 @@ describe("a stop", () => {
     await quiet(world);
     expect(world.gemini.requests).toHaveLength(2);
     expect(textOf(await say(world, "hello"))).toBe("Hello.");
-    expect(modelHeard(world)).toContain("cancelled before its result came");
+    expect(modelInput(world)).toContain("cancelled before its result came");
     const { open } = await expectSound(world);
     expect(open).toEqual([]);
   });
 
-  it("leaves a question open that was asked before it", async () => {
+  it("keeps a question open that was asked before the stop", async () => {
     const world = await openWorld();
     const question = asked(await say(world, "pay"));
     expect(await (await post(world, "/stream/chat-1/stop", {})).json()).toEqual({ stopped: false });
@@ -590,7 +590,7 @@ describe("a stop", () => {
 });
 
 describe("a model that cannot be reached when the decision comes", () => {
-  it("does not keep the tool from running; the reply ends with an error, the next turn is whole", async () => {
+  it("does not keep the tool from running; the reply ends with an error, and the next turn works", async () => {
     let broken = true;
     const rules: Rule[] = [
       { when: ({ responses, fresh }) => broken && responses.length > 0 && !fresh, say: [fail(503, "overloaded")] },
@@ -608,13 +608,13 @@ describe("a model that cannot be reached when the decision comes", () => {
     await quiet(world);
     expect(world.gemini.requests).toHaveLength(requests);
     expect(textOf(await say(world, "hello"))).toBe("Hello there, friend.");
-    expect(modelHeard(world)).toContain('"paid":50');
+    expect(modelInput(world)).toContain('"paid":50');
     expect(world.payments).toHaveLength(1);
     const { open } = await expectSound(world);
     expect(open).toEqual([]);
   });
 
-  it("also when there is nobody at its address any more", async () => {
+  it("does not keep the tool from running even if no server is at its address", async () => {
     const world = await openWorld({ rules: stageRules });
     const question = asked(await say(world, "pay"));
     const { port } = new URL(world.gemini.url);
@@ -624,14 +624,14 @@ describe("a model that cannot be reached when the decision comes", () => {
     expect(world.payments).toHaveLength(1);
     world.gemini = await startScriptedGemini({ rules: stageRules, port: Number(port) });
     expect(textOf(await say(world, "hello"))).toBe("Hello there, friend.");
-    expect(modelHeard(world)).toContain('"paid":50');
+    expect(modelInput(world)).toContain('"paid":50');
     const { open } = await expectSound(world);
     expect(open).toEqual([]);
   });
 });
 
-describe("a repeated reply", () => {
-  it("is refused when a tool ran in it, also one that was approved a moment ago", async () => {
+describe("regenerating a reply", () => {
+  it("is refused when a tool ran in the reply, also one that was just approved", async () => {
     const { world, finish, started } = await openSlowWorld({ rules: stageRules, bridge: { graceMs: 20 } });
     const question = asked(await say(world, "pay"));
     const running = answer(world, [{ ...question, approved: true }]);
@@ -648,7 +648,7 @@ describe("a repeated reply", () => {
     await expectSound(world);
   });
 
-  it("is refused when a free tool was at work in it", async () => {
+  it("is refused when an ungated tool was running in it", async () => {
     const slow = gate();
     const started = gate();
     const free = new FunctionTool({
@@ -676,7 +676,7 @@ describe("a repeated reply", () => {
     await expectSound(world);
   });
 
-  it("takes back a question nobody answered; its yes is refused, the new one counts", async () => {
+  it("cancels an unanswered question; a yes to it is refused, and a yes to the new one counts", async () => {
     const world = await openWorld({
       rules: [afterTools, { say: [call("process_payment", { amount: 50, recipient: "Hanako" }, { id: "call-1" })] }],
     });

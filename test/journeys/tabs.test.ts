@@ -1,4 +1,4 @@
-import { gate, pause, type Rule, text } from "adk-stream-protocol/gemini";
+import { gate, pause, type Rule, text } from "adk-stream-protocol/testing";
 import type { UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { expectSound } from "../fixtures/sound.ts";
@@ -25,7 +25,7 @@ import {
 
 const words = "One two three four five six seven.";
 
-/** A model that stops in the middle of its words until the test lets it go on, in every reply. */
+/** A model that stops in the middle of every reply until the test lets it continue. */
 function haltingRules(): { rules: Rule[]; goOn: () => void } {
   const middle = gate();
   const halting = [text("One two three "), pause(middle.opened), text("four five six seven.")];
@@ -39,7 +39,7 @@ function haltingRules(): { rules: Rule[]; goOn: () => void } {
   };
 }
 
-/** When the running turn has said this much. */
+/** Waits until the running turn has produced this text. */
 async function hasSaid(world: World, wanted: string): Promise<void> {
   const session = (await world.store.findChat("local", "chat-1"))!;
   for (;;) {
@@ -64,14 +64,14 @@ const payment = (messages: UIMessage[]) =>
     approval: { id: string };
   };
 
-/** Another tab of the same chat: it loads the messages first. */
+/** Opens another tab of the same chat, which loads the messages first. */
 async function openTab(ai: Ai, world: World) {
   const tab = stockChat(ai, world);
   tab.chat.messages = await messagesOf(world);
   return tab;
 }
 
-/** Resumes as the tab of a reloaded page does; returns when the server has let it in. */
+/** Resumes as a reloaded page does. Returns when the server has accepted the request. */
 async function resumeTab({ chat }: Awaited<ReturnType<typeof openTab>>): Promise<{ ended: Promise<void> }> {
   const ended = chat.resumeStream();
   while (chat.status !== "streaming") await new Promise((resolve) => setTimeout(resolve, 1));
@@ -79,7 +79,7 @@ async function resumeTab({ chat }: Awaited<ReturnType<typeof openTab>>): Promise
 }
 
 describe("readers of one turn", () => {
-  it("see the same chunks with the same numbers, whenever they come", async () => {
+  it("get the same chunks with the same numbers, whenever they start to read", async () => {
     const { rules, goOn } = haltingRules();
     const world = await openWorld({ rules });
     const first = say(world, "story");
@@ -100,7 +100,7 @@ describe("readers of one turn", () => {
     await expectSound(world);
   });
 
-  it("do not stop it by going away, and do not disturb each other", async () => {
+  it("do not stop it when they disconnect, and do not disturb each other", async () => {
     const { rules, goOn } = haltingRules();
     const world = await openWorld({ rules });
     const leaving = new AbortController();
@@ -121,7 +121,7 @@ describe("readers of one turn", () => {
     expect(world.gemini.requests).toHaveLength(1);
   });
 
-  it("find nothing to resume while the chat waits for an answer", async () => {
+  it("have nothing to resume while the chat waits for an answer", async () => {
     const world = await openWorld();
     expect((await resume(world)).status).toBe(204);
     await say(world, "pay");
@@ -130,8 +130,8 @@ describe("readers of one turn", () => {
 });
 
 for (const [name, ai] of majors)
-  describe(`a reload with stock ${name}`, () => {
-    it("in the middle of a reply loses and doubles no word", async () => {
+  describe(`a reload with ${name}`, () => {
+    it("in the middle of a reply loses and repeats no word", async () => {
       const { rules, goOn } = haltingRules();
       const world = await openWorld({ rules });
       const first = say(world, "story");
@@ -149,7 +149,7 @@ for (const [name, ai] of majors)
       expect(tab.errors).toEqual([]);
     });
 
-    it("in the middle of the reply behind an approval shows the outcome and each word once", async () => {
+    it("in the middle of the reply after an approval shows the outcome and each word once", async () => {
       const { rules, goOn } = haltingRules();
       const world = await openWorld({ rules });
       const question = asked(await say(world, "pay"));
@@ -175,7 +175,7 @@ for (const [name, ai] of majors)
       await expectSound(world);
     });
 
-    it("while the tool runs joins the turn and sees it end", async () => {
+    it("while the tool runs continues with the turn and shows its end", async () => {
       const { world, started, finish } = await openSlowWorld();
       const question = asked(await say(world, "pay"));
       const first = answer(world, [{ ...question, approved: true }]);
@@ -192,8 +192,8 @@ for (const [name, ai] of majors)
   });
 
 for (const [name, ai] of majors)
-  describe(`two tabs with stock ${name}`, () => {
-    it("an answer in one is what the other loads", async () => {
+  describe(`two tabs with ${name}`, () => {
+    it("show an answer of one tab when the other tab loads", async () => {
       const world = await openWorld();
       const one = stockChat(ai, world);
       await one.chat.sendMessage({ text: "pay" });
@@ -208,7 +208,7 @@ for (const [name, ai] of majors)
       await ai.validateUIMessages({ messages: loaded });
     });
 
-    it("the same answer in both pays once and ends in both", async () => {
+    it("pay once for the same answer in both, and the reply ends in both", async () => {
       const world = await openWorld();
       const one = stockChat(ai, world);
       await one.chat.sendMessage({ text: "pay" });
@@ -226,7 +226,7 @@ for (const [name, ai] of majors)
       await expectSound(world);
     });
 
-    it("a late answer of the other tab, either way, ends there too and changes nothing", async () => {
+    it("settle a late answer of the other tab, yes or no, without changing anything", async () => {
       for (const approved of [true, false]) {
         const world = await openWorld();
         const one = stockChat(ai, world);
@@ -251,7 +251,7 @@ for (const [name, ai] of majors)
   });
 
 describe("an answer outside the chat", () => {
-  it("shows up for whoever reads the chat, and its turn can be joined", async () => {
+  it("is shown to every reader of the chat, and its turn can be resumed", async () => {
     const { rules, goOn } = haltingRules();
     const world = await openWorld({ rules });
     const question = asked(await say(world, "pay"));
@@ -270,7 +270,7 @@ describe("an answer outside the chat", () => {
     expect(world.payments).toHaveLength(1);
   });
 
-  it("goes on in the chat also when the person writes in the middle of it", async () => {
+  it("has its effect also when the person writes during its turn", async () => {
     const { rules, goOn } = haltingRules();
     const world = await openWorld({ rules });
     const { approvalId } = asked(await say(world, "pay"));

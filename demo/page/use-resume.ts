@@ -1,0 +1,37 @@
+import type { Chat } from "@ai-sdk/react";
+import type { UIMessage } from "ai";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { holdBack } from "./hold-back.ts";
+
+export interface Resume {
+  /** The messages to show: those of the chat, but without gaps while a resumed stream catches up. */
+  messages: UIMessage[];
+  /** Reads the reply that is being generated, from its beginning. */
+  resume: () => void;
+  /** The page started the last request by itself, so the person is not told if it fails. The page reads the messages later. */
+  inBackground: boolean;
+  setInBackground: (inBackground: boolean) => void;
+}
+
+/** Resumes a running reply without anything on the page disappearing and coming back. */
+export function useResume(chat: Chat<UIMessage>, chatMessages: UIMessage[], busy: boolean): Resume {
+  const held = useRef<UIMessage[]>([]);
+  const messages = useMemo(() => (busy ? holdBack(held.current, chatMessages) : chatMessages), [busy, chatMessages]);
+  const [inBackground, setInBackground] = useState(false);
+  // The chat becomes busy only when the stream brings something. Until then `resume` must not ask a second time.
+  const resuming = useRef(false);
+  const resume = useCallback(() => {
+    if (resuming.current) return;
+    held.current = chat.messages;
+    setInBackground(true);
+    resuming.current = true;
+    void chat.resumeStream().then(() => {
+      resuming.current = false;
+      if (chat.status !== "error") setInBackground(false);
+    });
+  }, [chat]);
+  useEffect(() => {
+    if (!busy) held.current = [];
+  }, [busy]);
+  return { messages, resume, inBackground, setInBackground };
+}

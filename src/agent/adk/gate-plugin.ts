@@ -1,0 +1,288 @@
+import {
+  BasePlugin,
+  type BaseTool,
+  type Context,
+  type Event,
+  type InvocationContext,
+  isAgentTool,
+  type LlmRequest,
+  type LlmResponse,
+} from "@google/adk";
+import type { Part } from "@google/genai";
+import { BridgeError } from "../../protocol/index.ts";
+import type { Approval } from "../../stores/index.ts";
+import { describeError, type Logger } from "../support/index.ts";
+import { isInLoop } from "./agents.ts";
+import { isClientTool } from "./client-tool.ts";
+import { addMetadata, type KeptPart } from "./event-metadata.ts";
+import { GatheredCalls } from "./gathered-calls.ts";
+import { openCalls } from "./history.ts";
+import { noteHandover } from "./live/handover.ts";
+import { MissingTool } from "./missing-tool.ts";
+import { beginWithUser, orderResponses } from "./request-contents.ts";
+import type { CallHolder, HeldCall, RunScope } from "./run-scope.ts";
+import { invalidArguments, toolAsks } from "./tool-checks.ts";
+import { dropNonJsonState, needsConversion, toObject } from "./tool-result.ts";
+
+/**
+ * The gate: one ADK plugin that sees every tool call before the tool. It never runs a gated tool and never uses ADK's own
+ * confirmation. It *holds* the call: it creates a row in the ledger, gives ADK a placeholder as the tool's result, removes
+ * the placeholder from the event again, and lets the run make no further model request. A person decides on the row, the
+ * executor runs the call, and the conversation gives the outcome to the model.
+ *
+ * What it relies on in ADK is listed in docs/design/adk.md (K1 and so on), each with a contract test. Responses are
+ * changed in place and not returned, so that the callbacks of other plugins and of the agent see them too.
+ */
+export class GatePlugin extends BasePlugin {
+  readonly #holder: CallHolder;
+  readonly #logger: Logger;
+  /** Runs that are about to begin, by session id. */
+  readonly #entered = new Map<string, EnteredRun>();
+  /**
+   * Runs by their ADK session object (K18). Session ids do not identify a run: an abandoned run may still make calls after
+   * the next run of the same session has begun. A call outside a known run is refused.
+   */
+  readonly #runs = new WeakMap<object, EnteredRun>();
+  /** Contexts of calls that the executor makes; these calls were approved and pass. */
+  readonly #approved = new WeakSet<Context>();
+  /** What the tool of a call threw. */
+  readonly #failures = new WeakMap<Context, Error>();
+  /** The calls of each model response while it is streamed. */
+  readonly #gathered = new WeakMap<InvocationContext, GatheredCalls>();
+
+  constructor({ holder, logger }: { holder: CallHolder; logger: Logger }) {
+    super("adk-stream-protocol-gate");
+    this.#holder = holder;
+    this.#logger = logger;
+  }
+
+  /** Announces a run of this session. Call `leave` on the result when the run is over. */
+  enter(sessionId: string, scope: RunScope): EnteredRun {
+    const run = new EnteredRun(scope, () => {
+      if (this.#entered.get(sessionId) === run) this.#entered.delete(sessionId);
+      if (run.gathered.some(({ isEmpty }) => !isEmpty))
+        this.#logger.warn("A model response broke off; its calls were dropped.", { session: sessionId });
+    });
+    this.#entered.set(sessionId, run);
+    return run;
+  }
+
+  /** Lets a call of the executor pass: it was approved. */
+  pass(context: Context): void {
+    this.#approved.add(context);
+  }
+
+  override async beforeRunCallback({ invocationContext }: Invocation): Promise<undefined> {
+    const { session } = invocationContext;
+    const run = this.#entered.get(session.id);
+    if (!run) return;
+    this.#runs.set(session, run);
+    run.scope.onBegin(session);
+  }
+
+  /** K1: a returned object skips the tool and `FunctionTool`'s own confirmation; `undefined` runs the tool. */
+  override async beforeToolCallback({ tool, toolArgs, toolContext }: ToolCallback): Promise<Result | undefined> {
+    if (this.#approved.has(toolContext)) return undefined;
+    if (tool instanceof MissingTool) return tool.runAsync();
+    if (this.#isStopped(toolContext)) return { error: "The turn was stopped; the tool was not run." };
+    const gated = (await this.#holder.policyAsks(tool.name, toolArgs)) || (await toolAsks(tool, toolArgs, toolContext));
+    if (typeof gated !== "boolean") return gated;
+    // K10: ADK runs an agent's tool without plugins. We run it ourselves, and hold the call while the agent waits.
+    if (isAgentTool(tool)) {
+      const innerSession = `${toolContext.sessionId}~${toolContext.functionCallId}`;
+      return this.#hold(tool, toolArgs, toolContext, { gated, external: true, innerSession });
+    }
+    if (!gated && !isClientTool(tool)) return undefined;
+    return (
+      invalidArguments(tool, toolArgs) ??
+      this.#hold(tool, toolArgs, toolContext, { gated, external: isClientTool(tool) })
+    );
+  }
+
+  /** K16: a throw overrides what `afterToolCallback` returns, so a call whose tool threw must not be held. */
+  override async onToolErrorCallback({ toolContext, error }: { toolContext: Context; error: Error }) {
+    this.#failures.set(toolContext, error);
+    return undefined;
+  }
+
+  /** K14: the first plugin's value keeps all other after-callbacks away from a call that has not run. */
+  override async afterToolCallback({ tool, toolArgs, toolContext, result }: ToolCallback & { result: Result }) {
+    if (this.#approved.has(toolContext)) return undefined;
+    if (isPlaceholder(result)) return result;
+    const asked = toolContext.actions.requestedToolConfirmations;
+    const id = toolContext.functionCallId ?? "";
+    const request = asked[id];
+    delete asked[id]; // K8: without the request ADK does not ask for a confirmation itself
+    const failure = this.#failures.get(toolContext);
+    // K16: ADK would wait for a result of a long-running tool that has thrown.
+    if (failure) return tool.isLongRunning ? { error: failure.message } : undefined;
+    if (request) {
+      const { hint, payload } = request;
+      return this.#hold(tool, toolArgs, toolContext, { gated: true, external: false, hint, payload });
+    }
+    if (tool.isLongRunning && result == null)
+      return this.#hold(tool, toolArgs, toolContext, { gated: false, external: true });
+    if (dropNonJsonState(toolContext) > 0)
+      this.#logger.warn("State a tool set is not JSON and was dropped.", { tool: tool.name });
+    return needsConversion(result) ? toObject(result) : undefined;
+  }
+
+  /** K3: what is left in the event after this is what ADK stores, yields and sends. */
+  override async onEventCallback({ invocationContext, event }: Invocation & { event: Event }): Promise<undefined> {
+    const scope = this.#runOf(invocationContext)?.scope;
+    if (!event.partial) await scope?.beforeEvent();
+    noteHandover(event);
+    const parts = event.content?.parts;
+    // Checked by value, not by run: a placeholder must never get through, even when its run has been left.
+    const isHeld = ({ functionResponse }: Part) => isPlaceholder(functionResponse?.response);
+    if (!parts?.some(isHeld)) return undefined;
+    const free = parts.filter((part) => !isHeld(part));
+    const sends = scope?.freeResults === "send";
+    addMetadata(event, { kept: sends ? [] : (free as KeptPart[]) });
+    event.content = sends && free.length > 0 ? { ...event.content, parts: free } : undefined;
+    return undefined;
+  }
+
+  /** K4: `{}` ends the run for this agent, its parents and its later siblings, without an event and without a request. */
+  override async beforeModelCallback({ callbackContext, llmRequest }: ModelCallback & { llmRequest: LlmRequest }) {
+    const { invocationContext } = callbackContext;
+    const { session, agent } = invocationContext;
+    const run = this.#runOf(invocationContext);
+    if (run?.isPaused || hasBrokenOff(session.events)) {
+      if (!isInLoop(agent)) return {};
+      // A `LoopAgent` would start again and again on nothing; this event tells it to end.
+      callbackContext.actions.escalate = true;
+      return { interrupted: true };
+    }
+    const refusal = run?.scope.beforeRequest();
+    if (refusal !== undefined) return { errorCode: "TOO_MANY_CALLS", errorMessage: refusal };
+    const gathered = new GatheredCalls(llmRequest.toolsDict);
+    this.#gathered.set(invocationContext, gathered);
+    run?.gathered.push(gathered);
+    orderResponses(llmRequest.contents);
+    beginWithUser(llmRequest.contents, session.events);
+    return undefined;
+  }
+
+  /** K15, K11: gathers the calls of one model response into one event, see `GatheredCalls`. */
+  override async afterModelCallback({ callbackContext, llmResponse }: ModelCallback & { llmResponse: LlmResponse }) {
+    const { invocationContext } = callbackContext;
+    const gathered = this.#gathered.get(invocationContext);
+    if (!gathered || llmResponse.partial) return undefined;
+    const run = this.#runOf(invocationContext);
+    const usedIds = () => this.#holder.callIds(invocationContext.session.id);
+    const isInner = run?.scope.chat !== invocationContext.session.id;
+    const { dropped, usage } = await gathered.take(llmResponse, invocationContext, { usedIds, isInner });
+    if (dropped) this.#logger.warn("Calls after a held call were dropped.", { session: invocationContext.session.id });
+    if (usage) run?.scope.countUsage(usage);
+    return undefined;
+  }
+
+  async #hold(tool: BaseTool, args: Args, context: Context, how: Held): Promise<Result> {
+    const { invocationContext } = context;
+    let approval: Approval | undefined;
+    try {
+      const run = this.#runOf(invocationContext);
+      // ADK makes all calls of a step, whatever happens meanwhile; the run may have been left.
+      if (!run || this.#isStopped(context)) throw new Error("The call belongs to no turn.");
+      approval = await this.#holder.hold({ ...how, ...describeCall(tool, args, context) }, run.scope);
+      const isFreeAgent = how.innerSession !== undefined && !how.gated;
+      const result = isFreeAgent ? await run.scope.runAgent(approval) : undefined;
+      if (result) {
+        context.state.update(result.stateDelta);
+        return result.response;
+      }
+      await run.scope.ask(approval);
+      run.isPaused = true;
+      this.#gathered.get(invocationContext)?.hold();
+      return placeholder(approval.id);
+    } catch (error) {
+      this.#logger.error("A call could not be held.", { tool: tool.name, error: describeError(error) });
+      if (approval) await this.#release(approval);
+      const why = error instanceof BridgeError ? error.message : "Approval is not available.";
+      return { error: how.innerSession ? "The agent could not finish." : `${why} The tool was not run.` };
+    }
+  }
+
+  async #release(approval: Approval): Promise<void> {
+    try {
+      await this.#holder.release(approval);
+    } catch (error) {
+      this.#logger.error("A call that could not be held could not be cancelled.", {
+        approval: approval.id,
+        error: describeError(error),
+      });
+    }
+  }
+
+  #runOf({ session }: InvocationContext): EnteredRun | undefined {
+    return this.#runs.get(session);
+  }
+
+  #isStopped({ invocationContext }: Context): boolean {
+    const run = this.#runOf(invocationContext);
+    return invocationContext.abortSignal?.aborted || !run || run.isOver || run.scope.isStopped();
+  }
+}
+
+/** A run that has entered the gate. */
+export class EnteredRun {
+  readonly scope: RunScope;
+  readonly gathered: GatheredCalls[] = [];
+  /** Set by the gate when it has held a call: the run makes no further request. */
+  isPaused = false;
+  /** True after `leave`: the run's later calls are refused. */
+  isOver = false;
+  readonly #onLeave: () => void;
+
+  constructor(scope: RunScope, onLeave: () => void) {
+    this.scope = scope;
+    this.#onLeave = onLeave;
+  }
+
+  leave(): void {
+    this.isOver = true;
+    this.#onLeave();
+  }
+}
+
+type Held = Pick<HeldCall, "gated" | "external" | "hint" | "payload" | "innerSession">;
+type Args = Record<string, unknown>;
+type Result = Record<string, unknown>;
+interface Invocation {
+  invocationContext: InvocationContext;
+}
+interface ModelCallback {
+  callbackContext: Context;
+}
+interface ToolCallback {
+  tool: BaseTool;
+  toolArgs: Args;
+  toolContext: Context;
+}
+
+function describeCall(tool: BaseTool, args: Args, context: Context) {
+  const { agent, branch } = context.invocationContext;
+  return {
+    toolCallId: context.functionCallId ?? "",
+    toolName: tool.name,
+    args,
+    session: context.sessionId,
+    agent: agent?.name ?? "",
+    ...(branch !== undefined && { branch }),
+  };
+}
+
+/** Random, so that no tool can return a placeholder. */
+const placeholderKey = `held-${crypto.randomUUID()}`;
+const placeholder = (approvalId: string): Result => ({ [placeholderKey]: approvalId });
+const isPlaceholder = (result: unknown): boolean =>
+  typeof result === "object" && result !== null && placeholderKey in result;
+
+/**
+ * True when the last step ended in an error and left calls without a response, because a callback around a tool threw.
+ * ADK would ask the model again, with a history that no model accepts.
+ */
+function hasBrokenOff(events: readonly Event[]): boolean {
+  return events.at(-1)?.errorCode !== undefined && openCalls(events).length > 0;
+}

@@ -1,0 +1,106 @@
+import { getFunctionCalls, getFunctionResponses, type Event } from "@google/adk";
+import type { FunctionCall, FunctionResponse, Part } from "@google/genai";
+import { type KeptPart, metadataOf } from "./event-metadata.ts";
+
+/** Questions to a session's history, an array of ADK events. Pure. */
+
+/** A function call with an id, which ADK gives every call. */
+export type Call = FunctionCall & { id: string; name: string };
+
+/** A call without a response, and the event that made it. */
+export interface OpenCall {
+  call: Call;
+  event: Event;
+}
+
+/** ADK's own pseudo tools. The model does not call them itself, and we do not use them. */
+export const isReserved = (name: string | undefined): boolean => name?.startsWith("adk_request_") ?? false;
+
+/** The calls of an event that the model made. */
+export function callsOf(event: Event): Call[] {
+  return getFunctionCalls(event).filter(
+    (call): call is Call => Boolean(call.id && call.name) && !isReserved(call.name),
+  );
+}
+
+/** The function responses in an event. */
+export function responsesOf(event: Event): FunctionResponse[] {
+  return getFunctionResponses(event);
+}
+
+/** The ids of all calls that have a response. */
+export function answeredCalls(events: readonly Event[]): Set<string | undefined> {
+  return new Set(events.flatMap((event) => responsesOf(event).map(({ id }) => id)));
+}
+
+/** Calls without a response, in the order they were made. */
+export function openCalls(events: readonly Event[]): OpenCall[] {
+  const answered = answeredCalls(events);
+  return events.flatMap((event) =>
+    callsOf(event)
+      .filter(({ id }) => !answered.has(id))
+      .map((call) => ({ call, event })),
+  );
+}
+
+/** The results set aside in an event, see `EventMetadata.kept`. */
+export function keptOf(event: Event): readonly KeptPart[] {
+  return metadataOf(event).kept ?? [];
+}
+
+/** All results set aside in a history, by the id of their call. */
+export function keptResults(events: readonly Event[]): Map<string, Record<string, unknown>> {
+  return new Map(
+    events.flatMap((event) => keptOf(event).map(({ functionResponse: { id, response } }) => [id, response] as const)),
+  );
+}
+
+/** Calls whose response only said "not known yet". */
+export function unknownCalls(events: readonly Event[]): Set<string> {
+  return new Set(events.flatMap((event) => metadataOf(event).unknown ?? []));
+}
+
+/**
+ * True when requests keep the id of this call (K23). ADK removes the ids it generated itself from requests; their
+ * responses are matched by order alone, so a step of such calls gets all its responses at once or none.
+ */
+export function keepsId({ id }: Call): boolean {
+  return !id.startsWith("adk-");
+}
+
+/** The last text the agent said, without thoughts. Text before its last tool call does not count. */
+export function lastText(events: readonly Event[]): string {
+  const isText = (part: Part) => Boolean(part.text) && !part.thought;
+  const asked = events.findLastIndex((event) => event.author === "user" || responsesOf(event).length > 0);
+  const event = events
+    .slice(asked + 1)
+    .findLast(({ content }) => content?.role === "model" && content.parts?.some(isText));
+  return (
+    event?.content?.parts
+      ?.filter(isText)
+      .map(({ text }) => text)
+      .join("") ?? ""
+  );
+}
+
+/** The last event with content. */
+export function lastContent(events: readonly Event[]): Event | undefined {
+  return events.findLast(({ content }) => content?.parts?.length);
+}
+
+/** True when the user or the model has said something after this event. */
+export function hasMovedOn(events: readonly Event[], { id }: Event): boolean {
+  const since = events.slice(events.findLastIndex((event) => event.id === id) + 1);
+  return since.some(hasText);
+}
+
+/** True for an event with text that is not a thought. */
+export function hasText({ content }: Pick<Event, "content">): boolean {
+  return content?.parts?.some(({ text, thought }) => text && !thought) ?? false;
+}
+
+/** True when the history ends with something the model has not responded to. */
+export function awaitsModel(events: readonly Event[]): boolean {
+  const last = lastContent(events);
+  return last !== undefined && (last.author === "user" || responsesOf(last).length > 0);
+}

@@ -1,0 +1,17 @@
+/**
+ * Everything that touches `@google/adk`. No other folder imports values from it; types are free. Each repair of ADK is a
+ * function or class here that names its contract (K1, K2, …; docs/design/adk.md), tested in test/contracts/adk.test.ts.
+ *
+ *   history, new-events, event-metadata     events in, events out
+ *   agents, agent-tool, client-tool         the tree of agents and its tools
+ *   session-service, runners, request-run   sessions on our store, and runs by request
+ *   gate-plugin, gathered-calls, tool-…     the gate in front of every tool, and tools outside ADK's loop
+ *   live/                                   the connection to a live model
+ */
+export { agentTools, refuseUnknownTools, requireAgent } from "./agents.ts";
+export { clientTool } from "./client-tool.ts";
+export { GatePlugin } from "./gate-plugin.ts";
+export { idempotencyKey } from "./idempotency-key.ts";
+export { Runners } from "./runners.ts";
+export { StoreSessionService } from "./session-service.ts";
+export { ToolCalls } from "./tool-calls.ts";

@@ -1,0 +1,112 @@
+import type { Gemini } from "@google/adk";
+import type { Live, LiveCallbacks, LiveConnectConfig, LiveServerMessage, Session } from "@google/genai";
+import { BridgeError } from "../../../protocol/index.ts";
+
+export interface Opening {
+  model: string;
+  connectMs: number;
+  config: LiveConnectConfig;
+  onmessage: (message: LiveServerMessage) => void;
+  /** The connection ended; with an error unless it was closed normally. */
+  onend: (error?: Error) => void;
+}
+
+/** Opens a session, or throws within `connectMs` and closes the socket it had opened. */
+export async function openLive(
+  gemini: Gemini,
+  { model, connectMs, config, onmessage, onend }: Opening,
+): Promise<Session> {
+  const socket = reachable(gemini.liveApiClient.live, () => unreadable());
+  let fail!: (error: Error) => void;
+  const failed = new Promise<never>((_, reject) => (fail = reject));
+  failed.catch(() => undefined);
+  const end = (error?: Error) => {
+    fail(error ?? liveError("The model ended the conversation before it began."));
+    onend(error);
+  };
+  const unreadable = () => {
+    end(liveError("The model sent something that cannot be read."));
+    socket.terminate();
+  };
+  const callbacks: LiveCallbacks = {
+    onmessage: (message) => {
+      try {
+        onmessage(message);
+      } catch {
+        unreadable();
+      }
+    },
+    onerror: ({ message }) => end(liveError(`The model cannot be reached: ${message}`)),
+    onclose: ({ code, reason }) => end(code === 1000 ? undefined : liveError(closeSentence(code, reason))),
+  };
+  const timer = setTimeout(
+    () => fail(liveError(`The model did not answer within ${connectMs / 1000} seconds.`)),
+    connectMs,
+  );
+  try {
+    return await Promise.race([socket.live.connect({ model, config, callbacks }), failed]);
+  } catch (error) {
+    socket.terminate();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function liveError(sentence: string): BridgeError {
+  return new BridgeError("unavailable", sentence);
+}
+
+function closeSentence(code: number, reason: string): string {
+  const why = reason ? `: ${reason}` : ".";
+  return `The model ended the conversation (${code})${why}`;
+}
+
+interface Socket {
+  close(): void;
+  /** Only in Node. */
+  ws?: { terminate?: () => void };
+}
+interface SocketCallbacks {
+  onmessage: (event: { data: unknown }) => void;
+}
+
+/**
+ * K21. The genai client returns a session only after its set-up, so a session that is never set up could not be closed; and
+ * a message that is not JSON would end the process with an unhandled rejection. This wraps the client's socket factory, so
+ * that the socket can be closed and its messages are checked first.
+ */
+function reachable(live: Live, onUnreadable: () => void): { live: Live; terminate: () => void } {
+  let socket: Socket | undefined;
+  let isOver = false;
+  const terminate = () => {
+    isOver = true;
+    if (socket?.ws?.terminate) socket.ws.terminate();
+    else socket?.close();
+  };
+  const factory = live["webSocketFactory"] as
+    | { create: (url: string, headers: unknown, callbacks: SocketCallbacks) => Socket }
+    | undefined;
+  if (!factory) return { live, terminate: () => undefined };
+  const create = (url: string, headers: unknown, callbacks: SocketCallbacks) => {
+    if (isOver) throw liveError("Connecting to the model was given up.");
+    const onmessage = (event: { data: unknown }) => {
+      if (isReadable(event.data)) callbacks.onmessage(event);
+      else onUnreadable();
+    };
+    socket = factory.create(url, headers, { ...callbacks, onmessage });
+    return socket;
+  };
+  return { live: Object.create(live, { webSocketFactory: { value: { create } } }) as Live, terminate };
+}
+
+function isReadable(data: unknown): boolean {
+  // Only in browsers; the client reads it itself.
+  if (data instanceof Blob) return true;
+  try {
+    const value: unknown = JSON.parse(String(data));
+    return typeof value === "object" && value !== null;
+  } catch {
+    return false;
+  }
+}

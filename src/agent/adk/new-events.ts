@@ -1,0 +1,54 @@
+import { createEvent, createEventActions, type Event } from "@google/adk";
+import type { UIMessage } from "ai";
+import { metadataOf, withMetadata } from "./event-metadata.ts";
+import type { OpenCall } from "./history.ts";
+import { messageToContent } from "./message-to-content.ts";
+
+/** Events that we, and not ADK, append to a history. */
+
+/** The response to one call, in the name of the agent that made it. */
+export function responseEvent(
+  { call, event }: OpenCall,
+  response: Record<string, unknown>,
+  { unknown = [], stateDelta = {} }: { unknown?: readonly string[]; stateDelta?: Record<string, unknown> } = {},
+): Event {
+  return createEvent({
+    actions: createEventActions({ stateDelta }),
+    invocationId: event.invocationId,
+    author: event.author,
+    branch: event.branch,
+    content: { role: "user", parts: [{ functionResponse: { id: call.id, name: call.name, response } }] },
+    ...(unknown.length > 0 && withMetadata({ unknown })),
+  });
+}
+
+/**
+ * A note to the model in the place of a user's message. The id is the caller's, so writing the same note twice replaces
+ * it.
+ */
+export function noteEvent(id: string, text: string): Event {
+  return createEvent({ id, author: "user", content: { role: "user", parts: [{ text }] } });
+}
+
+/**
+ * An event without content. After a response ADK resumes the agent that made the call; an empty user event makes the next
+ * run start at the root agent.
+ */
+export function emptyEvent(): Event {
+  return createEvent({ author: "user" });
+}
+
+/** A user's message as the history stores it, with its id. */
+export function messageEvent(message: UIMessage): Event {
+  return createEvent({
+    author: "user",
+    content: messageToContent(message),
+    ...withMetadata({ message: message.id }),
+  });
+}
+
+/** True for the event that stores this message with its present content: users may edit what they sent. */
+export function storesMessage(event: Event, message: UIMessage): boolean {
+  if (metadataOf(event).message !== message.id) return false;
+  return JSON.stringify(event.content?.parts) === JSON.stringify(messageToContent(message).parts);
+}

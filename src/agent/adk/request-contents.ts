@@ -1,0 +1,26 @@
+import type { Event } from "@google/adk";
+import type { Content, Part } from "@google/genai";
+
+/** Repairs of what ADK is about to send to the model, in place. */
+
+/**
+ * Puts the responses of a step in the order of its calls, because order is what matches them (K23). In live mode responses
+ * were given one by one, and ADK collects them in that order.
+ */
+export function orderResponses(contents: readonly Content[]): void {
+  for (const [index, { parts = [] }] of contents.entries()) {
+    const ids = parts.flatMap(({ functionCall }) => functionCall?.id ?? []);
+    const place = ({ functionResponse }: Part) => ids.indexOf(functionResponse?.id ?? "");
+    if (ids.length > 1) contents[index + 1]?.parts?.sort((a, b) => place(a) - place(b));
+  }
+}
+
+/**
+ * A request must begin with the user. An agent that gets no history (`includeContents: "none"`) and resumes after an
+ * approval would begin with its own call, so the user's last text is put first.
+ */
+export function beginWithUser(contents: Content[], events: readonly Event[]): void {
+  if (contents[0]?.role !== "model") return;
+  const asked = events.findLast(({ author, content }) => author === "user" && content?.parts?.[0]?.text);
+  if (asked?.content) contents.unshift(structuredClone(asked.content));
+}

@@ -1,0 +1,69 @@
+import type { Event, Session as AdkSession } from "@google/adk";
+import type { Approval } from "../../stores/index.ts";
+
+/**
+ * What the gate knows of the ADK run that a call belongs to, and what it asks of that run. A conversation makes one and
+ * enters the gate with it before the run begins.
+ */
+export interface RunScope {
+  readonly chat: string;
+  readonly owner: string;
+  /** The mode that the run's calls are recorded with. */
+  readonly mode: Approval["mode"];
+  /**
+   * What becomes of the results of other calls in a step with a held call. `set-aside`: they wait with the event until the
+   * whole step is settled. `send`: the live model gets them at once.
+   */
+  readonly freeResults: "set-aside" | "send";
+  /** The assistant message that shows the run's calls now. */
+  messageId(): string;
+  /** True when the run's calls must be refused, because no turn shows them any more. */
+  isStopped(): boolean;
+  /** The run has begun with this session object. */
+  onBegin(session: AdkSession): void;
+  /** Comes before a complete event is stored. What the history has must be in the log first, or a crash would lose it. */
+  beforeEvent(): Promise<void>;
+  /** Comes before each request to the model. A returned sentence refuses the request. */
+  beforeRequest(): string | undefined;
+  /** Shows the question about a held call. */
+  ask(approval: Approval): Promise<void>;
+  /** Runs an agent that is called as a tool. Returns its result, or undefined when it waits for an approval itself. */
+  runAgent(approval: Approval): Promise<AgentResult | undefined>;
+  /** Counts usage that is in no event of the run. */
+  countUsage(event: Event): void;
+}
+
+/** The result of an agent that was called as a tool. */
+export interface AgentResult {
+  response: Record<string, unknown>;
+  stateDelta: Record<string, unknown>;
+}
+
+/** A call that is to be held, as the ledger needs it. */
+export interface HeldCall {
+  toolCallId: string;
+  toolName: string;
+  args: Record<string, unknown>;
+  session: string;
+  agent: string;
+  branch?: string;
+  /** True when a person is asked; false for a call that only waits for a result from outside. */
+  gated: boolean;
+  /** True when the result comes from outside: from a browser, a long-running tool, or an agent run as a tool. */
+  external: boolean;
+  hint?: string;
+  payload?: unknown;
+  innerSession?: string;
+}
+
+/** Decides which calls are held, and records them. Implemented in `approval/`. */
+export interface CallHolder {
+  /** True when the server's own policy for this tool wants a person to approve the call. */
+  policyAsks(toolName: string, args: Record<string, unknown>): Promise<boolean>;
+  /** Creates the row of a held call, or finds the one that exists for this very call. */
+  hold(call: HeldCall, run: RunScope): Promise<Approval>;
+  /** Ids of the session's calls in the ledger, including calls that are no longer in the history. */
+  callIds(session: string): Promise<string[]>;
+  /** Cancels a row whose question could not be shown. */
+  release(approval: Approval): Promise<void>;
+}

@@ -1,0 +1,63 @@
+import { type BaseAgent, type BasePlugin, type LlmAgent, Runner } from "@google/adk";
+import type { Approval, Session, Store } from "../../stores/index.ts";
+import { agentOf } from "./agent-tool.ts";
+import { findAgentTool, findCaller } from "./agents.ts";
+import type { StoreSessionService } from "./session-service.ts";
+
+export interface RunnersOptions {
+  agent: BaseAgent;
+  appName: string;
+  store: Store;
+  sessions: StoreSessionService;
+  plugins: BasePlugin[];
+}
+
+/** Which agent a session belongs to, and the ADK runner for it. Every runner has the gate as its first plugin. */
+export class Runners {
+  readonly #options: RunnersOptions;
+  readonly #runners = new Map<BaseAgent, Runner>();
+
+  constructor(options: RunnersOptions) {
+    this.#options = options;
+  }
+
+  /** The agent that made a call, and the runner of its session. */
+  async hostOf(approval: Approval): Promise<{ agent: LlmAgent; runner: Runner }> {
+    const session = await this.#options.store.getSession(approval.session);
+    if (!session) throw new Error(`Session ${approval.session} is gone.`);
+    const runner = await this.runnerOf(session);
+    return { agent: findCaller(rootOf(runner), approval.agent), runner };
+  }
+
+  /** The root agent's runner for a chat; the inner agent's for an agent that is run as a tool. */
+  async runnerOf(session: Session): Promise<Runner> {
+    const { store, agent: root } = this.#options;
+    if (session.id === session.chat) return this.runnerFor(root);
+    const outer = (await store.listApprovals({ chat: session.chat })).find((row) => row.innerSession === session.id);
+    if (!outer) throw new Error(`The call that session ${session.id} belongs to is gone.`);
+    const { agent } = await this.hostOf(outer);
+    return this.runnerFor(agentOf(await findAgentTool(agent, outer.toolName)));
+  }
+
+  /** The runner that starts at this agent. */
+  runnerFor(agent: BaseAgent): Runner {
+    const known = this.#runners.get(agent);
+    if (known) return known;
+    const { agent: root, appName, sessions, plugins } = this.#options;
+    const runner = new Runner({
+      appName: agent === root ? appName : agent.name,
+      agent,
+      sessionService: sessions,
+      plugins,
+      // K6: after a response ADK resumes the agent that made the call.
+      resumabilityConfig: { isResumable: true },
+    });
+    this.#runners.set(agent, runner);
+    return runner;
+  }
+}
+
+/** The agent a runner starts at. Ours always start at agents; ADK's type allows workflows too. */
+export function rootOf(runner: Runner): BaseAgent {
+  return runner.agent as BaseAgent;
+}

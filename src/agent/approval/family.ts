@@ -1,0 +1,58 @@
+import { isSettled } from "../../protocol/index.ts";
+import type { Approval, Store } from "../../stores/index.ts";
+import { approvalToResponse, runningResponse } from "./outcome.ts";
+
+/**
+ * Rows belong together when an agent is run as a tool: the row of that call, the rows of the calls the agent makes, and so
+ * on. Pure functions over all rows of a chat, and the one that cancels such a family.
+ */
+
+/** A row and, for an agent run as a tool, the rows of its calls and of theirs. */
+export function familyOf(row: Approval, rows: readonly Approval[]): Approval[] {
+  if (row.innerSession === undefined) return [row];
+  return [row, ...rows.filter(({ session }) => session === row.innerSession).flatMap((inner) => familyOf(inner, rows))];
+}
+
+/** The row of the call in `session` that a row works for: itself, or that of the agent that made it. */
+export function callInSession(row: Approval, session: string, rows: readonly Approval[]): Approval | undefined {
+  if (row.session === session) return row;
+  const caller = rows.find(({ innerSession }) => innerSession === row.session);
+  return caller && callInSession(caller, session, rows);
+}
+
+/**
+ * What the model is told about a row now. If an agent run as a tool did not finish, this includes what it had done until
+ * then, because those effects remain.
+ */
+export function tellable(row: Approval, rows: readonly Approval[]) {
+  const family = familyOf(row, rows);
+  const effects = family.filter(
+    ({ id, state, innerSession }) =>
+      id !== row.id && innerSession === undefined && state !== "denied" && state !== "cancelled" && state !== "expired",
+  );
+  const calls = effects.map(({ toolName, input, state, outcome }) => ({
+    name: toolName,
+    args: JSON.parse(input) as unknown,
+    state,
+    response: outcome,
+  }));
+  return {
+    response: {
+      ...(approvalToResponse(row) ?? runningResponse),
+      ...(row.state !== "succeeded" && calls.length > 0 && { calls }),
+    },
+    /** Ids of the rows that this tells about. */
+    tells: family.filter(({ state }) => isSettled(state)).map(({ id }) => id),
+    /** Calls whose outcome must be told later. */
+    unknown: family.filter(({ state }) => !isSettled(state)).map(({ toolCallId }) => toolCallId),
+  };
+}
+
+/** Cancels a call and, for an agent run as a tool, everything it waits for. Returns the rows this ended. */
+export async function cancelFamily(approval: Approval, store: Store): Promise<Approval[]> {
+  const inner = approval.innerSession ? await store.listApprovals({ session: approval.innerSession }) : [];
+  const cancelled = (await Promise.all(inner.map((row) => cancelFamily(row, store)))).flat();
+  // A row past its time expires instead. It is shown and told like a cancelled one.
+  const { applied, approval: row } = await store.move(approval.id, { event: "cancel" });
+  return applied && row ? [...cancelled, row] : cancelled;
+}

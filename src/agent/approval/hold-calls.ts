@@ -1,0 +1,86 @@
+import { actionDigest, BridgeError, canonicalJson, isSettled } from "../../protocol/index.ts";
+import type { Approval, Store } from "../../stores/index.ts";
+import { callKey } from "../adk/idempotency-key.ts";
+import type { CallHolder, HeldCall } from "../adk/run-scope.ts";
+import { describeError, type Logger, newId } from "../support/index.ts";
+import type { ToolPolicies } from "./policy.ts";
+
+export interface HoldOptions {
+  store: Store;
+  policies: ToolPolicies;
+  /** How long a person has to answer. */
+  approvalTtlMs: number;
+  /** How long after a yes a call may still start. */
+  startMs: number;
+  /** How many questions a chat may have open. */
+  maxPending: number;
+  logger: Logger;
+}
+
+/** Decides by policy which calls are held, and makes their rows. The gate in `adk/` uses it. */
+export function holdCalls({ store, policies, logger, ...times }: HoldOptions): CallHolder {
+  return {
+    /** A policy that throws asks: the gate fails closed. */
+    async policyAsks(toolName, args) {
+      const confirm = policies.get(toolName)?.confirm;
+      if (confirm === undefined || confirm === true) return confirm ?? false;
+      try {
+        // A predicate in plain JavaScript may return any value.
+        const asks: unknown = await confirm(args);
+        return Boolean(asks);
+      } catch (error) {
+        logger.warn("The policy of a tool threw; its call is held.", { tool: toolName, error: describeError(error) });
+        return true;
+      }
+    },
+
+    async hold(call, run) {
+      const { args, ...fields } = call;
+      const id = newId("apr");
+      const input = canonicalJson(args);
+      const { chat, owner, mode } = run;
+      const { toolCallId, toolName } = call;
+      const row = await store.createApproval(
+        {
+          ...fields,
+          id,
+          input,
+          chat,
+          owner,
+          mode,
+          messageId: run.messageId(),
+          digest: await actionDigest({ approvalId: id, owner, chat, toolCallId, toolName, input: args }),
+          effect: policies.get(toolName)?.effect ?? "opaque",
+          state: call.gated ? "pending" : "approved",
+          // A call that is not gated had this key before it had a row.
+          ...(!call.gated && { idempotencyKey: callKey(call.session, toolCallId) }),
+          ttlMs: times.approvalTtlMs,
+          startMs: startSpan(call, times),
+        },
+        { maxPending: times.maxPending },
+      );
+      // The id may have a row already. Only the very same call may use it; for any other, no one is asked and nothing runs.
+      if (row.id !== id && (row.input !== input || row.toolName !== toolName || isSettled(row.state)))
+        throw new BridgeError("conflict", `The id ${toolCallId} belongs to another call of ${row.toolName} already.`);
+      return row;
+    },
+
+    async callIds(session) {
+      return (await store.listApprovals({ session })).map(({ toolCallId }) => toolCallId);
+    },
+
+    async release({ id }: Approval) {
+      await store.move(id, { event: "cancel", reason: "The call could not be shown." });
+      await store.markTold(id);
+    },
+  };
+}
+
+/** How long after a yes a call may start. An agent waits as long as its own calls do, and those expire themselves. */
+function startSpan(
+  { external, innerSession }: HeldCall,
+  { approvalTtlMs, startMs }: Pick<HoldOptions, "approvalTtlMs" | "startMs">,
+): number {
+  if (innerSession !== undefined) return Number.POSITIVE_INFINITY;
+  return external ? approvalTtlMs : startMs;
+}

@@ -1,0 +1,145 @@
+import type { UIMessageChunk } from "ai";
+import { type ApprovalData, type ApprovalView, isSettled } from "../../protocol/index.ts";
+import type { Approval } from "../../stores/index.ts";
+
+/**
+ * A row of the ledger in the three forms it is shown in: for the model (a function response), for the chat (chunks), and
+ * for its owner (a view). They are in one file so that they cannot disagree. Pure.
+ */
+
+const sentences = {
+  denied: "The user rejected this call; it was not run.",
+  indeterminate:
+    "The call was started, but the server stopped before the outcome was recorded; nobody can know whether it took effect. Do not repeat it without asking the user.",
+  running: "The call was started; its outcome is not known yet.",
+  interrupted: "The call was interrupted; no result is available.",
+} as const;
+
+/** What can be said of a call's effect depends on how far it was when it expired or was cancelled. */
+const endings = {
+  expired: {
+    asked: "Nobody answered the approval request in time; the call was not run.",
+    waiting: "The call was not started in time; it was not run.",
+    outside: "No result of the call came in time; it may have taken effect.",
+  },
+  cancelled: {
+    asked: "The call was cancelled before it was approved; it was not run.",
+    waiting: "The call was cancelled before it was started; it was not run.",
+    outside: "The call was cancelled before its result came; it may have taken effect.",
+  },
+} as const;
+
+export const interruptedResponse = { error: sentences.interrupted, status: "interrupted" };
+export const runningResponse = { error: sentences.running, status: "executing" };
+
+/** The function response for the model; undefined until the call is settled. */
+export function approvalToResponse(approval: Approval): Record<string, unknown> | undefined {
+  switch (approval.state) {
+    case "pending":
+    case "approved":
+    case "executing":
+      return undefined;
+    case "succeeded":
+      return approval.outcome ?? { result: null };
+    case "failed":
+      return { ...approval.outcome, status: "failed" };
+    case "denied":
+      return { error: `${sentences.denied}${approval.reason ? ` Reason: ${approval.reason}` : ""}`, status: "denied" };
+    case "expired":
+    case "cancelled":
+      return { error: endings[approval.state][progressOf(approval)], status: approval.state };
+    case "indeterminate":
+      return { error: sentences.indeterminate, status: approval.state };
+  }
+}
+
+function progressOf({ gated, decidedAt, external }: Approval): "asked" | "waiting" | "outside" {
+  if (gated && decidedAt === undefined) return "asked";
+  return external ? "outside" : "waiting";
+}
+
+/** What a person reads about a call without an output. */
+export function errorText(approval: Approval): string {
+  const response = approvalToResponse(approval);
+  return typeof response?.["error"] === "string" ? response["error"] : "The call failed.";
+}
+
+export function approvalToData(approval: Approval): ApprovalData {
+  return {
+    approvalId: approval.id,
+    toolCallId: approval.toolCallId,
+    toolName: approval.toolName,
+    state: approval.state,
+    expiresAt: approval.expiresAt,
+    ...(approval.decidedBy !== undefined && { decidedBy: approval.decidedBy }),
+    ...(approval.reason !== undefined && { reason: approval.reason }),
+    ...(approval.state === "succeeded" && { output: approval.outcome }),
+    ...(approval.state !== "succeeded" && isSettled(approval.state) && { errorText: errorText(approval) }),
+  };
+}
+
+/** `data-approval` carries the state beside AI SDK's own parts. Ungated calls have none. */
+export function dataApproval(approval: Approval): UIMessageChunk[] {
+  return approval.gated ? [{ type: "data-approval", id: approval.id, data: approvalToData(approval) }] : [];
+}
+
+/** Ends a call that will never get a result. */
+export function interruption(toolCallId: string): UIMessageChunk {
+  return { type: "tool-output-error", toolCallId, errorText: interruptedResponse.error };
+}
+
+/** Asks a person; part of the step that made the call. */
+export function questionChunks(approval: Approval): UIMessageChunk[] {
+  const { id: approvalId, toolCallId, hint } = approval;
+  const descriptor = hint === undefined ? {} : { approvalDescriptor: { hint } };
+  return [{ type: "tool-approval-request", approvalId, toolCallId, ...descriptor }, ...dataApproval(approval)];
+}
+
+/**
+ * The outcome of one call in the chat. `answered` is the answer that the reading client has in its own copy of the call:
+ * AI SDK accepts an output only after a yes and a denial only after a no. Without an answer (the question expired) `ai@6`
+ * accepts neither, so only the `data-approval` is sent.
+ */
+export function outcomeChunks(approval: Approval, answered: boolean | undefined): UIMessageChunk[] {
+  const { toolCallId } = approval;
+  const notice = dataApproval(approval);
+  if (!isSettled(approval.state)) return notice;
+  const failure = (): UIMessageChunk => ({ type: "tool-output-error", toolCallId, errorText: errorText(approval) });
+  if (answered === false && approval.gated) return [...notice, { type: "tool-output-denied", toolCallId }];
+  switch (approval.state) {
+    case "succeeded":
+      return [...notice, { type: "tool-output-available", toolCallId, output: approval.outcome }];
+    case "denied":
+      return [...notice, answered === true ? failure() : { type: "tool-output-denied", toolCallId }];
+    case "expired":
+    case "cancelled":
+      return answered === true || !approval.gated ? [...notice, failure()] : notice;
+    default:
+      return [...notice, failure()];
+  }
+}
+
+/** A row as its owner sees it. */
+export function approvalToView(approval: Approval): ApprovalView {
+  return {
+    ...approvalToData(approval),
+    id: approval.id,
+    messageId: approval.messageId,
+    input: JSON.parse(approval.input) as unknown,
+    digest: approval.digest,
+    createdAt: approval.createdAt,
+    ...(approval.hint !== undefined && { hint: approval.hint }),
+    ...(approval.decidedAt !== undefined && { decidedAt: approval.decidedAt }),
+    ...(approval.finishedAt !== undefined && { finishedAt: approval.finishedAt }),
+  };
+}
+
+/** The outcome of a call that already has a response, or can no longer get one, as a note to the model. */
+export function outcomeNote(approval: Approval): string {
+  return contextNote(approval.toolName, approval.input, approval.state, approvalToResponse(approval));
+}
+
+/** A note about an earlier call, attributed to no speaker. */
+export function contextNote(tool: string, input: string, state: string, response: unknown): string {
+  return `[context, not from the user] The earlier call ${tool}(${input}) ended as ${state}: ${JSON.stringify(response)}`;
+}

@@ -1,0 +1,136 @@
+import { BridgeError } from "../../protocol/index.ts";
+import type { Approval, Session } from "../../stores/index.ts";
+import { cancelFamily } from "../approval/family.ts";
+import { describeError, newId } from "../support/index.ts";
+import { runTurn, type TurnContext } from "../turn.ts";
+import { type Mode, serverCloses, type TurnInput } from "../turn-input.ts";
+import { ChatQueue, type QueuedTurn } from "./chat-queue.ts";
+
+/** The turns of every chat: which comes next, and which message it writes to. */
+export class ChatTurns {
+  readonly #context: TurnContext;
+  readonly #queues = new Map<string, ChatQueue>();
+  #isClosed = false;
+
+  constructor(context: TurnContext) {
+    this.#context = context;
+    context.conversations.subscribe({
+      onSpeech: (chat) => this.#startSpeech(chat),
+      onCancelled: (chat, callIds) => this.#cancelCalls(chat, callIds),
+    });
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  refuseWhenClosed(): void {
+    if (this.#isClosed) throw new BridgeError("unavailable", "The server is stopping. Try again in a moment.");
+  }
+
+  /** The turn of a chat that is being generated, if any. */
+  running(chatId: string): QueuedTurn | undefined {
+    return this.#queues.get(chatId)?.running;
+  }
+
+  /** Stops what is being generated. True when there was something. */
+  async stop(chatId: string, reason: Error): Promise<boolean> {
+    return (await this.#queues.get(chatId)?.stopAll(reason)) ?? false;
+  }
+
+  /** Leaves every turn open for the next start. Waits for the current sections first, since they may start a turn. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.allSettled(
+      [...this.#queues.values()].map((queue) => queue.exclusive(() => queue.stopAll(serverCloses))),
+    );
+  }
+
+  /** Runs a section of the chat that an approval belongs to. */
+  async inChat<T>(chatId: string, section: (queue: ChatQueue) => Promise<T>): Promise<T> {
+    const chat = await this.#context.store.getSession(chatId);
+    if (!chat) throw new Error(`Chat ${chatId} is gone.`);
+    return this.exclusive(chat, section);
+  }
+
+  /** Runs one section of a chat at a time. A queue is held only inside a section, so an idle one can be dropped. */
+  async exclusive<T>(chat: Session, section: (queue: ChatQueue) => Promise<T>): Promise<T> {
+    const queue = this.#queues.get(chat.id) ?? this.#newQueue(chat);
+    return queue.exclusive(() => {
+      this.refuseWhenClosed();
+      return section(queue);
+    });
+  }
+
+  /** Starts a turn that shows outcomes and continues the conversation. */
+  async continue(
+    queue: ChatQueue,
+    approvals: readonly Approval[],
+    options: {
+      reply: string;
+      answered?: ReadonlyMap<string, boolean>;
+      model?: boolean | "again";
+      /** The mode of the request that caused this, if one did. */
+      mode?: Mode;
+    },
+  ): Promise<QueuedTurn> {
+    const { reply, answered, model = true } = options;
+    const { mode, asksModel } = await this.#context.conversations.continuation(queue.chat.id, reply, options.mode);
+    const ids = approvals.map(({ id }) => id);
+    const input: TurnInput = {
+      kind: "settled",
+      approvals: ids,
+      model: asksModel ? model : false,
+      ...(answered && { answered }),
+    };
+    return this.enqueue(queue, reply, input, mode);
+  }
+
+  async enqueue(queue: ChatQueue, reply: string, input: TurnInput, mode: Mode): Promise<QueuedTurn> {
+    const after = await this.#context.store.lastSequence(queue.chat.id);
+    return queue.enqueue({ id: newId("turn"), reply, after, input, mode });
+  }
+
+  #newQueue(chat: Session): ChatQueue {
+    const queue = new ChatQueue(
+      chat,
+      (turn) => runTurn(turn, this.#context),
+      () => this.#queues.delete(chat.id),
+    );
+    this.#queues.set(chat.id, queue);
+    return queue;
+  }
+
+  /** The model spoke unasked: a turn shows it. */
+  #startSpeech(chat: Session): void {
+    this.#later(chat, async (queue) => {
+      const reply = await this.#context.conversations.placeForSpeech(chat);
+      await this.enqueue(queue, reply, { kind: "speech" }, "live");
+    });
+  }
+
+  /** The model cancelled calls. Those that have not started are cancelled; it is told the outcome of the others. */
+  #cancelCalls(chat: Session, callIds: readonly string[]): void {
+    const { store, conversations } = this.#context;
+    this.#later(chat, async (queue) => {
+      const rows = await store.listApprovals({ session: chat.id });
+      const cancelled: Approval[] = [];
+      for (const row of rows) if (callIds.includes(row.toolCallId)) cancelled.push(...(await cancelFamily(row, store)));
+      await conversations.recordCancelled(
+        chat.id,
+        cancelled.map(({ toolCallId }) => toolCallId),
+      );
+      for (const row of cancelled) {
+        const reply = await conversations.placeFor(chat.id, row.messageId);
+        await this.continue(queue, [row], { reply, model: false });
+      }
+    });
+  }
+
+  #later(chat: Session, section: (queue: ChatQueue) => Promise<void>): void {
+    this.exclusive(chat, section).catch((error: unknown) => {
+      if (!this.#isClosed)
+        this.#context.logger.error("A live chat could not continue.", { error: describeError(error) });
+    });
+  }
+}

@@ -1,0 +1,154 @@
+import type { Event } from "@google/adk";
+import type { UIMessageChunk } from "ai";
+import { isSettled } from "../../protocol/index.ts";
+import type { Approval, LogEntry, NewLogEntry, Store } from "../../stores/index.ts";
+import { answeredCalls, awaitsModel, openCalls, unknownCalls } from "../adk/history.ts";
+import { interruption, questionChunks } from "../approval/outcome.ts";
+import { continuesUnattended } from "../conversation/index.ts";
+
+/**
+ * Ends the turns that a crash left open in the log, so that readers see complete chats. What happens depends on how far the
+ * turn was:
+ *
+ *   a question was held                  it is shown, with the same id
+ *   the model had finished               the reply ends
+ *   a continuation was interrupted       its unfinished text is withdrawn; it will run again
+ *   a reply to a message                 says that it was interrupted: the user may no longer want it
+ *   a continuation of a live model       says so too: a live model needs a connected client
+ *
+ * Returns the chats to continue, each with the message to continue.
+ */
+export async function closeOpenTurns(store: Store): Promise<Map<string, string>> {
+  const interrupted = new Map<string, string>();
+  for (const { chat, turn } of await store.openTurns()) {
+    const log = await store.read(chat);
+    const begin = log.find((entry) => entry.turn === turn && entry.kind === "begin");
+    if (begin?.kind !== "begin") continue;
+    const { reply } = begin;
+    const written = chunksOf(log.filter((entry) => entry.turn === turn));
+    const rows = (await store.listApprovals({ chat })).filter((row) => row.messageId === reply);
+    const waiting = rows.filter(({ state }) => !isSettled(state));
+    const events = (await store.events(chat)).map(({ event }) => event as unknown as Event);
+    const step = openStepOf(written);
+    const unanswered = unansweredCalls(written, rows);
+
+    const entries: NewLogEntry[] = [];
+    const write = (...chunks: UIMessageChunk[]) =>
+      entries.push(...chunks.map((chunk) => ({ turn, kind: "chunk" as const, chunk })));
+    const closeStep = (...last: UIMessageChunk[]) => {
+      if (step?.part) write(step.part);
+      if (!step && last.length > 0) write({ type: "start-step" });
+      write(...last, ...unanswered.map(interruption));
+      if (step || last.length > 0) write({ type: "finish-step" });
+    };
+
+    const isOver = written.some(
+      ({ chunk }) => chunk.type === "finish" || chunk.type === "error" || chunk.type === "abort",
+    );
+    const isFinished = events.length > 0 && !awaitsModel(events) && openCalls(events).length === 0;
+    const isContinuation = log.some(
+      (entry) => entry.kind === "begin" && entry.reply === reply && entry.sequence < begin.sequence,
+    );
+    if (isOver) {
+      // Only the end entry is missing.
+    } else if (waiting.length > 0) {
+      closeStep(...unshownQuestions(waiting, chunksOf(log)));
+      write({ type: "finish", finishReason: "tool-calls" });
+    } else if (step && isFinished) {
+      closeStep();
+      write({ type: "finish", finishReason: "stop" });
+    } else if (isContinuation && continuesUnattended(rows)) {
+      // Text without a call is generated again. A step with calls stays: the calls have happened.
+      if (step && !step.hasCalls) entries.push({ turn, kind: "withdraw", from: step.sequence });
+      else closeStep();
+      interrupted.set(chat, reply);
+    } else {
+      closeStep();
+      const again = isContinuation ? "" : " Please send your message again.";
+      write({ type: "error", errorText: `The server stopped in the middle of this reply.${again}` });
+    }
+    await store.append(chat, [...entries, { turn, kind: "end" }]);
+    await markTold(rows, store);
+  }
+  for (const { chat, messageId } of await unattendedAgents(store)) interrupted.set(chat, messageId);
+  return interrupted;
+}
+
+/** Agents run as tools whose calls are all settled: the turn that was to run them was interrupted or had not begun. */
+async function unattendedAgents(store: Store): Promise<Approval[]> {
+  const unattended: Approval[] = [];
+  for (const row of await store.listApprovals({ state: "approved" })) {
+    if (row.innerSession === undefined) continue;
+    const inner = await store.listApprovals({ session: row.innerSession });
+    if (inner.every(({ state }) => isSettled(state))) unattended.push(row);
+  }
+  return unattended;
+}
+
+/** Marks outcomes that the history has as told. The process may have died before it could. */
+async function markTold(rows: readonly Approval[], store: Store): Promise<void> {
+  for (const { id, session, toolCallId, state, told } of rows) {
+    if (told || !isSettled(state)) continue;
+    const events = (await store.events(session)).map(({ event }) => event as unknown as Event);
+    if (answeredCalls(events).has(toolCallId) && !unknownCalls(events).has(toolCallId)) await store.markTold(id);
+  }
+}
+
+/** Questions that the log does not show. The call itself may be missing too: an agent's call is shown with its question. */
+function unshownQuestions(waiting: readonly Approval[], written: readonly Written[]): UIMessageChunk[] {
+  const asked = new Set(
+    written.map(({ chunk }) => (chunk.type === "tool-approval-request" ? chunk.approvalId : undefined)),
+  );
+  const called = new Set(
+    written.map(({ chunk }) => (chunk.type === "tool-input-available" ? chunk.toolCallId : undefined)),
+  );
+  return waiting
+    .filter((row) => row.gated && !asked.has(row.id))
+    .flatMap((row): UIMessageChunk[] => {
+      const { toolCallId, toolName } = row;
+      if (called.has(toolCallId)) return questionChunks(row);
+      const input = JSON.parse(row.input) as unknown;
+      return [
+        { type: "tool-input-start", toolCallId, toolName },
+        { type: "tool-input-available", toolCallId, toolName, input },
+        ...questionChunks(row),
+      ];
+    });
+}
+
+/** Shown calls without a row and without a result. Open calls would keep a stock client from sending. */
+function unansweredCalls(written: readonly Written[], rows: readonly Approval[]): string[] {
+  const open = new Set<string>();
+  for (const { chunk } of written) {
+    if (chunk.type === "tool-input-available") open.add(chunk.toolCallId);
+    else if (chunk.type === "tool-output-available" || chunk.type === "tool-output-error")
+      open.delete(chunk.toolCallId);
+  }
+  for (const { toolCallId } of rows) open.delete(toolCallId);
+  return [...open];
+}
+
+interface Written {
+  sequence: number;
+  chunk: UIMessageChunk;
+}
+
+function chunksOf(entries: readonly LogEntry[]): Written[] {
+  return entries.flatMap((entry) => (entry.kind === "chunk" ? [entry] : []));
+}
+
+/** The last step that has not ended: where it began, whether it has calls, and the chunk that closes its open part. */
+function openStepOf(
+  written: readonly Written[],
+): { sequence: number; hasCalls: boolean; part?: UIMessageChunk } | undefined {
+  let step: { sequence: number; hasCalls: boolean; part?: UIMessageChunk } | undefined;
+  for (const { chunk, sequence } of written) {
+    if (chunk.type === "start-step") step = { sequence, hasCalls: false };
+    else if (chunk.type === "finish-step") step = undefined;
+    else if (step && chunk.type === "tool-input-available") step.hasCalls = true;
+    else if (step && chunk.type === "text-start") step.part = { type: "text-end", id: chunk.id };
+    else if (step && chunk.type === "reasoning-start") step.part = { type: "reasoning-end", id: chunk.id };
+    else if (step && (chunk.type === "text-end" || chunk.type === "reasoning-end")) delete step.part;
+  }
+  return step;
+}

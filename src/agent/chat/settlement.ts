@@ -1,0 +1,197 @@
+import { type ApprovalData, type ApprovalView, type Decision, isSettled } from "../../protocol/index.ts";
+import type { Approval, JsonObject, LogEntry } from "../../stores/index.ts";
+import { approvalToView } from "../approval/outcome.ts";
+import { readBackwards } from "../log/follow-log.ts";
+import { atMost, describeError } from "../support/index.ts";
+import type { TurnContext } from "../turn.ts";
+import { matchesDecision } from "./answers.ts";
+import type { QueuedTurn } from "./chat-queue.ts";
+import type { ChatTurns } from "./chat-turns.ts";
+import { unknownApproval } from "./errors.ts";
+
+export type DecisionResult =
+  | { outcome: "accepted"; approval: ApprovalView }
+  /** The same decision was made before. */
+  | { outcome: "repeated"; approval: ApprovalView }
+  /** Another answer, the clock or a cancellation came first. */
+  | { outcome: "refused"; approval: ApprovalView };
+
+export interface SettlementContext extends TurnContext {
+  /** How long looking for due approvals waits for tools that take their time. */
+  graceMs: number;
+}
+
+/** What follows from a decision, a deadline or a crash: the call runs once, its row is settled, and a turn shows it. */
+export class Settlement {
+  readonly #context: SettlementContext;
+  readonly #turns: ChatTurns;
+
+  constructor(context: SettlementContext, turns: ChatTurns) {
+    this.#context = context;
+    this.#turns = turns;
+  }
+
+  /** One decision made outside a chat request. The server itself continues the conversation. */
+  async decide(owner: string, decision: Decision & { key?: string }): Promise<DecisionResult> {
+    this.#turns.refuseWhenClosed();
+    const { store } = this.#context;
+    const found = await store.getApproval(decision.approvalId);
+    if (!found || found.owner !== owner || !found.gated) throw unknownApproval(decision.approvalId);
+    return this.#turns.inChat(found.chat, async (queue) => {
+      const before = (await store.getApproval(found.id)) ?? found;
+      const { moved, expired, approval } = await this.record(before, decision);
+      if (moved || expired)
+        await this.#turns.continue(queue, [approval], {
+          reply: await this.#placeFor(approval.chat, approval.messageId),
+        });
+      const view = approvalToView(approval);
+      if (moved) return { outcome: "accepted", approval: view };
+      return { outcome: matchesDecision(approval, decision.approved) ? "repeated" : "refused", approval: view };
+    });
+  }
+
+  /** The result of a long-running tool, by the `idempotencyKey` that the tool was given. */
+  async settle(owner: string, key: string, outcome: JsonObject): Promise<ApprovalView> {
+    const { store, executor } = this.#context;
+    const found = (await store.getApproval(key)) ?? (await store.listApprovals({ owner, idempotencyKey: key }))[0];
+    const waits = found && found.innerSession === undefined && (found.external || found.decidedAt !== undefined);
+    if (!waits || found.owner !== owner) throw unknownApproval(key);
+    return this.#turns.inChat(found.chat, async (queue) => {
+      const before = (await store.getApproval(found.id)) ?? found;
+      const settled = await executor.settle(before, { event: "succeed", outcome });
+      if (settled.state !== before.state)
+        await this.#turns.continue(queue, [settled], { reply: await this.#placeFor(settled.chat, settled.messageId) });
+      return approvalToView(settled);
+    });
+  }
+
+  /** Records a decision in the ledger and starts an approved call. */
+  async record(found: Approval, { approved, reason, key }: { approved: boolean; reason?: string; key?: string }) {
+    const {
+      moved,
+      applied,
+      approval = found,
+    } = await this.#context.store.move(found.id, {
+      event: approved ? "approve" : "deny",
+      by: found.owner,
+      reason,
+      key,
+    });
+    // The tool starts here and does not wait for a turn.
+    if (moved && approval.state === "approved" && !approval.external) this.#execute(approval);
+    // An answer that came too late may be the first to notice that the row has expired.
+    return { moved, expired: applied === "expire", approval };
+  }
+
+  /**
+   * Expires rows, starts calls that were approved before a crash, settles lost claims, and continues the replies that a
+   * crash interrupted. Does not wait for tools that take longer than a moment.
+   */
+  async settleDue(interrupted?: ReadonlyMap<string, string>): Promise<void> {
+    const { store, logger, graceMs } = this.#context;
+    const due = await store.dueApprovals();
+    const byReply = new Map<string, Approval[]>();
+    for (const row of due) byReply.set(row.messageId, [...(byReply.get(row.messageId) ?? []), row]);
+    const replies = new Map([
+      ...due.map(({ messageId, chat }) => [messageId, chat] as const),
+      ...[...(interrupted ?? [])].map(([chat, reply]) => [reply, chat] as const),
+    ]);
+    const work = [...replies].map(async ([reply, chat]) => {
+      const mine = byReply.get(reply) ?? [];
+      const rows = await Promise.all(mine.map((row) => this.#settleDueRow(row, interrupted !== undefined)));
+      const settled = rows.flatMap((row) => row ?? []);
+      const again = interrupted?.get(chat) === reply;
+      if (settled.length > 0 || again) await this.#show(chat, settled, { reply, model: again ? "again" : true });
+    });
+    const failed = (error: unknown) =>
+      logger.error("A due approval could not be settled.", { error: describeError(error) });
+    await atMost(graceMs, Promise.all(work.map((settling) => settling.catch(failed))));
+  }
+
+  #placeFor(chat: string, messageId: string): Promise<string> {
+    return this.#context.conversations.placeFor(chat, messageId);
+  }
+
+  #execute(approval: Approval): void {
+    const { executor, conversations, logger } = this.#context;
+    executor
+      .execute(approval)
+      // A call may outlive the turn it was answered in (new text, a stop). Its outcome is still shown.
+      .then(async (settled) => {
+        if (!isSettled(settled.state)) return;
+        const { chat, messageId: reply } = settled;
+        await this.#show(chat, [settled], { reply, model: conversations.isOpen(chat) });
+      })
+      .catch((error: unknown) =>
+        logger.error("An approved call could not be run or shown.", {
+          approval: approval.id,
+          error: describeError(error),
+        }),
+      );
+  }
+
+  /** Shows outcomes of one message in a new turn, unless a turn that is queued or has run shows them. */
+  async #show(
+    chat: string,
+    rows: readonly Approval[],
+    { reply, model }: { reply: string; model: boolean | "again" },
+  ): Promise<void> {
+    const shows = ({ covers }: QueuedTurn) => rows.some(({ id }) => covers.has(id));
+    if (this.#turns.isClosed) return;
+    const covering = await this.#turns.inChat(chat, async (queue) => {
+      const turn = queue.find(shows);
+      if (turn) return turn;
+      const unseen = await this.#unseen(chat, rows);
+      const again = model === "again" && (await this.#context.conversations.mayAskUnattended(chat, reply));
+      if (unseen.length > 0 || again)
+        await this.#turns.continue(queue, unseen, { reply: await this.#placeFor(chat, reply), model });
+      return undefined;
+    });
+    if (!covering) return;
+    await covering.done.catch(() => undefined);
+    await this.#show(chat, rows, { reply, model });
+  }
+
+  /** The rows whose outcome the log does not show. */
+  async #unseen(chat: string, rows: readonly Approval[]): Promise<Approval[]> {
+    let unseen = [...rows];
+    for await (const entries of readBackwards(this.#context.store, chat)) {
+      if (unseen.length === 0) return unseen;
+      const shown = new Set(entries.flatMap(shownIn));
+      unseen = unseen.filter(({ id, gated, toolCallId }) => !shown.has(gated ? id : toolCallId));
+    }
+    return unseen;
+  }
+
+  /** The row, if it is settled and may have to be shown: it was settled now, or before a crash. */
+  async #settleDueRow(due: Approval, isStart: boolean): Promise<Approval | undefined> {
+    const approval = await this.#moveDueRow(due);
+    return isSettled(approval.state) && (isStart || approval.state !== due.state) ? approval : undefined;
+  }
+
+  async #moveDueRow(due: Approval): Promise<Approval> {
+    const { store, executor } = this.#context;
+    switch (due.state) {
+      case "pending":
+        return (await store.move(due.id, { event: "expire" })).approval ?? due;
+      case "approved":
+        if (due.startBy !== undefined && due.startBy <= store.now())
+          return (await store.move(due.id, { event: "expire" })).approval ?? due;
+        return due.external ? due : executor.execute(due);
+      case "executing":
+        return executor.recover(due);
+      default:
+        return due;
+    }
+  }
+}
+
+/** The outcome that an entry shows: by the approval's id, or by the call's for calls that are not gated. */
+function shownIn(entry: LogEntry): string[] {
+  if (entry.kind !== "chunk") return [];
+  const { chunk } = entry;
+  if (chunk.type === "tool-output-available" || chunk.type === "tool-output-error") return [chunk.toolCallId];
+  if (chunk.type !== "data-approval") return [];
+  const { approvalId, state } = chunk.data as ApprovalData;
+  return isSettled(state) ? [approvalId] : [];
+}

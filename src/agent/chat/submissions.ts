@@ -1,0 +1,195 @@
+import type { UIMessage, UIMessageChunk } from "ai";
+import { isSettled } from "../../protocol/index.ts";
+import type { Approval, Session } from "../../stores/index.ts";
+import type { ToolCalls } from "../adk/tool-calls.ts";
+import { outcomeChunks } from "../approval/outcome.ts";
+import { newId } from "../support/index.ts";
+import type { TurnContext } from "../turn.ts";
+import type { Mode } from "../turn-input.ts";
+import { type Answer, type Given, matchesDecision, resolveAnswers, toOutcome } from "./answers.ts";
+import type { ChatQueue, QueuedTurn } from "./chat-queue.ts";
+import type { ChatTurns } from "./chat-turns.ts";
+import { unknownApproval, unknownChat } from "./errors.ts";
+import { findReply } from "./regenerate.ts";
+import type { Settlement } from "./settlement.ts";
+
+/** What a chat request asks for, from any wire and in any shape. */
+export type Submission =
+  | { type: "message"; message: UIMessage }
+  | {
+      type: "answers";
+      answers: readonly Answer[];
+      messageId?: string;
+      /** The answers came outside a chat request, so no client waits for them in the message they are about. */
+      aside?: boolean;
+    }
+  | { type: "regenerate"; messageId?: string };
+
+/** A turn of a chat, to be read from the log. */
+export interface Reading {
+  turn: QueuedTurn;
+  chat: string;
+}
+
+/** How to read what a request caused: a turn in the log, or a few chunks that are not in the log. */
+export type Reply = Reading | { chunks: () => AsyncGenerator<UIMessageChunk> };
+
+export interface SubmissionsContext extends TurnContext {
+  appName: string;
+  calls: ToolCalls;
+  turns: ChatTurns;
+  settlement: Settlement;
+}
+
+/** Takes in chat requests: messages, answers, and the wish for another reply. */
+export class Submissions {
+  readonly #context: SubmissionsContext;
+
+  constructor(context: SubmissionsContext) {
+    this.#context = context;
+  }
+
+  async submit(owner: string, chatName: string, submission: Submission, mode: Mode): Promise<Reply> {
+    this.#context.turns.refuseWhenClosed();
+    switch (submission.type) {
+      case "message":
+        return this.#say(owner, chatName, submission.message, mode);
+      case "answers":
+        return this.#answer(owner, chatName, submission, mode);
+      case "regenerate":
+        return this.#regenerate(owner, chatName, submission.messageId, mode);
+    }
+  }
+
+  async #say(owner: string, chatName: string, message: UIMessage, mode: Mode): Promise<Reply> {
+    const { store, turns, appName } = this.#context;
+    const chat = await store.openChat({ owner, name: chatName, appName });
+    return turns.exclusive(chat, async (queue) => {
+      await queue.stopAll(new Error("A new message came."));
+      const turn = await turns.enqueue(queue, newId("msg"), { kind: "message", message, record: true }, mode);
+      return { chat: chat.id, turn };
+    });
+  }
+
+  async #regenerate(owner: string, chatName: string, messageId: string | undefined, mode: Mode): Promise<Reply> {
+    const { store, turns, conversations } = this.#context;
+    const chat = await this.#requireChat(owner, chatName);
+    return turns.exclusive(chat, async (queue) => {
+      await queue.stopAll(new Error("The reply is made again."));
+      const found = await findReply(chat, messageId, store);
+      // A model that listens between turns remembers what it said.
+      await conversations.close(chat.id);
+      await found.withdraw();
+      const { message } = found;
+      const turn = await turns.enqueue(queue, newId("msg"), { kind: "message", message, record: false }, mode);
+      return { chat: chat.id, turn };
+    });
+  }
+
+  async #answer(
+    owner: string,
+    chatName: string,
+    { answers, messageId, aside }: Submission & { type: "answers" },
+    mode: Mode,
+  ): Promise<Reply> {
+    const { store, calls, turns, conversations } = this.#context;
+    const chat = await store.findChat(owner, chatName);
+    if (!chat) throw answers[0] ? unknownApproval(answers[0].id) : unknownChat(chatName);
+    return turns.exclusive(chat, async (queue) => {
+      const rows = await store.listApprovals({ chat: chat.id });
+      const given = await resolveAnswers(answers, rows, (approval) => calls.isClientCall(approval));
+      const { changed, said } = await this.#apply(given);
+      const about = given.at(-1)?.approval.messageId ?? messageId ?? newId("msg");
+      const [here, elsewhere] = [
+        changed.filter((approval) => approval.messageId === about),
+        changed.filter((approval) => approval.messageId !== about),
+      ];
+      for (const approval of elsewhere) await turns.continue(queue, [approval], { reply: approval.messageId, mode });
+      if (here.length === 0) return this.#replyToRepeated(chat, queue, given, said, about);
+      const reply = aside ? await conversations.placeFor(chat.id, about) : about;
+      // Every answered call is settled in the reply to its answer. Stock clients send an unsettled answer again, for ever.
+      const repeated = given
+        .filter(({ answer, shown }) => answer.approved !== undefined && !shown)
+        .map(({ approval }) => approval)
+        .filter(({ id, messageId: shownIn }) => shownIn === about && !here.some((row) => row.id === id));
+      const turn = await turns.continue(queue, [...repeated, ...here], { reply, answered: said, mode });
+      return { chat: chat.id, turn };
+    });
+  }
+
+  /** Records decisions and results. Returns the rows this changed, and what the client said about each. */
+  async #apply(given: readonly Given[]): Promise<{ changed: Approval[]; said: Map<string, boolean> }> {
+    const { settlement, executor } = this.#context;
+    const changed: Approval[] = [];
+    const said = new Map<string, boolean>();
+    for (const { approval: before, answer } of given) {
+      let approval = before;
+      let changes = false;
+      if (answer.approved !== undefined && approval.gated) {
+        said.set(approval.id, answer.approved);
+        const decided = await settlement.record(approval, { approved: answer.approved, reason: answer.reason });
+        ({ approval } = decided);
+        changes = decided.moved || decided.expired;
+      }
+      if (answer.result && matchesDecision(approval, true) && !isSettled(approval.state)) {
+        const { state } = approval;
+        approval = await executor.settle(approval, toOutcome(answer.result));
+        changes ||= approval.state !== state;
+      }
+      if (changes) changed.push(approval);
+    }
+    return { changed, said };
+  }
+
+  /** Answers that changed nothing: joins the turn that shows their outcome, or shows it in a few chunks. */
+  async #replyToRepeated(
+    chat: Session,
+    queue: ChatQueue,
+    given: readonly Given[],
+    said: ReadonlyMap<string, boolean>,
+    about: string,
+  ): Promise<Reply> {
+    const ids = given.map(({ approval }) => approval.id);
+    const rows = await Promise.all(ids.map((id) => this.#context.store.getApproval(id)));
+    const matches = (row: Approval | undefined) => {
+      const approved = row && said.get(row.id);
+      return row !== undefined && (approved === undefined || matchesDecision(row, approved));
+    };
+    const covering = queue.find((turn) => turn.reply === about && ids.some((id) => turn.covers.has(id)));
+    if (covering && rows.every(matches)) return { chat: chat.id, turn: covering };
+    return { chunks: () => this.#outcomes(chat.id, ids, said, about) };
+  }
+
+  /**
+   * What became of each call, without a model call. It ends with a step, and the metadata makes clients publish it: stock
+   * clients look for answers after the last step only, and would send the same ones for ever.
+   */
+  async *#outcomes(
+    chat: string,
+    ids: readonly string[],
+    said: ReadonlyMap<string, boolean>,
+    messageId: string,
+  ): AsyncGenerator<UIMessageChunk> {
+    const { store, executor } = this.#context;
+    yield { type: "start", messageId };
+    const notices: UIMessageChunk[] = [];
+    for (const id of ids) {
+      const attempt = executor.attempt(id);
+      const approval = attempt ? await attempt : await store.getApproval(id);
+      if (!approval) continue;
+      const chunks = outcomeChunks(approval, said.get(id) ?? approval.state !== "denied");
+      notices.push(...chunks.filter(({ type }) => type === "data-approval"));
+      if (approval.messageId === messageId) yield* chunks.filter(({ type }) => type !== "data-approval");
+    }
+    yield* [{ type: "start-step" }, ...notices, { type: "finish-step" }] satisfies UIMessageChunk[];
+    const rows = await store.listApprovals({ chat });
+    const waits = rows.some((row) => row.messageId === messageId && !isSettled(row.state));
+    yield { type: "finish", finishReason: waits ? "tool-calls" : "stop", messageMetadata: {} };
+  }
+
+  async #requireChat(owner: string, name: string): Promise<Session> {
+    const chat = await this.#context.store.findChat(owner, name);
+    if (!chat) throw unknownChat(name);
+    return chat;
+  }
+}

@@ -1,0 +1,50 @@
+import type { Session as AdkSession } from "@google/adk";
+import type { Part } from "@google/genai";
+import { AlreadyAnswered, type Store } from "../../stores/index.ts";
+import { noteEvent, responseEvent } from "../adk/new-events.ts";
+import type { StoreSessionService } from "../adk/session-service.ts";
+import type { HistoryPlan } from "./plan.ts";
+
+export interface Applied {
+  /** Responses for a live model that waits for them. */
+  responses: Part[];
+  /** Notes that were appended. A live model gets them too. */
+  notes: Part[];
+  /** Rows to mark as told, once the model has been given the rest. */
+  tells: string[];
+}
+
+/** Appends what a plan says to the history. The only place that writes responses and notes. */
+export async function applyPlan(
+  { records }: HistoryPlan,
+  session: AdkSession,
+  sessions: StoreSessionService,
+): Promise<Applied> {
+  const applied: Applied = { responses: [], notes: [], tells: [] };
+  for (const { response, send, note, tells } of records) {
+    if (response) {
+      const { open, ...fields } = response;
+      try {
+        await sessions.appendEvent({ session, event: responseEvent(open, fields.response, fields) });
+      } catch (error) {
+        if (!(error instanceof AlreadyAnswered)) throw error;
+        continue; // another process continues this step
+      }
+    }
+    if (note) {
+      await sessions.appendEvent({ session, event: noteEvent(note.id, note.text) });
+      applied.notes.push({ text: note.text });
+    }
+    if (send) applied.responses.push(send);
+    applied.tells.push(...tells);
+  }
+  return applied;
+}
+
+/**
+ * Marks rows as told. If the process dies before this, the plan finds their responses in the history and only marks them,
+ * or writes the same note again, which replaces it.
+ */
+export async function markTold(rows: readonly string[], store: Store): Promise<void> {
+  for (const id of rows) await store.markTold(id);
+}

@@ -1,0 +1,77 @@
+import type { UIMessage } from "ai";
+import type { Approval } from "../../stores/index.ts";
+import { modelName } from "../adk/agents.ts";
+import type { Progress, TurnLog } from "../log/turn-log.ts";
+import type { Turn } from "../turn-input.ts";
+import { type ConversationContext, keepMessage } from "./context.ts";
+import type { Conversation } from "./conversation.ts";
+import type { LiveConnection } from "./live-connection.ts";
+import type { LiveConnections } from "./live-connections.ts";
+import { runWaitingAgents } from "./request-session.ts";
+
+/**
+ * A conversation over the chat's live connection, which is opened when needed and stays open after the turn. New text ends
+ * nothing: calls go on waiting. Each outcome goes to the model as soon as it is known.
+ */
+export class LiveConversation implements Conversation {
+  readonly #turn: Turn;
+  readonly #context: ConversationContext;
+  readonly #connections: LiveConnections;
+  /** The connection this turn has entered. */
+  #entered: LiveConnection | undefined;
+
+  constructor(turn: Turn, context: ConversationContext, connections: LiveConnections) {
+    this.#turn = turn;
+    this.#context = context;
+    this.#connections = connections;
+  }
+
+  get modelName(): string {
+    return this.#connections.model ?? modelName(this.#context.agent);
+  }
+
+  get hasSpeech(): boolean {
+    return this.#connections.get(this.#turn.chat.id)?.hasSpeech ?? false;
+  }
+
+  async say(message: UIMessage, log: TurnLog): Promise<Approval[]> {
+    // The user interrupts what the model has begun to say unasked. Nothing of that has been shown.
+    if (this.hasSpeech) await this.#connections.close(this.#turn.chat.id);
+    const connection = await this.#enter(log, message);
+    await connection.say(message);
+    return [];
+  }
+
+  async deliver(log: TurnLog): Promise<"ask" | Progress> {
+    await runWaitingAgents(this.#turn.chat, { turn: this.#turn, log }, this.#context);
+    // Readers of the log get the outcome before the model does.
+    await new Promise((resolve) => setImmediate(resolve));
+    const connection = await this.#enter(log);
+    return (await connection.tell()) ? "ask" : "done";
+  }
+
+  /** Nothing: the connection tells outcomes with the next thing that is said. */
+  async record(): Promise<void> {}
+
+  async listen(log: TurnLog): Promise<Progress> {
+    return (await this.#enter(log)).listen();
+  }
+
+  leave(): void {
+    this.#entered?.leave();
+    this.#entered = undefined;
+    this.#connections.rest(this.#turn.chat);
+  }
+
+  async abandon(message: UIMessage | undefined): Promise<void> {
+    if (message) await keepMessage(message, this.#turn.chat, this.#context);
+  }
+
+  async #enter(log: TurnLog, message?: UIMessage): Promise<LiveConnection> {
+    if (this.#entered) return this.#entered;
+    const connection = await this.#connections.open(this.#turn, message);
+    connection.enter({ turn: this.#turn, log });
+    this.#entered = connection;
+    return connection;
+  }
+}

@@ -1,0 +1,85 @@
+import type { UIMessage } from "ai";
+import { isSettled } from "../../protocol/index.ts";
+import type { Approval } from "../../stores/index.ts";
+import { modelName } from "../adk/agents.ts";
+import { openCalls } from "../adk/history.ts";
+import { messageToContent } from "../adk/message-to-content.ts";
+import { cancelFamily, familyOf } from "../approval/family.ts";
+import type { Progress, TurnLog } from "../log/turn-log.ts";
+import { atMost } from "../support/index.ts";
+import type { Turn } from "../turn-input.ts";
+import { type ConversationContext, keepMessage } from "./context.ts";
+import type { Conversation } from "./conversation.ts";
+import { RequestSession } from "./request-session.ts";
+
+/**
+ * A conversation by requests. New text ends what waits: every open call gets a response first. Outcomes go to the model
+ * together, when every call of its step is settled.
+ */
+export class RequestConversation implements Conversation {
+  readonly hasSpeech = false;
+  readonly #turn: Turn;
+  readonly #context: ConversationContext;
+  readonly #session: RequestSession;
+  /** Ends the chat's live connection: only one conversation may speak for the agent at a time. */
+  readonly #closeLive: () => Promise<void>;
+
+  constructor(turn: Turn, context: ConversationContext, closeLive: () => Promise<void>) {
+    this.#turn = turn;
+    this.#context = context;
+    this.#session = new RequestSession(turn.chat, "request", context);
+    this.#closeLive = closeLive;
+  }
+
+  get modelName(): string {
+    return modelName(this.#context.agent);
+  }
+
+  async say(message: UIMessage): Promise<Approval[]> {
+    await this.#closeLive();
+    const ended = await this.#endWaitingCalls();
+    await this.#session.update({ kind: "message" });
+    this.#session.ask(messageToContent(message), { message: message.id });
+    return ended;
+  }
+
+  async deliver(log: TurnLog): Promise<"ask" | Progress> {
+    await this.#closeLive();
+    return this.#session.resume({ turn: this.#turn, log });
+  }
+
+  async record(): Promise<void> {
+    await this.#session.update({ kind: "record" });
+  }
+
+  listen(log: TurnLog): Promise<Progress> {
+    return this.#session.run({ turn: this.#turn, log });
+  }
+
+  leave(): void {}
+
+  async abandon(message: UIMessage | undefined): Promise<void> {
+    if (message) await keepMessage(message, this.#turn.chat, this.#context);
+  }
+
+  /**
+   * Cancels the open calls that have not started, and gives those that run a moment to end. Returns the rows that this
+   * ended.
+   */
+  async #endWaitingCalls(): Promise<Approval[]> {
+    const { store, sessions, executor, graceMs } = this.#context;
+    const { chat } = this.#turn;
+    const rows = await store.listApprovals({ chat: chat.id });
+    const unsettled = rows.filter(({ session, state }) => session === chat.id && !isSettled(state));
+    if (unsettled.length === 0) return [];
+    const open = new Set(openCalls((await sessions.load(chat)).events).map(({ call }) => call.id));
+    const waiting = unsettled.filter(({ toolCallId }) => open.has(toolCallId));
+    const ended: Approval[] = [];
+    for (const row of waiting)
+      if (row.state === "pending" || (row.state === "approved" && row.external))
+        ended.push(...(await cancelFamily(row, store)));
+    const attempts = waiting.flatMap((row) => familyOf(row, rows)).flatMap(({ id }) => executor.attempt(id) ?? []);
+    if (attempts.length > 0) await atMost(graceMs, Promise.allSettled(attempts));
+    return ended;
+  }
+}

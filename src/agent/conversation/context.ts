@@ -1,0 +1,31 @@
+import type { BaseAgent } from "@google/adk";
+import type { Session, Store } from "../../stores/index.ts";
+import type { UIMessage } from "ai";
+import type { GatePlugin } from "../adk/gate-plugin.ts";
+import { messageEvent, storesMessage } from "../adk/new-events.ts";
+import type { Runners } from "../adk/runners.ts";
+import type { StoreSessionService } from "../adk/session-service.ts";
+import type { Executor } from "../approval/executor.ts";
+import type { Logger } from "../support/index.ts";
+
+/** What every conversation needs. */
+export interface ConversationContext {
+  agent: BaseAgent;
+  store: Store;
+  sessions: StoreSessionService;
+  runners: Runners;
+  gate: GatePlugin;
+  executor: Executor;
+  logger: Logger;
+  /** How often one turn may ask the model; live, how often the model may call tools. */
+  maxLlmCalls: number;
+  /** How long new text waits for a tool that is still running. */
+  graceMs: number;
+}
+
+/** Stores a user's message in the history unless it is there. */
+export async function keepMessage(message: UIMessage, chat: Session, { sessions }: ConversationContext): Promise<void> {
+  const session = await sessions.load(chat);
+  if (!session.events.some((event) => storesMessage(event, message)))
+    await sessions.appendEvent({ session, event: messageEvent(message) });
+}

@@ -1,0 +1,104 @@
+import { isSettled } from "../../protocol/index.ts";
+import type { Approval, Session } from "../../stores/index.ts";
+import { lastReply } from "../log/follow-log.ts";
+import { newId } from "../support/index.ts";
+import type { Mode, Turn } from "../turn-input.ts";
+import { LiveConversation } from "./by-live-connection.ts";
+import { RequestConversation } from "./by-request.ts";
+import type { ConversationContext } from "./context.ts";
+import type { Conversation } from "./conversation.ts";
+import { LiveConnections, type LiveOptions, type UnaskedListener } from "./live-connections.ts";
+
+/**
+ * Makes the conversation of each turn, and answers the questions that depend on the mode of a chat, so that no other code
+ * has to know the mode.
+ */
+export class Conversations {
+  readonly #context: ConversationContext;
+  readonly #connections: LiveConnections;
+
+  constructor(context: ConversationContext, live: LiveOptions) {
+    this.#context = context;
+    this.#connections = new LiveConnections(context, live);
+  }
+
+  /** The conversation of a turn. Nothing is sent or opened yet. */
+  of(turn: Turn): Conversation {
+    if (turn.mode === "live") return new LiveConversation(turn, this.#context, this.#connections);
+    return new RequestConversation(turn, this.#context, () => this.#connections.close(turn.chat.id));
+  }
+
+  /** True while the chat's model listens between turns. */
+  isOpen(chatId: string): boolean {
+    return this.#connections.has(chatId);
+  }
+
+  /** Ends what is open between turns. The next turn begins with the history. */
+  close(chatId: string): Promise<void> {
+    return this.#connections.close(chatId);
+  }
+
+  closeAll(): Promise<void> {
+    return this.#connections.closeAll();
+  }
+
+  /** A client is connected to the chat, so its connection stays open. Call the returned function when it leaves. */
+  attach(owner: string, chatName: string): () => void {
+    return this.#connections.attach(owner, chatName);
+  }
+
+  /** Reports what a model does between turns. */
+  subscribe(listener: UnaskedListener): void {
+    this.#connections.subscribe(listener);
+  }
+
+  /** The model cancelled these calls, and they are settled now. */
+  async recordCancelled(chatId: string, callIds: readonly string[]): Promise<void> {
+    await this.#connections.get(chatId)?.recordCancelled(callIds);
+  }
+
+  /**
+   * How a chat continues after an outcome. `requested` is the mode of the request that caused it, if one did. Without a
+   * request, a reply that was asked live only shows the outcome: the model hears of it when someone talks to it again.
+   */
+  async continuation(
+    chatId: string,
+    reply: string,
+    requested: Mode | undefined,
+  ): Promise<{ mode: Mode; asksModel: boolean }> {
+    const mode = requested ?? (this.isOpen(chatId) ? "live" : "request");
+    return { mode, asksModel: requested !== undefined || (await this.mayAskUnattended(chatId, reply)) };
+  }
+
+  /** True when the server may ask the model about this reply although no client is waiting. */
+  async mayAskUnattended(chatId: string, reply: string): Promise<boolean> {
+    return this.isOpen(chatId) || continuesUnattended(await this.#rowsOf(chatId, reply));
+  }
+
+  /**
+   * The message that shows an outcome which no request asked for. By request this is the call's own message. Live, the
+   * conversation may have moved on, and then the outcome gets a message of its own.
+   */
+  async placeFor(chatId: string, messageId: string): Promise<string> {
+    if ((await lastReply(this.#context.store, chatId)) === messageId) return messageId;
+    const movesOn = this.isOpen(chatId) || !continuesUnattended(await this.#rowsOf(chatId, messageId));
+    return movesOn ? newId("msg") : messageId;
+  }
+
+  /** The message that shows unasked speech: the last one while its calls wait, otherwise a new one. */
+  async placeForSpeech({ id }: Session): Promise<string> {
+    const last = await lastReply(this.#context.store, id);
+    const waits = last !== undefined && (await this.#rowsOf(id, last)).some(({ state }) => !isSettled(state));
+    return waits ? last : newId("msg");
+  }
+
+  async #rowsOf(chatId: string, reply: string): Promise<Approval[]> {
+    const rows = await this.#context.store.listApprovals({ chat: chatId });
+    return rows.filter(({ messageId }) => messageId === reply);
+  }
+}
+
+/** True when a reply can continue without a client: its calls were made by request. */
+export function continuesUnattended(rows: readonly Approval[]): boolean {
+  return rows.every(({ mode }) => mode === "request");
+}

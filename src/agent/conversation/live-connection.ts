@@ -1,0 +1,284 @@
+import type { Event } from "@google/adk";
+import type { UIMessage } from "ai";
+import { BridgeError } from "../../protocol/index.ts";
+import type { Session } from "../../stores/index.ts";
+import { hasHeldCall } from "../adk/event-metadata.ts";
+import { callsOf, lastContent, responsesOf } from "../adk/history.ts";
+import { LiveRun } from "../adk/live/live-run.ts";
+import { noticeOf } from "../adk/live/notices.ts";
+import { messageToContent } from "../adk/message-to-content.ts";
+import { emptyEvent, messageEvent, storesMessage } from "../adk/new-events.ts";
+import type { Progress } from "../log/turn-log.ts";
+import { abortable, describeError } from "../support/index.ts";
+import { applyPlan, markTold } from "./apply-plan.ts";
+import { type ConnectionEvent, type ConnectionState, isListening, nextConnectionState } from "./connection-state.ts";
+import type { ConversationContext } from "./context.ts";
+import { toReplyEvent } from "./live-event.ts";
+import { type Occasion, planHistory } from "./plan.ts";
+import { isOver, nextReplyState, patienceMs, type ReplyState, type ReplyVerdict } from "./reply-state.ts";
+import { runAgent } from "./request-session.ts";
+import { type Listener, runScope } from "./run-scope.ts";
+import { Silence } from "./silence.ts";
+
+export interface LiveConnectionOptions {
+  chat: Session;
+  context: ConversationContext;
+  /** The model's name, if it differs from the agent's own. */
+  model: string | undefined;
+  /** How long connecting to the model may take. */
+  connectMs: number;
+  /** How long the model may be silent when it should speak. */
+  silenceMs: number;
+  /** The model speaks, and no turn listens. */
+  onSpeech: () => void;
+  /** The model cancelled calls that it had made. */
+  onCancelled: (callIds: readonly string[]) => void;
+  /** The connection can no longer be used. */
+  onClosed: () => void;
+}
+
+/**
+ * A chat's live connection. It outlives turns: each turn says something and listens until the model has finished, or until
+ * its calls wait. A held call gets no response at first, and the model is told nothing about it, so people and model can go
+ * on talking. Its state is one of `connection-state.ts`; what a turn hears is judged by `reply-state.ts`.
+ */
+export class LiveConnection {
+  readonly #options: LiveConnectionOptions;
+  readonly #run: LiveRun;
+  readonly #silence = new Silence();
+  /** Calls that the model waits for on this connection. */
+  readonly #awaited = new Set<string>();
+  #state: ConnectionState = "opening";
+  /** The turn that listens, in the states where one does. */
+  #listener: Listener | undefined;
+
+  constructor(options: LiveConnectionOptions) {
+    const { chat, context, model, connectMs } = options;
+    this.#options = options;
+    const scope = runScope(
+      chat,
+      { mode: "live", freeResults: "send", isStopped: () => !isListening(this.#state), beforeRequest: () => undefined },
+      context,
+      () => this.#requireListener(),
+      (approval, listener) => runAgent(approval, listener, context),
+    );
+    this.#run = new LiveRun({ userId: chat.owner, sessionId: chat.id, model, connectMs, gate: context.gate, scope });
+  }
+
+  /** Connects. Throws when the model cannot be reached, refuses, or does not answer. */
+  async open(): Promise<void> {
+    const { chat, context, connectMs, silenceMs } = this.#options;
+    // A model that is not below the agent does not report that it is connected; it counts as silent.
+    const openMs = connectMs + silenceMs;
+    const limit = async <T>(wait: Promise<T>): Promise<T> => {
+      const result = await this.#silence.limit(wait, openMs);
+      if (result !== "silence") return result;
+      throw new BridgeError("unavailable", `The model was not reached within ${openMs / 1000} seconds.`);
+    };
+    try {
+      const runner = await context.runners.runnerOf(chat);
+      if (this.#state === "closed") throw new BridgeError("unavailable", "The chat was left before it was connected.");
+      this.#run.start(runner);
+      await this.#run.connected(limit);
+      this.#move("connected");
+    } catch (error) {
+      await this.close();
+      throw error;
+    } finally {
+      this.#silence.stop();
+    }
+  }
+
+  get hasSpeech(): boolean {
+    return this.#state === "spoken";
+  }
+
+  /** From now on this turn listens. */
+  enter(listener: Listener): void {
+    if (this.#state === "closed") throw new BridgeError("unavailable", "The model ended the conversation.");
+    this.#move("enter");
+    this.#listener = listener;
+  }
+
+  /** The turn stops listening. */
+  leave(): void {
+    this.#listener = undefined;
+    this.#silence.stop();
+    this.#move("leave");
+    this.#watch();
+  }
+
+  /** Gives the model a user's message. ADK does not store it in live mode (K20), so it is stored here. */
+  say(message: UIMessage): Promise<void> {
+    return this.#orClose(() => this.#say(message));
+  }
+
+  /** Gives the model outcomes of its calls. True when it will speak then. */
+  async tell(): Promise<boolean> {
+    return (await this.#orClose(() => this.#update({ kind: "live", awaited: this.#awaited }))) === "ask";
+  }
+
+  /** Writes the responses of calls that the model itself cancelled. The model is not told about them. */
+  async recordCancelled(callIds: readonly string[]): Promise<void> {
+    await this.#update({ kind: "cancelled", calls: new Set(callIds) });
+  }
+
+  /** Shows what the model says until it has finished, or until its calls wait. */
+  listen(): Promise<Progress> {
+    return this.#orClose(() => this.#listen(this.#requireListener()));
+  }
+
+  /** Ends the connection. Calls that wait for a person go on waiting without it. */
+  close(): Promise<void> {
+    this.#move("close");
+    return this.#run.close();
+  }
+
+  /**
+   * A turn that fails or is stopped ends the connection: what the model still says could not be told from what it says next.
+   * The next turn opens another one, which knows the conversation from the history.
+   */
+  async #orClose<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      void this.close();
+      throw error;
+    }
+  }
+
+  async #say(message: UIMessage): Promise<void> {
+    await this.#update({ kind: "live", awaited: this.#awaited });
+    const { session } = this.#run;
+    const last = lastContent(session.events);
+    if (last && storesMessage(last, message)) {
+      // The message was said before and got no response. The model has it from the history.
+      this.#run.send({ role: "user", parts: [] });
+      return;
+    }
+    await this.#options.context.sessions.appendEvent({ session, event: messageEvent(message) });
+    this.#run.send(messageToContent(message));
+  }
+
+  async #listen({ turn, log }: Listener): Promise<Progress> {
+    const { context, silenceMs } = this.#options;
+    const { maxLlmCalls } = context;
+    // A run that ended without a connection needed no model: hearing its end is no failure.
+    let reply: ReplyState = this.#run.isConnected ? "silent" : "complete";
+    let requests = 0;
+    for (;;) {
+      const wait = abortable(this.#run.peek(), turn.signal);
+      const result = await this.#silence.limit(wait, patienceMs(reply, silenceMs));
+      if (result === "silence" || result.done) {
+        const next = nextReplyState(reply, result === "silence" ? "silence" : "gone");
+        if (!isOver(next)) continue;
+        await this.#end(next, result !== "silence");
+        return "done";
+      }
+      const event = result.value;
+      this.#run.take();
+      this.#note(event);
+      const kind = toReplyEvent(event, this.#awaited);
+      // A new connection, and a response with calls, count as requests do in the other mode.
+      if (kind === "another" || kind === "calls") requests += 1;
+      if (requests > maxLlmCalls)
+        throw new BridgeError("too_many", `The model was asked ${maxLlmCalls} times and came to no end.`);
+      const next: ReplyState | ReplyVerdict = kind ? nextReplyState(reply, kind) : reply;
+      if (noticeOf(event)) this.#heed(event);
+      // The end of a model's turn that does not end ours is counted and not shown.
+      else if (event.turnComplete && !isOver(next)) log.countUsage(event);
+      else await log.event(event, false);
+      if (hasHeldCall(event)) return "parked";
+      if (isOver(next)) return "done";
+      reply = next;
+    }
+  }
+
+  /** Acts on a verdict that came from silence or from the end of the run. */
+  async #end(verdict: ReplyVerdict, isGone: boolean): Promise<void> {
+    const { context, silenceMs } = this.#options;
+    if (verdict === "lost") throw new BridgeError("unavailable", "The model ended the conversation.");
+    if (verdict === "too-silent")
+      throw new BridgeError("unavailable", `The model has said nothing for ${silenceMs / 1000} seconds.`);
+    if (!isGone) return;
+    void this.close();
+    await context.sessions.appendEvent({ session: this.#run.session, event: emptyEvent() });
+  }
+
+  /** Between turns: waits for the model to speak, or for the connection to end. */
+  #watch(): void {
+    if (this.#state !== "idle") return;
+    const next = this.#run.peek();
+    next.then(
+      (result) => {
+        // Another call of `watch`, or a turn, may have taken the event.
+        if (this.#state !== "idle" || this.#run.peek() !== next) return;
+        if (result.done) this.#move("end");
+        else if (!noticeOf(result.value) && result.value.content) this.#move("speech");
+        else {
+          this.#run.take();
+          this.#note(result.value);
+          this.#heed(result.value);
+          this.#watch();
+        }
+      },
+      (error: unknown) => {
+        if (this.#state !== "idle") return;
+        const { context, chat } = this.#options;
+        context.logger.warn("A live connection ended between turns.", { chat: chat.id, error: describeError(error) });
+        this.#move("end");
+      },
+    );
+  }
+
+  /** Keeps track of the calls that the model waits for. */
+  #note(event: Event): void {
+    const notice = noticeOf(event);
+    if (notice?.connected) this.#awaited.clear();
+    for (const id of notice?.cancelled ?? []) this.#awaited.delete(id);
+    for (const { id } of callsOf(event)) this.#awaited.add(id);
+    for (const { id } of responsesOf(event)) if (id) this.#awaited.delete(id);
+  }
+
+  /** Acts on what the connection itself reports. */
+  #heed(event: Event): void {
+    const { connected, cancelled, goAway } = noticeOf(event) ?? {};
+    if (connected) {
+      this.#move("another");
+      // The other agent knows the conversation from its history and has to be asked to go on.
+      if (isListening(this.#state)) this.#run.send({ role: "user", parts: [] });
+    }
+    if (cancelled) this.#options.onCancelled(cancelled);
+    if (goAway) this.#move("goAway");
+  }
+
+  /** Brings the history up to date and sends the model what it waits for. */
+  async #update(occasion: Occasion): Promise<"ask" | "wait" | "rest"> {
+    const { chat, context } = this.#options;
+    const { store, sessions } = context;
+    const { session } = this.#run;
+    const rows = await store.listApprovals({ chat: chat.id });
+    const plan = planHistory({ session: session.id, events: session.events, rows }, occasion);
+    const { responses, notes, tells } = await applyPlan(plan, session, sessions);
+    for (const { functionResponse } of responses) this.#awaited.delete(functionResponse?.id ?? "");
+    if (responses.length > 0) this.#run.send({ role: "user", parts: responses });
+    if (notes.length > 0) this.#run.send({ role: "user", parts: notes });
+    await markTold(tells, store);
+    return plan.next;
+  }
+
+  #move(event: ConnectionEvent): void {
+    const before = this.#state;
+    this.#state = nextConnectionState(before, event);
+    if (this.#state === before) return;
+    if (this.#state === "spoken") this.#options.onSpeech();
+    if (this.#state !== "closed") return;
+    this.#options.onClosed();
+    void this.#run.close();
+  }
+
+  #requireListener(): Listener {
+    if (!this.#listener) throw new Error("No turn listens to this call.");
+    return this.#listener;
+  }
+}

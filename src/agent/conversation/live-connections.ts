@@ -1,0 +1,166 @@
+import type { UIMessage } from "ai";
+import { BridgeError } from "../../protocol/index.ts";
+import type { Session } from "../../stores/index.ts";
+import { hardenLive } from "../adk/live/harden-live.ts";
+import { abortable, describeError } from "../support/index.ts";
+import type { Turn } from "../turn-input.ts";
+import type { ConversationContext } from "./context.ts";
+import { LiveConnection } from "./live-connection.ts";
+import { RequestSession } from "./request-session.ts";
+
+export interface LiveOptions {
+  /** The model's name over a live connection, if it differs from the agent's own. */
+  model?: string;
+  /** How long connecting to the model may take. Default 10 seconds. */
+  connectMs?: number;
+  /** How long the model may be silent when it should speak. Default 30 seconds. */
+  silenceMs?: number;
+  /** How long a live connection stays open while no client is connected to the chat. Default 1 minute. */
+  idleMs?: number;
+}
+
+/** What a live model does without being asked. */
+export interface UnaskedListener {
+  /** The model speaks, and no turn listens. */
+  onSpeech(chat: Session): void;
+  /** The model cancelled calls that it had made. */
+  onCancelled(chat: Session, callIds: readonly string[]): void;
+}
+
+/** A connection, or the attempt to open one. */
+interface Entry {
+  opening: Promise<LiveConnection>;
+  /** Set as soon as there is something to close. */
+  connection?: LiveConnection;
+  isOpen: boolean;
+  idle?: NodeJS.Timeout;
+}
+
+/** The live connections of all chats, at most one each. Opened when a turn needs one, closed when no one does. */
+export class LiveConnections {
+  /** The model's name, if it differs from the agent's own. */
+  readonly model: string | undefined;
+  readonly #options: Required<Omit<LiveOptions, "model">>;
+  readonly #context: ConversationContext;
+  readonly #entries = new Map<string, Entry>();
+  readonly #closing = new Set<Promise<void>>();
+  /** How many clients are connected to a chat, by owner and name. */
+  readonly #attached = new Map<string, number>();
+  #unasked: UnaskedListener | undefined;
+
+  constructor(context: ConversationContext, { model, ...options }: LiveOptions) {
+    this.model = model;
+    this.#context = context;
+    this.#options = {
+      connectMs: options.connectMs ?? 10_000,
+      silenceMs: options.silenceMs ?? 30_000,
+      idleMs: options.idleMs ?? 60_000,
+    };
+  }
+
+  subscribe(listener: UnaskedListener): void {
+    this.#unasked = listener;
+  }
+
+  /** True when the chat has a connection, or one is being opened. */
+  has(chatId: string): boolean {
+    return this.#entries.has(chatId);
+  }
+
+  /** The chat's connection if it is open. */
+  get(chatId: string): LiveConnection | undefined {
+    const entry = this.#entries.get(chatId);
+    return entry?.isOpen ? entry.connection : undefined;
+  }
+
+  /** The chat's connection, opened if there is none. `message` is what the turn is about to say, if anything. */
+  async open({ chat, signal }: Turn, message: UIMessage | undefined): Promise<LiveConnection> {
+    const entry = this.#entries.get(chat.id) ?? this.#begin(chat, message !== undefined);
+    clearTimeout(entry.idle);
+    try {
+      return await abortable(entry.opening, signal);
+    } catch (error) {
+      // Opening may hang in a toolset or an instruction that is asked for first.
+      if (signal.aborted) await this.close(chat.id);
+      throw error;
+    }
+  }
+
+  /** Ends a chat's connection. One that is still opening is only waited for by `closeAll`. */
+  async close(chatId: string): Promise<void> {
+    const entry = this.#entries.get(chatId);
+    if (!entry) return;
+    this.#entries.delete(chatId);
+    clearTimeout(entry.idle);
+    const closing = entry.connection?.close() ?? Promise.resolve();
+    this.#closing.add(closing);
+    void closing.finally(() => this.#closing.delete(closing));
+    if (entry.isOpen) await closing;
+  }
+
+  async closeAll(): Promise<void> {
+    for (const chat of this.#entries.keys()) void this.close(chat);
+    await Promise.all(this.#closing);
+  }
+
+  /** A client is connected to the chat. Call the returned function when it leaves. */
+  attach(owner: string, chatName: string): () => void {
+    const key = JSON.stringify([owner, chatName]);
+    this.#attached.set(key, (this.#attached.get(key) ?? 0) + 1);
+    let gone = false;
+    return () => {
+      if (gone) return;
+      gone = true;
+      const left = (this.#attached.get(key) ?? 1) - 1;
+      if (left > 0) this.#attached.set(key, left);
+      else this.#attached.delete(key);
+    };
+  }
+
+  /** A turn is over. Unless a client is connected to the chat, its connection closes after a while. */
+  rest(chat: Session): void {
+    const entry = this.#entries.get(chat.id);
+    if (!entry) return;
+    clearTimeout(entry.idle);
+    entry.idle = setTimeout(() => {
+      if (this.#attached.has(JSON.stringify([chat.owner, chat.name]))) this.rest(chat);
+      else void this.close(chat.id);
+    }, this.#options.idleMs);
+    entry.idle.unref();
+  }
+
+  #begin(chat: Session, tells: boolean): Entry {
+    const { connectMs, silenceMs } = this.#options;
+    const forget = () => {
+      if (this.#entries.get(chat.id) === entry) this.#entries.delete(chat.id);
+      clearTimeout(entry.idle);
+    };
+    const connect = async () => {
+      // What the model has not been told is in the history that the connection begins with.
+      await new RequestSession(chat, "live", this.#context).update({ kind: "connect", tells });
+      hardenLive(this.#context.agent);
+      if (this.#entries.get(chat.id) !== entry)
+        throw new BridgeError("unavailable", "The chat was left before it was connected.");
+      const connection = new LiveConnection({
+        ...{ chat, context: this.#context, model: this.model, connectMs, silenceMs },
+        onSpeech: () => this.#unasked?.onSpeech(chat),
+        onCancelled: (callIds) => this.#unasked?.onCancelled(chat, callIds),
+        onClosed: forget,
+      });
+      entry.connection = connection;
+      try {
+        await connection.open();
+      } catch (error) {
+        const { logger } = this.#context;
+        logger.warn("A live connection could not be opened.", { chat: chat.id, error: describeError(error) });
+        throw error;
+      }
+      return connection;
+    };
+    // `connect` waits before it looks at the entry, so the entry is registered by then.
+    const entry: Entry = { opening: connect(), isOpen: false };
+    entry.opening.then(() => (entry.isOpen = true), forget);
+    this.#entries.set(chat.id, entry);
+    return entry;
+  }
+}

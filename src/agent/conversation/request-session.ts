@@ -1,0 +1,201 @@
+import type { BaseAgent, Session as AdkSession } from "@google/adk";
+import type { Content } from "@google/genai";
+import { isSettled } from "../../protocol/index.ts";
+import { AlreadyAnswered, type Approval, type JsonObject, type Session, type Store } from "../../stores/index.ts";
+import { agentOf, agentOutcome, agentRequest } from "../adk/agent-tool.ts";
+import { findAgentTool, laterInSequence } from "../adk/agents.ts";
+import type { EventMetadata } from "../adk/event-metadata.ts";
+import { awaitsModel, openCalls } from "../adk/history.ts";
+import { emptyContent, runRequests } from "../adk/request-run.ts";
+import { rootOf } from "../adk/runners.ts";
+import type { Progress } from "../log/turn-log.ts";
+import { applyPlan, markTold } from "./apply-plan.ts";
+import type { ConversationContext } from "./context.ts";
+import { type Occasion, planHistory } from "./plan.ts";
+import { type Listener, runScope } from "./run-scope.ts";
+
+/** What the next request says. */
+interface NextRequest {
+  content: Content;
+  metadata?: EventMetadata;
+  stateDelta?: JsonObject;
+  /** The responses of a step: the agent that made its calls, and the rows that the request tells about. */
+  step?: { author: string; tells: readonly string[] };
+}
+
+/**
+ * One ADK session that is talked to by requests: the chat's own, or that of an agent which is run as a tool. The first
+ * `ask` or `resume` decides what is said, `run` says it.
+ */
+export class RequestSession {
+  readonly #session: Session;
+  readonly #mode: Approval["mode"];
+  readonly #context: ConversationContext;
+  #next: NextRequest = { content: emptyContent };
+
+  constructor(session: Session, mode: Approval["mode"], context: ConversationContext) {
+    this.#session = session;
+    this.#mode = mode;
+    this.#context = context;
+  }
+
+  /** The next request brings this content. */
+  ask(content: Content, metadata?: EventMetadata): void {
+    this.#next = { content, ...(metadata && { metadata }) };
+  }
+
+  /** The next request brings the outcomes of the open step, if the whole step is settled. */
+  async resume(listener: Listener): Promise<"ask" | Progress> {
+    await runWaitingAgents(this.#session, listener, this.#context);
+    const { plan, session } = await this.update({ kind: "outcomes" });
+    if (plan.next === "wait") return "parked";
+    if (plan.next === "rest") {
+      // A crash may have cut off a model call after the responses were stored.
+      const { input } = listener.turn;
+      const asksAgain = input.kind === "settled" && input.model === "again";
+      if (!asksAgain || !awaitsModel(session.events)) return "done";
+    }
+    const { parts, author, stateDelta, tells } = plan.request ?? {};
+    this.#next =
+      parts && author !== undefined && stateDelta && tells
+        ? { content: { role: "user", parts }, stateDelta, step: { author, tells } }
+        : { content: emptyContent };
+    return "ask";
+  }
+
+  /** Brings the history up to date with the ledger. */
+  async update(occasion: Occasion) {
+    const { store, sessions } = this.#context;
+    const session = await sessions.load(this.#session);
+    const rows = await store.listApprovals({ chat: this.#session.chat });
+    const plan = planHistory({ session: session.id, events: session.events, rows }, occasion);
+    const { tells } = await applyPlan(plan, session, sessions);
+    await markTold(tells, store);
+    return { plan, session };
+  }
+
+  /** Makes the request, and those of the agents that come after it in a sequence. */
+  async run(listener: Listener): Promise<Progress> {
+    const { runners } = this.#context;
+    const { step } = this.#next;
+    const runner = await runners.runnerOf(this.#session);
+    const progress = step
+      ? await this.#runStep(step.tells, listener)
+      : await this.#runOnce(this.#next, rootOf(runner), listener);
+    if (progress === "parked" || !step) return progress;
+    for (const agent of laterInSequence(rootOf(runner), step.author))
+      if ((await this.#runOnce({ content: emptyContent }, agent, listener)) === "parked") return "parked";
+    return "done";
+  }
+
+  /** A request with the responses of a step. Its rows are told when the history has the responses, even if it failed. */
+  async #runStep(tells: readonly string[], listener: Listener): Promise<Progress> {
+    const { store, sessions, runners } = this.#context;
+    const answers = this.#next.content.parts?.map(({ functionResponse }) => functionResponse?.id) ?? [];
+    try {
+      return await this.#runOnce(this.#next, rootOf(await runners.runnerOf(this.#session)), listener);
+    } finally {
+      const open = openCalls((await sessions.load(this.#session)).events);
+      if (!open.some(({ call }) => answers.includes(call.id))) await markTold(tells, store);
+    }
+  }
+
+  /** One ADK run: its events are shown, and a held call ends it. */
+  async #runOnce(next: NextRequest, agent: BaseAgent, listener: Listener): Promise<Progress> {
+    const { gate, runners, maxLlmCalls, logger } = this.#context;
+    const { turn, log } = listener;
+    const { id: sessionId, owner: userId } = this.#session;
+    const scope = runScope(
+      turn.chat,
+      {
+        mode: this.#mode,
+        freeResults: "set-aside",
+        isStopped: () => false,
+        beforeRequest: () => log.countRequest(maxLlmCalls),
+      },
+      this.#context,
+      () => listener,
+      (approval) => runAgent(approval, listener, this.#context),
+    );
+    const entered = gate.enter(sessionId, scope);
+    try {
+      const events = runRequests(runners.runnerFor(agent), {
+        userId,
+        sessionId,
+        content: next.content,
+        metadata: next.metadata,
+        stateDelta: next.stateDelta,
+        maxLlmCalls,
+        signal: turn.signal,
+      });
+      const inner = sessionId !== turn.chat.id;
+      for await (const event of events) await log.event(event, inner);
+    } catch (error) {
+      if (!(error instanceof AlreadyAnswered)) throw error;
+      logger.info("Another process continues this step.", { chat: turn.chat.id, call: error.callId });
+      return "parked";
+    } finally {
+      entered.leave();
+    }
+    turn.signal.throwIfAborted();
+    return entered.isPaused ? "parked" : "done";
+  }
+}
+
+/**
+ * Runs an agent that is called as a tool, in a session of its own with the gate in front of its tools (K10). Returns its
+ * settled row, or undefined when it waits for a decision or a result.
+ */
+export async function runAgent(
+  approval: Approval,
+  listener: Listener,
+  context: ConversationContext,
+): Promise<Approval | undefined> {
+  const { store, sessions, runners, executor } = context;
+  if (approval.innerSession === undefined) throw new Error(`${approval.toolName} is not an agent.`);
+  const { agent } = await runners.hostOf(approval);
+  const tool = await findAgentTool(agent, approval.toolName);
+  const outer = await requireSession(store, approval.session);
+  const inner = await store.openSession({
+    id: approval.innerSession,
+    chat: listener.turn.chat.id,
+    appName: agentOf(tool).name,
+    state: outer.state,
+  });
+  const session = new RequestSession(inner, approval.mode, context);
+  const isNew = (await store.events(inner.id)).length === 0;
+  if (isNew) {
+    const text = agentRequest(tool, JSON.parse(approval.input) as JsonObject);
+    session.ask({ role: "user", parts: [{ text }] });
+  }
+  const next = isNew ? "ask" : await session.resume(listener);
+  const progress = next === "ask" ? await session.run(listener) : next;
+  if (progress === "parked") return undefined;
+  const { events }: AdkSession = await sessions.load(inner);
+  const settled = await executor.settle(approval, agentOutcome(tool, events));
+  return isSettled(settled.state) ? settled : undefined;
+}
+
+/** Runs on the agents called as tools whose own calls are all settled. */
+export async function runWaitingAgents(
+  session: Session,
+  listener: Listener,
+  context: ConversationContext,
+): Promise<void> {
+  const { store, sessions } = context;
+  const rows = await store.listApprovals({ session: session.id, state: "approved" });
+  const agents = rows.filter(({ innerSession }) => innerSession !== undefined);
+  if (agents.length === 0) return;
+  const open = new Set(openCalls((await sessions.load(session)).events).map(({ call }) => call.id));
+  for (const row of agents) {
+    if (!open.has(row.toolCallId)) continue;
+    const settled = await runAgent(row, listener, context);
+    if (settled) await listener.log.showInner(settled);
+  }
+}
+
+async function requireSession(store: Store, id: string): Promise<Session> {
+  const session = await store.getSession(id);
+  if (!session) throw new Error(`Session ${id} is gone.`);
+  return session;
+}

@@ -1,0 +1,61 @@
+import type { LogEntry, Store } from "../../stores/index.ts";
+
+/**
+ * Entries of a chat's log after `after`, in order, as they are written. Ends when the signal aborts, or when `until` has
+ * settled and the log has been read to its end once more. The store's watch is a hint; the log is the truth.
+ */
+export async function* followLog(
+  store: Store,
+  chat: string,
+  { after, until, signal }: { after: number; until?: Promise<unknown>; signal?: AbortSignal },
+): AsyncGenerator<LogEntry[]> {
+  let cursor = after;
+  let wake = () => {};
+  let over = false;
+  const end = () => {
+    over = true;
+    wake();
+  };
+  until?.then(end, end);
+  const onAbort = () => wake();
+  signal?.addEventListener("abort", onAbort, { once: true });
+  const unwatch = store.watch(chat, () => wake());
+  try {
+    for (;;) {
+      const woken = new Promise<void>((resolve) => (wake = resolve));
+      const isLast = over;
+      const entries = await store.read(chat, { after: cursor, limit: 256 });
+      const last = entries.at(-1);
+      if (last) {
+        cursor = last.sequence;
+        yield entries;
+      }
+      if (signal?.aborted) return;
+      if (entries.length > 0) continue;
+      if (isLast) return;
+      await woken;
+    }
+  } finally {
+    unwatch();
+    signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+/** The log from its end backwards, in growing pieces: what callers look for is mostly near the end. */
+export async function* readBackwards(store: Store, chat: string): AsyncGenerator<LogEntry[]> {
+  let end = await store.lastSequence(chat);
+  for (let size = 256; end > 0; size *= 4) {
+    const after = Math.max(0, end - size);
+    yield await store.read(chat, { after, limit: end - after });
+    end = after;
+  }
+}
+
+/** The id of the assistant message that the last turn writes to. */
+export async function lastReply(store: Store, chat: string): Promise<string | undefined> {
+  for await (const entries of readBackwards(store, chat)) {
+    const begin = entries.findLast(({ kind }) => kind === "begin");
+    if (begin?.kind === "begin") return begin.reply;
+  }
+  return undefined;
+}

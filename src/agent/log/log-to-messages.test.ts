@@ -1,0 +1,170 @@
+import type { UIMessageChunk } from "ai";
+import { describe, expect, it } from "vitest";
+import type { ApprovalState } from "../../protocol/index.ts";
+import type { Approval, LogEntry, NewLogEntry } from "../../stores/index.ts";
+import { logToMessages } from "./log-to-messages.ts";
+
+const log = (...entries: NewLogEntry[]): LogEntry[] =>
+  entries.map((entry, index) => ({ ...entry, sequence: index + 1, at: 0 }));
+const chunks = (turn: string, ...given: UIMessageChunk[]): NewLogEntry[] =>
+  given.map((chunk) => ({ turn, kind: "chunk", chunk }));
+const text = (turn: string, said: string): NewLogEntry[] =>
+  chunks(
+    turn,
+    { type: "start-step" },
+    { type: "text-start", id: "t" },
+    { type: "text-delta", id: "t", delta: said },
+    { type: "text-end", id: "t" },
+    { type: "finish-step" },
+  );
+const begin = (turn: string, reply: string, words?: string): NewLogEntry[] => [
+  {
+    turn,
+    kind: "begin",
+    reply,
+    ...(words !== undefined && { message: { id: `u-${turn}`, role: "user", parts: [{ type: "text", text: words }] } }),
+  },
+  ...chunks(turn, { type: "start", messageId: reply }),
+];
+const question: UIMessageChunk[] = [
+  { type: "start-step" },
+  { type: "tool-input-start", toolCallId: "call", toolName: "pay" },
+  { type: "tool-input-available", toolCallId: "call", toolName: "pay", input: { amount: 1 } },
+  { type: "tool-approval-request", approvalId: "apr", toolCallId: "call" },
+  { type: "data-approval", id: "apr", data: { approvalId: "apr", state: "pending" } },
+  { type: "finish-step" },
+];
+const row = (state: ApprovalState, more: Partial<Approval> = {}): Approval => ({
+  id: "apr",
+  chat: "chat",
+  session: "chat",
+  owner: "o",
+  toolCallId: "call",
+  toolName: "pay",
+  input: '{"amount":1}',
+  digest: "d",
+  messageId: "m1",
+  agent: "a",
+  mode: "request",
+  external: false,
+  effect: "opaque",
+  gated: true,
+  startMs: 1,
+  state,
+  createdAt: 0,
+  expiresAt: 1,
+  idempotencyKey: "apr",
+  fence: 0,
+  told: false,
+  ...more,
+});
+const refuse = (error: unknown): void => {
+  throw error;
+};
+const read = (entries: NewLogEntry[], approvals: Approval[] = [], onError = refuse) =>
+  logToMessages(log(...entries), approvals, onError);
+const shape = (messages: Awaited<ReturnType<typeof read>>) =>
+  messages.map(({ id, parts }) => `${id}: ${parts.map((part) => ("text" in part ? part.text : part.type)).join(" ")}`);
+
+describe("logToMessages", () => {
+  it("puts a continuation into the message it continues, in its place", async () => {
+    const messages = await read([
+      ...begin("1", "m1", "pay"),
+      ...chunks("1", ...question),
+      ...begin("2", "m2", "hello"),
+      ...text("2", "Hi."),
+      ...begin("3", "m1"),
+      ...text("3", "Paid."),
+    ]);
+    expect(shape(messages)).toEqual([
+      "u-1: pay",
+      "m1: step-start tool-pay data-approval step-start Paid.",
+      "u-2: hello",
+      "m2: step-start Hi.",
+    ]);
+  });
+
+  it("leaves out what was withdrawn, and only that", async () => {
+    const entries = [...begin("1", "m1", "hello"), ...text("1", "One."), ...text("1", "Two.")];
+    const second = entries.findLastIndex((entry) => entry.kind === "chunk" && entry.chunk.type === "start-step") + 1;
+    const messages = await read([...entries, { turn: "1", kind: "withdraw", from: second }, ...text("1", "Three.")]);
+    expect(shape(messages)).toEqual(["u-1: hello", "m1: step-start One. step-start Three."]);
+  });
+
+  it("shows no message for a turn of which nothing is left", async () => {
+    const entries = begin("1", "m1", "hello");
+    const messages = await read([...entries, ...text("1", "One."), { turn: "x", kind: "withdraw", from: 2 }]);
+    expect(shape(messages)).toEqual(["u-1: hello"]);
+  });
+
+  it("keeps an error as a remark about the message", async () => {
+    const messages = await read([
+      ...begin("1", "m1", "hello"),
+      ...text("1", "One."),
+      ...chunks("1", { type: "error", errorText: "Gone." }),
+    ]);
+    expect(messages.at(-1)).toMatchObject({
+      metadata: { error: "Gone." },
+      parts: [{ type: "step-start" }, { text: "One." }],
+    });
+  });
+
+  const states: [ApprovalState, Partial<Approval>, object][] = [
+    ["pending", {}, { state: "approval-requested", approval: { id: "apr" } }],
+    ["approved", { decidedAt: 1 }, { state: "approval-responded", approval: { id: "apr", approved: true } }],
+    ["executing", { decidedAt: 1 }, { state: "approval-responded", approval: { id: "apr", approved: true } }],
+    [
+      "succeeded",
+      { decidedAt: 1, outcome: { paid: 1 } },
+      { state: "output-available", output: { paid: 1 }, approval: { approved: true } },
+    ],
+    [
+      "failed",
+      { decidedAt: 1, outcome: { error: "No." } },
+      { state: "output-error", errorText: "No.", approval: { approved: true } },
+    ],
+    [
+      "denied",
+      { decidedAt: 1, reason: "why" },
+      { state: "output-denied", approval: { id: "apr", approved: false, reason: "why" } },
+    ],
+    [
+      "expired",
+      {},
+      { state: "output-denied", approval: { approved: false, reason: expect.stringContaining("in time") as string } },
+    ],
+    [
+      "cancelled",
+      {},
+      { state: "output-denied", approval: { approved: false, reason: expect.stringContaining("cancelled") as string } },
+    ],
+    [
+      "indeterminate",
+      { decidedAt: 1 },
+      { state: "output-error", errorText: expect.stringContaining("nobody can know") as string },
+    ],
+  ];
+  for (const [state, more, expected] of states)
+    it(`shows the ledger's word where a call is ${state}, whatever the log says`, async () => {
+      const [, message] = await read([...begin("1", "m1", "pay"), ...chunks("1", ...question)], [row(state, more)]);
+      expect(message!.parts.find(({ type }) => type === "tool-pay")).toMatchObject(expected);
+      expect(message!.parts.find(({ type }) => type === "data-approval")).toMatchObject({ id: "apr", data: { state } });
+    });
+
+  it("reads a chat around a turn that cannot be read, and reports it", async () => {
+    const errors: unknown[] = [];
+    const messages = await read(
+      [
+        ...begin("1", "m1", "hello"),
+        ...text("1", "One."),
+        ...chunks("1", { type: "tool-output-available", toolCallId: "nobody's", output: {} }),
+        ...begin("2", "m2", "again"),
+        ...text("2", "Two."),
+      ],
+      [],
+      (error) => void errors.push(error),
+    );
+    expect(shape(messages)).toEqual(["u-1: hello", "m1: step-start One.", "u-2: again", "m2: step-start Two."]);
+    expect(errors).toHaveLength(1);
+  });
+});

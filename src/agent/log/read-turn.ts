@@ -1,0 +1,64 @@
+import type { UIMessageChunk } from "ai";
+import { BridgeError } from "../../protocol/index.ts";
+import type { Store } from "../../stores/index.ts";
+import { followLog } from "./follow-log.ts";
+
+/** A turn in the log, as its reader needs it. */
+export interface LoggedTurn {
+  id: string;
+  /** The assistant message the turn writes to. */
+  reply: string;
+  /** The turn's entries come after this sequence number. */
+  after: number;
+  /** Settles when the turn is over. */
+  done: Promise<void>;
+}
+
+export interface LoggedChunk {
+  sequence: number;
+  chunk: UIMessageChunk;
+}
+
+export interface ReadOptions {
+  /** Leaves out chunks up to this sequence number. */
+  after?: number;
+  /**
+   * Adds what other turns have written to the same message after this sequence number: a live model may have spoken while
+   * this reader had no request open.
+   */
+  since?: number;
+  signal?: AbortSignal;
+}
+
+/**
+ * The chunks of one turn as they are written, from its beginning or after `after`, until the turn ends or the reader leaves.
+ * Throws when the turn has no end, because its reader would take the reply for a finished one.
+ */
+export async function* readTurn(
+  store: Store,
+  chat: string,
+  turn: LoggedTurn,
+  { after = turn.after, since, signal }: ReadOptions,
+): AsyncGenerator<LoggedChunk[]> {
+  const range = { after: since ?? Math.max(after, turn.after), until: turn.done, signal };
+  const others = new Set<string>();
+  const missed: LoggedChunk[] = [];
+  for await (const entries of followLog(store, chat, range)) {
+    const chunks: LoggedChunk[] = [];
+    let ended = false;
+    for (const entry of entries) {
+      if (entry.kind === "begin" && entry.reply === turn.reply && since !== undefined) others.add(entry.turn);
+      if (entry.kind === "chunk") {
+        const { sequence, chunk } = entry;
+        if (entry.turn === turn.id)
+          chunks.push({ sequence, chunk }, ...(chunk.type === "start" ? missed.splice(0) : []));
+        else if (others.has(entry.turn) && chunk.type !== "start" && chunk.type !== "finish")
+          missed.push({ sequence, chunk });
+      }
+      ended ||= entry.kind === "end" && entry.turn === turn.id;
+    }
+    if (chunks.length > 0) yield chunks;
+    if (ended) return;
+  }
+  if (!signal?.aborted) throw new BridgeError("unavailable", "The server stopped in the middle of this reply.");
+}

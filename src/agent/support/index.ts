@@ -1,0 +1,7 @@
+/**
+ * Small helpers that know nothing of chats, agents or approvals: waiting with a limit, ids, logging.
+ */
+export { abortable, stepThrough } from "./abortable.ts";
+export { atMost } from "./at-most.ts";
+export { newId } from "./ids.ts";
+export { consoleLogger, describeError, type Logger, silentLogger } from "./logger.ts";

@@ -1,0 +1,283 @@
+import { parseServerFrame, type ServerFrame } from "./server-frame.ts";
+import { reconnectDelay } from "./reconnect-delay.ts";
+import { watchNetwork } from "./watch-network.ts";
+import type { WebSocketHandlers, WebSocketLike } from "./websocket-like.ts";
+import { websocketUrl } from "./websocket-url.ts";
+
+/** The state of the connection, to be shown to a person. A new object at each change, so that it can be compared. */
+export interface ConnectionState {
+  status: "idle" | "connecting" | "open" | "reconnecting" | "closed";
+  /** The round trip time of the last ping. */
+  latencyMs?: number;
+  /** When the next attempt begins, by the transport's clock; absent during an attempt. */
+  retryAt?: number;
+}
+
+export interface WebSocketConnectionOptions {
+  /** The server's `/live`; `http:` becomes `ws:`, and a path is resolved against the page's own address. */
+  url: string | URL | (() => string | URL | Promise<string | URL>);
+  /** Default: the global one. */
+  webSocket?: new (url: string) => WebSocketLike;
+  /** How often the server is pinged. Default 10 seconds. */
+  pingMs?: number;
+  /** How long a handshake or the reply to a ping may take before the socket is replaced. Default 10 seconds. */
+  timeoutMs?: number;
+  /** How long to try to restore a lost connection. Default 60 seconds. */
+  giveUpMs?: number;
+  now?: () => number;
+  random?: () => number;
+  timers?: Timers;
+}
+
+export interface Timers {
+  setTimeout(callback: () => void, ms: number): unknown;
+  clearTimeout(timer: unknown): void;
+}
+
+export interface WebSocketConnectionEvents {
+  /** A socket is open: send what the server has not received. */
+  onOpen(): void;
+  onFrame(frame: ServerFrame): void;
+  /** The socket is lost; another one will be opened. */
+  onLost(): void;
+  /** The socket is lost, and no other is opened until `open` is called. */
+  onGiveUp(error: Error): void;
+}
+
+const openState = 1;
+/** Close codes that say that the client's frames are at fault: to connect again would not help. */
+const finalCodes: ReadonlySet<number> = new Set([1003, 1007, 1008, 1009]);
+
+/**
+ * A connection that outlives its sockets: it opens on demand, pings the server, and after a loss connects again, at first
+ * soon and then less often. It parses frames and passes them on.
+ */
+export class WebSocketConnection {
+  readonly #options: WebSocketConnectionOptions;
+  readonly #events: WebSocketConnectionEvents;
+  readonly #timers: Timers;
+  readonly #now: () => number;
+  readonly #listeners = new Set<() => void>();
+  #state: ConnectionState = { status: "idle" };
+  #socket: WebSocketLike | undefined;
+  /** Identifies the socket in use, so that late events of an earlier one are ignored. */
+  #attempt: object | undefined;
+  /** Since when and how often it could not connect; undefined while the server replies. */
+  #failing: { since: number; times: number } | undefined;
+  #retry: unknown;
+  #deadline: unknown;
+  #nextPing: unknown;
+  #stopWatching: (() => void) | undefined;
+
+  constructor(options: WebSocketConnectionOptions, events: WebSocketConnectionEvents) {
+    this.#options = options;
+    this.#events = events;
+    this.#now = options.now ?? Date.now;
+    this.#timers = options.timers ?? {
+      setTimeout: (callback, ms) => setTimeout(callback, ms),
+      clearTimeout: (timer) => clearTimeout(timer as number),
+    };
+  }
+
+  getState = (): ConnectionState => this.#state;
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  };
+
+  get isOpen(): boolean {
+    return this.#state.status === "open" && this.#socket?.readyState === openState;
+  }
+
+  /** Connects, unless a socket is open or opening. Does not wait for the next attempt that is due. */
+  open(): void {
+    if (this.#attempt) return;
+    // The browser knows before any deadline does.
+    this.#stopWatching ??= watchNetwork({
+      onOnline: () => {
+        if (!this.#attempt) this.#connect();
+      },
+      onOffline: () => {
+        if (this.#attempt) this.#lose("The browser is offline.");
+      },
+    });
+    this.#connect();
+  }
+
+  /** Returns false if no socket is open. Then send it in `onOpen`. */
+  send(frame: object): boolean {
+    if (!this.isOpen) return false;
+    this.#socket?.send(JSON.stringify({ version: "1.0", ...frame }));
+    return true;
+  }
+
+  /** Closes the socket and opens another one at once. */
+  replace(): void {
+    this.#drop();
+    this.#failing = undefined;
+    this.#connect();
+  }
+
+  /** Closes the socket and stops all timers and listeners. `open` connects again. */
+  close(): void {
+    this.#drop();
+    this.#failing = undefined;
+    this.#stopWatching?.();
+    this.#stopWatching = undefined;
+    if (this.#state.status !== "idle") this.#become({ status: "closed" });
+  }
+
+  #connect(): void {
+    this.#timers.clearTimeout(this.#retry);
+    this.#retry = undefined;
+    const attempt = {};
+    this.#attempt = attempt;
+    const { status } = this.#state;
+    this.#become({ status: status === "open" || status === "reconnecting" ? "reconnecting" : "connecting" });
+    this.#expectWithin(() => this.#lose("The server did not reply in time."));
+    this.#url().then(
+      (url) => {
+        if (this.#attempt === attempt) this.#begin(url, attempt);
+      },
+      (error: unknown) => {
+        if (this.#attempt === attempt) this.#lose(String(error));
+      },
+    );
+  }
+
+  async #url(): Promise<string> {
+    const { url } = this.#options;
+    const given = typeof url === "function" ? await url() : url;
+    return websocketUrl(given, (globalThis as { location?: { href: string } }).location?.href);
+  }
+
+  #begin(url: string, attempt: object): void {
+    const constructor = this.#options.webSocket ?? globalThis.WebSocket;
+    let socket: WebSocketLike;
+    try {
+      socket = new constructor(url);
+    } catch (error) {
+      this.#lose(String(error));
+      return;
+    }
+    this.#socket = socket;
+    const isMine = () => this.#attempt === attempt;
+    Object.assign(socket, {
+      onopen: () => {
+        if (!isMine()) return;
+        this.#become({ status: "open" });
+        this.#ping();
+        this.#events.onOpen();
+      },
+      onmessage: ({ data }) => {
+        if (isMine()) this.#receive(data);
+      },
+      // A close event with the reason follows. Without a handler some implementations throw.
+      onerror: () => undefined,
+      onclose: ({ code, reason }) => {
+        if (!isMine()) return;
+        const why = `The connection was closed (${code}${reason ? `: ${reason}` : ""}).`;
+        if (finalCodes.has(code)) this.#giveUp(why);
+        else this.#lose(why);
+      },
+    } satisfies WebSocketHandlers);
+  }
+
+  #receive(data: unknown): void {
+    let frame: ServerFrame | undefined;
+    try {
+      if (typeof data !== "string") throw new Error("The server sent bytes where text was expected.");
+      frame = parseServerFrame(data);
+    } catch (error) {
+      // A frame is missing from here on, so the next socket resumes before it.
+      this.#lose(String(error));
+      return;
+    }
+    this.#failing = undefined;
+    // Any frame shows that the server is alive.
+    if (this.#deadline !== undefined) this.#expectPong();
+    if (frame?.type === "pong") this.#onPong(Number(frame.timestamp));
+    else if (frame) this.#events.onFrame(frame);
+  }
+
+  // ── pings ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #ping(): void {
+    this.send({ type: "ping", timestamp: this.#now() });
+    this.#expectPong();
+    this.#timers.clearTimeout(this.#nextPing);
+    this.#nextPing = undefined;
+  }
+
+  #onPong(timestamp: number): void {
+    this.#timers.clearTimeout(this.#deadline);
+    this.#deadline = undefined;
+    const latencyMs = Math.max(0, this.#now() - timestamp);
+    this.#become({ status: "open", ...(Number.isFinite(latencyMs) && { latencyMs }) });
+    this.#timers.clearTimeout(this.#nextPing);
+    this.#nextPing = this.#timers.setTimeout(() => this.#ping(), this.#options.pingMs ?? 10_000);
+  }
+
+  #expectPong(): void {
+    const unsent = this.#socket?.bufferedAmount ?? 0;
+    this.#expectWithin(() => {
+      // The ping waits after a large message on a slow line: go on waiting as long as the buffer changes.
+      const left = this.#socket?.bufferedAmount ?? 0;
+      if (left > 0 && left !== unsent) this.#expectPong();
+      else this.#lose("The server did not reply in time.");
+    });
+  }
+
+  #expectWithin(onLate: () => void): void {
+    this.#timers.clearTimeout(this.#deadline);
+    this.#deadline = this.#timers.setTimeout(onLate, this.#options.timeoutMs ?? 10_000);
+  }
+
+  // ── losing the socket ──────────────────────────────────────────────────────────────────────────────────────────
+
+  #lose(why: string): void {
+    const { giveUpMs = 60_000, random = Math.random } = this.#options;
+    const now = this.#now();
+    const failing = (this.#failing ??= { since: now, times: 0 });
+    const left = failing.since + giveUpMs - now;
+    if (left <= 0) {
+      this.#giveUp(why);
+      return;
+    }
+    this.#drop();
+    const delay = Math.min(left, reconnectDelay(failing.times, random));
+    failing.times += 1;
+    this.#retry = this.#timers.setTimeout(() => this.#connect(), delay);
+    this.#become({ status: "reconnecting", retryAt: now + delay });
+    this.#events.onLost();
+  }
+
+  #giveUp(why: string): void {
+    this.#drop();
+    this.#failing = undefined;
+    this.#become({ status: "closed" });
+    // AI SDK takes a TypeError whose message has the word "network" for a lost connection, which can be resumed.
+    this.#events.onGiveUp(new TypeError(`The network connection to the chat is lost. ${why}`));
+  }
+
+  #drop(): void {
+    const socket = this.#socket;
+    this.#attempt = undefined;
+    this.#socket = undefined;
+    for (const timer of [this.#retry, this.#deadline, this.#nextPing]) this.#timers.clearTimeout(timer);
+    this.#retry = this.#deadline = this.#nextPing = undefined;
+    if (!socket) return;
+    try {
+      socket.close(1000);
+    } catch {
+      // It was closed before.
+    }
+  }
+
+  #become(next: ConnectionState): void {
+    const { latencyMs } = this.#state;
+    this.#state = { ...(latencyMs !== undefined && next.status !== "closed" && { latencyMs }), ...next };
+    for (const listener of [...this.#listeners]) listener();
+  }
+}

@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { preflight, withCors } from "./cors.ts";
+
+const app = "https://app.example";
+const ask = (headers: Record<string, string>, method = "OPTIONS") =>
+  new Request("http://127.0.0.1/stream", { method, headers });
+
+describe("requests from other origins", () => {
+  it("lets an allowed page read the response, and says that it depends on the origin", () => {
+    const { headers } = withCors(ask({ origin: app }, "POST"), new Response("ok"), [app]);
+    expect(headers.get("access-control-allow-origin")).toBe(app);
+    expect(headers.get("vary")).toBe("origin");
+  });
+
+  it("adds nothing for other origins", () => {
+    for (const headers of [{ origin: "https://app.example.evil" }, { origin: "null" }, {}] as Record<string, string>[])
+      expect(withCors(ask(headers, "POST"), new Response("ok"), [app]).headers.has("access-control-allow-origin")).toBe(
+        false,
+      );
+  });
+
+  it("replies to the preflight request before JSON is sent", () => {
+    const asked = {
+      origin: app,
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "content-type",
+    };
+    const response = preflight(ask(asked), [app]);
+    expect(response?.status).toBe(204);
+    expect(response?.headers.get("access-control-allow-headers")).toBe("content-type");
+    expect(preflight(ask({ ...asked, origin: "https://evil.example" }), [app])).toBeUndefined();
+    expect(preflight(ask({ origin: app }), [app])).toBeUndefined();
+  });
+});

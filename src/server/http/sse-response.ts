@@ -1,0 +1,99 @@
+import { UI_MESSAGE_STREAM_HEADERS, type UIMessageChunk } from "ai";
+import type { Bridge, Logger, Reply } from "../../agent/index.ts";
+import { encodeSseEvent, sseComment, sseDone } from "../../protocol/index.ts";
+import { failureMessage, logFailure } from "../refusal.ts";
+import type { View } from "../views/index.ts";
+
+const keepAliveMs = 15_000;
+
+interface ReadOptions {
+  logger: Logger;
+  /** Leaves out the events up to this sequence number: the reader has them. */
+  after?: number;
+}
+
+/**
+ * A reply as an event stream: each chunk is one event with its sequence number as the id, and `[DONE]` comes once at the
+ * end. The stream is pulled, so a slow reader costs a cursor in the log and no buffer. A reader that leaves stops only
+ * its own reading.
+ */
+export function sseResponse(bridge: Bridge, reply: Reply, view: View, options: ReadOptions): Response {
+  const reader = new AbortController();
+  const texts = encode(bridge, reply, view, { ...options, signal: reader.signal });
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await texts.next();
+      if (done) controller.close();
+      else controller.enqueue(encoder.encode(value));
+    },
+    async cancel() {
+      reader.abort();
+      await texts.return(undefined);
+    },
+  });
+  return new Response(body, { headers: UI_MESSAGE_STREAM_HEADERS });
+}
+
+async function* encode(
+  bridge: Bridge,
+  reply: Reply,
+  view: View,
+  { after = -1, logger, signal }: ReadOptions & { signal: AbortSignal },
+): AsyncGenerator<string> {
+  const batches = "turn" in reply ? bridge.read(reply, { signal }) : single(reply.chunks());
+  try {
+    for await (const batch of withKeepAlive(batches)) {
+      let text = "";
+      if (batch === "idle") text = sseComment("keep-alive");
+      else
+        for (const { chunk, sequence } of batch) {
+          // The view sees the whole turn even if the reader wants only its end: later chunks depend on earlier ones.
+          const seen = await view(chunk);
+          if (sequence === undefined || sequence > after) text += encodeChunks(seen, sequence);
+        }
+      if (text) yield text;
+    }
+  } catch (error) {
+    logFailure(error, logger, "Reading a turn failed.");
+    yield encodeSseEvent({ type: "error", errorText: failureMessage } satisfies UIMessageChunk);
+  }
+  yield sseDone;
+}
+
+/** One chunk of the log may become several. Only the last has the id, so that a cut before it repeats all of them. */
+function encodeChunks(chunks: readonly UIMessageChunk[], sequence: number | undefined): string {
+  return chunks
+    .map((chunk, index) => encodeSseEvent(chunk, index === chunks.length - 1 ? sequence : undefined))
+    .join("");
+}
+
+async function* single(
+  chunks: AsyncGenerator<UIMessageChunk>,
+): AsyncGenerator<{ chunk: UIMessageChunk; sequence?: number }[]> {
+  for await (const chunk of chunks) yield [{ chunk }];
+}
+
+/** Yields "idle" when nothing comes for a while: proxies close silent connections, and a tool may run for long. */
+async function* withKeepAlive<T>(source: AsyncGenerator<T>): AsyncGenerator<T | "idle"> {
+  try {
+    for (;;) {
+      const next = source.next();
+      for (;;) {
+        let timer: NodeJS.Timeout | undefined;
+        const idle = new Promise<"idle">((resolve) => (timer = setTimeout(resolve, keepAliveMs, "idle")));
+        const first = await Promise.race([next, idle]);
+        clearTimeout(timer);
+        if (first === "idle") {
+          yield "idle";
+          continue;
+        }
+        if (first.done) return;
+        yield first.value;
+        break;
+      }
+    }
+  } finally {
+    await source.return(undefined);
+  }
+}

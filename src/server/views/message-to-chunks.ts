@@ -1,0 +1,79 @@
+import { getToolName, isDataUIPart, isToolUIPart, type UIMessage, type UIMessageChunk } from "ai";
+
+type Part = UIMessage["parts"][number];
+
+/**
+ * The chunks that rebuild a message from nothing, without `start` and `finish`. AI SDK reads a resumed stream into an
+ * empty message, so a stream that continues an older message must contain its earlier parts.
+ *
+ * `ai@6` has no chunk for a decision, and accepts neither an output nor a denial for a call whose question is open. So an
+ * answered call comes without its question, and a denied call as an error that says why.
+ */
+export function messageToChunks({ parts }: UIMessage): UIMessageChunk[] {
+  const chunks: UIMessageChunk[] = [];
+  let inStep = false;
+  for (const [index, part] of parts.entries()) {
+    if (part.type === "step-start" && inStep) chunks.push({ type: "finish-step" });
+    inStep ||= part.type === "step-start";
+    chunks.push(...partToChunks(part, `replay-${index}`));
+  }
+  if (inStep) chunks.push({ type: "finish-step" });
+  return chunks;
+}
+
+function partToChunks(part: Part, id: string): UIMessageChunk[] {
+  if (isToolUIPart(part)) return toolToChunks(part);
+  if (isDataUIPart(part)) return [part];
+  switch (part.type) {
+    case "step-start":
+      return [{ type: "start-step" }];
+    case "text":
+    case "reasoning": {
+      const { type, text } = part;
+      return [
+        { type: `${type}-start`, id },
+        { type: `${type}-delta`, id, delta: text },
+        { type: `${type}-end`, id },
+      ];
+    }
+    case "file":
+    case "source-url":
+    case "source-document":
+      return [part];
+    default:
+      // Parts that only newer AI SDKs know. The log has none of them.
+      return [];
+  }
+}
+
+function toolToChunks(part: Extract<Part, { toolCallId: string }>): UIMessageChunk[] {
+  const { toolCallId, input } = part;
+  const named = { toolCallId, toolName: getToolName(part), ...(part.type === "dynamic-tool" && { dynamic: true }) };
+  const called: UIMessageChunk[] = [
+    { type: "tool-input-start", ...named },
+    { type: "tool-input-available", ...named, input },
+  ];
+  switch (part.state) {
+    case "approval-requested":
+      return [...called, { type: "tool-approval-request", approvalId: part.approval.id, toolCallId }];
+    case "output-available":
+      return [...called, { type: "tool-output-available", toolCallId, output: part.output }];
+    case "output-error":
+      return [...called, { type: "tool-output-error", toolCallId, errorText: part.errorText }];
+    case "output-denied":
+      return [...called, denialToError(toolCallId, part.approval.reason)];
+    case "input-streaming":
+    case "input-available":
+    case "approval-responded":
+      return called;
+  }
+}
+
+/** Said of a call that was denied, if no reason is known. */
+export const notRun = "The call was not run.";
+
+/** A denial for a reader that has not seen the question. */
+export function denialToError(toolCallId: string, reason: string | undefined): UIMessageChunk {
+  const errorText = reason === undefined ? notRun : `The call was not run: ${reason}`;
+  return { type: "tool-output-error", toolCallId, errorText };
+}

@@ -1,0 +1,26 @@
+import type { UIMessage } from "ai";
+import type { Bridge } from "../../agent/index.ts";
+import { chunksInDialect, type Confirmation } from "./dialect.ts";
+import { unansweredAsDenied } from "./unanswered-as-denied.ts";
+import type { View } from "./view.ts";
+import { withReplay } from "./with-replay.ts";
+
+export interface ViewOptions {
+  bridge: Pick<Bridge, "approval">;
+  owner: string;
+  confirmation: Confirmation;
+  /** The message that the turn continues, as it was before the turn, for a reader that does not have it. */
+  replay?: UIMessage | undefined;
+  /** True for readers that are AI SDK 7: they can be told that a question was closed without an answer. */
+  closesUnanswered?: boolean;
+}
+
+/** The view of one turn for one reader. */
+export function viewOf({ bridge, owner, confirmation, replay, closesUnanswered = false }: ViewOptions): View {
+  const findApproval = (id: string) => bridge.approval(owner, id);
+  const inDialect = chunksInDialect(confirmation, findApproval);
+  // The second dialect closes such a question itself, with chunks that every AI SDK knows.
+  const closed =
+    closesUnanswered && confirmation === "approval" ? unansweredAsDenied(inDialect, findApproval, replay) : inDialect;
+  return withReplay(closed, replay);
+}

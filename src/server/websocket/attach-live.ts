@@ -1,0 +1,190 @@
+import type { IncomingMessage, Server } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { type RawData, type WebSocket, WebSocketServer } from "ws";
+import { consoleLogger } from "../../agent/index.ts";
+import { BridgeError } from "../../protocol/index.ts";
+import { defaultMaxBodyBytes, type HandlerOptions, refuseConnection } from "../http/index.ts";
+import { toRequest } from "../node.ts";
+import { malformedRequest, toRefusal } from "../refusal.ts";
+import { ChatArrivals } from "./chat-arrivals.ts";
+import { type Handshake, readHandshake } from "./handshake.ts";
+import { SentMessages } from "./sent-messages.ts";
+import { SocketConnection } from "./socket-connection.ts";
+import type { LiveLimits, SocketLimits } from "./socket-limits.ts";
+import type { SocketShared } from "./socket-shared.ts";
+
+export interface LiveOptions extends HandlerOptions {
+  /** What sockets may do. The defaults suit pages that people use. */
+  limits?: Partial<LiveLimits>;
+}
+
+/** The sockets at `/live` of a server. */
+export interface Live {
+  /** Closes every socket and accepts no new ones. Does not close the server. */
+  close(): Promise<void>;
+}
+
+const defaultLimits: LiveLimits = {
+  frames: { size: 256, perSecond: 64 },
+  stallMs: 30_000,
+  heartbeatMs: 30_000,
+  silenceMs: 30_000,
+  sockets: 10_000,
+  socketsPerOwner: 64,
+};
+
+/** How long a client may take to reply to a close frame. */
+const closingMs = 1000;
+
+/** The servers that have a `/live` already: a second one would reply to each handshake again. */
+const attached = new WeakSet<Server>();
+
+/** Accepts WebSockets at `/live` on a `node:http` or `node:https` server. `listen` does this by itself. */
+export function attachLive(server: Server, options: LiveOptions): Live {
+  if (attached.has(server)) throw new Error("This server has a /live already. Close that one first.");
+  attached.add(server);
+  const { bridge, logger = consoleLogger, maxBodyBytes = defaultMaxBodyBytes } = options;
+  const limits = { ...defaultLimits, ...options.limits };
+  const connections = new Map<WebSocket, SocketConnection>();
+  /** How many sockets each owner has. */
+  const owners = new Map<string, number>();
+  /** Connections whose handshake is being checked. */
+  const arriving = new Set<Duplex>();
+  let timer: NodeJS.Timeout | undefined;
+  let closing: Promise<void> | undefined;
+
+  const shared: SocketShared = {
+    bridge,
+    logger,
+    limits,
+    arrivals: new ChatArrivals(),
+    sent: new SentMessages(bridge),
+    now: () => performance.now(),
+  };
+  // The types of `ws` do not know this option yet.
+  const untyped = { closeTimeout: closingMs };
+  const sockets = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    // The connection counts pings and replies to them: a client must not make the server write more than it reads.
+    autoPong: false,
+    maxPayload: maxBodyBytes,
+    // A large message over a slow link comes in many fragments, but not in as many as an attacker could send.
+    maxFragments: Math.max(64, Math.ceil(maxBodyBytes / 4096)),
+    maxBufferedChunks: Math.max(1024, Math.ceil(maxBodyBytes / 512)),
+    ...untyped,
+  });
+  sockets.on("wsClientError", (error, stream) =>
+    refuseConnection(stream, {
+      code: "malformed",
+      message: `This is not a valid WebSocket handshake: ${error.message}.`,
+    }),
+  );
+
+  server.on("upgrade", onUpgrade);
+  return { close: () => (closing ??= closeAll()) };
+
+  function onUpgrade(incoming: IncomingMessage, stream: Duplex, head: Buffer): void {
+    const isOurs = /^\/live(\?|$)/.test(incoming.url ?? "");
+    // Leave other paths to other upgrade listeners, if there are any.
+    if (!isOurs && server.listenerCount("upgrade") > 1) return;
+    stream.on("error", destroy);
+    arriving.add(stream);
+    check(incoming)
+      .then((handshake) => {
+        if (!stream.destroyed) accept(incoming, stream, head, handshake);
+      })
+      .catch((error: unknown) => refuseConnection(stream, toRefusal(error, logger, "A handshake failed.")))
+      .finally(() => arriving.delete(stream));
+  }
+
+  /** Everything that is checked before the handshake is accepted. */
+  async function check(incoming: IncomingMessage): Promise<Handshake> {
+    if (connections.size + arriving.size > limits.sockets) throw full();
+    const request = toRequest(incoming);
+    if (!request) throw new BridgeError(malformedRequest.code, malformedRequest.message);
+    return readHandshake(request, options);
+  }
+
+  function accept(incoming: IncomingMessage, stream: Duplex, head: Buffer, handshake: Handshake): void {
+    const { owner } = handshake;
+    // Counted here, because between this check and `connections.set` nothing else runs. Without authentication all
+    // sockets have the same owner, so only the limit for the server counts.
+    if (options.authenticate && (owners.get(owner) ?? 0) >= limits.socketsPerOwner)
+      throw new BridgeError("too_many", `${limits.socketsPerOwner} sockets are open already. Close one first.`);
+    if (connections.size >= limits.sockets) throw full();
+    if (closing) throw new BridgeError("unavailable", "The server is stopping. Try again in a moment.");
+    sockets.handleUpgrade(incoming, stream, head, (socket) => {
+      // Over TCP and TLS the upgraded stream is a `Socket`.
+      const connection = new SocketConnection(socket, stream as Socket, handshake, shared);
+      connections.set(socket, connection);
+      owners.set(owner, (owners.get(owner) ?? 0) + 1);
+      timer ??= setInterval(tick, tickMs(limits)).unref();
+      socket.on("message", onMessage);
+      socket.on("ping", onPing);
+      socket.on("pong", onPong);
+      // `ws` closes the socket after a protocol error, so `close` follows in every case.
+      socket.on("error", ignore);
+      socket.on("close", onClose);
+    });
+  }
+
+  // All sockets share these listeners: closures for each socket would cost memory, and most sockets are idle.
+  function onMessage(this: WebSocket, data: RawData, isBinary: boolean): void {
+    connections.get(this)?.onMessage(data as Buffer, isBinary);
+  }
+
+  function onPing(this: WebSocket, data: Buffer): void {
+    connections.get(this)?.onPing(data);
+  }
+
+  function onPong(this: WebSocket): void {
+    connections.get(this)?.onPong();
+  }
+
+  function onClose(this: WebSocket): void {
+    const connection = connections.get(this);
+    if (!connection) return;
+    const { owner } = connection;
+    connections.delete(this);
+    const others = (owners.get(owner) ?? 1) - 1;
+    if (others > 0) owners.set(owner, others);
+    else owners.delete(owner);
+    if (connections.size === 0) {
+      clearInterval(timer);
+      timer = undefined;
+    }
+    connection.onClose();
+  }
+
+  function tick(): void {
+    for (const connection of connections.values()) connection.onTick();
+  }
+
+  async function closeAll(): Promise<void> {
+    server.off("upgrade", onUpgrade);
+    attached.delete(server);
+    for (const stream of arriving) stream.destroy();
+    const gone = [...connections.keys()].map((socket) => new Promise((resolve) => socket.once("close", resolve)));
+    for (const connection of connections.values()) connection.close(1001, "The server is stopping.");
+    await Promise.all(gone);
+  }
+}
+
+function full(): BridgeError {
+  return new BridgeError("unavailable", "This server has as many sockets as it can take. Try again in a moment.");
+}
+
+function ignore(): void {}
+
+/** After the upgrade, `node:http` no longer handles errors of the connection. */
+function destroy(this: Duplex): void {
+  this.destroy();
+}
+
+/** Half of the shortest limit, so that none is exceeded by more than half of its length. */
+function tickMs({ stallMs, heartbeatMs, silenceMs }: SocketLimits): number {
+  return Math.max(5, Math.min(stallMs, heartbeatMs, silenceMs) / 2);
+}

@@ -1,0 +1,176 @@
+import type { UIMessageChunk } from "ai";
+import type { Reply } from "../../agent/index.ts";
+import { BridgeError, type ClientFrame } from "../../protocol/index.ts";
+import { interpret, resultToAnswer } from "../interpret.ts";
+import type { Refusal } from "../refusal.ts";
+import { ChatFollower, type Start } from "./chat-follower.ts";
+import { ChatFrames } from "./chat-frames.ts";
+import type { TurnPlace } from "./sent-messages.ts";
+import type { Wire } from "./wire.ts";
+import type { WireContext } from "./wire-context.ts";
+
+type Frame<Type extends ClientFrame["type"]> = Extract<ClientFrame, { type: Type }>;
+
+/**
+ * The frames of this project's own client. The socket follows one chat and gets every turn of it, also the turns that
+ * other clients caused, as server-sent events in text frames.
+ */
+export class ChatWire implements Wire {
+  readonly #context: WireContext;
+  readonly #frames: ChatFrames;
+  #following: ChatFollower | undefined;
+  #leave: (() => void) | undefined;
+  #closed = false;
+
+  constructor(context: WireContext) {
+    this.#context = context;
+    this.#frames = new ChatFrames(context.writer, context.numbered);
+  }
+
+  async receive(frame: ClientFrame): Promise<void> {
+    switch (frame.type) {
+      case "message":
+        return this.#message(frame);
+      case "tool_result":
+        return this.#toolResult(frame);
+      case "attach":
+        return this.#attach(frame);
+      case "interrupt":
+        return this.#interrupt();
+      case "ping":
+        return this.#frames.control({ type: "pong", timestamp: frame.timestamp });
+      case "audio_control":
+      case "audio_chunk":
+        throw new BridgeError("invalid", "This server takes no audio; write instead.");
+      default:
+        throw new BridgeError(
+          "invalid",
+          `The first frame of this socket was not one of AI SDK's; a ${frame.type} frame needs a socket of its own.`,
+        );
+    }
+  }
+
+  refuse({ code, message }: Refusal, requestId: string | undefined): void {
+    if (this.#context.numbered && requestId !== undefined)
+      this.#frames.control({ type: "refused", requestId, code, message });
+    else if (this.#following?.isSending)
+      this.#frames.event({ type: "data-refusal", transient: true, data: { code, message } });
+    else {
+      this.#frames.event({ type: "error", errorText: message });
+      this.#frames.done();
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#following?.stop();
+    this.#leave?.();
+    this.#leave = undefined;
+  }
+
+  async #message(frame: Frame<"message">): Promise<void> {
+    // A message without an id is for the chat that this socket follows. If there is none, it begins a new chat.
+    const { id: chat = this.#following?.chat ?? crypto.randomUUID(), requestId } = frame;
+    return this.#reply(await this.#submit(frame, chat), chat, requestId);
+  }
+
+  /** Submits a chat request. One that the client sends again is not run again. */
+  async #submit(frame: Frame<"message">, chat: string): Promise<Reply | { turn: TurnPlace }> {
+    const { owner, sent } = this.#context;
+    const submission = interpret(frame);
+    const submit = () => this.#context.submit(chat, submission);
+    switch (submission.type) {
+      case "regenerate":
+        return sent.once(owner, frame.requestId, submit);
+      case "answers":
+        return submit();
+      case "message": {
+        const message = { owner, chat, id: submission.message.id };
+        return frame.resend ? sent.sendAgain(message, submit) : sent.send(message, submit);
+      }
+    }
+  }
+
+  async #toolResult({ id, toolCallId, result, requestId }: Frame<"tool_result">): Promise<void> {
+    const answers = [resultToAnswer(toolCallId, result)];
+    // The id of an approval names its chat, whichever chat this socket follows. The id of a call does not.
+    const chat = id ?? (await this.#context.bridge.chatOf(this.#context.owner, toolCallId)) ?? this.#following?.chat;
+    if (chat === undefined) throw new BridgeError("not_found", `There is no approval ${toolCallId} here.`);
+    const reply = await this.#context.submit(chat, { type: "answers", answers, aside: true });
+    return this.#reply(reply, chat, requestId);
+  }
+
+  async #attach({ id: chat, after }: Frame<"attach">): Promise<void> {
+    const { bridge, owner } = this.#context;
+    for (;;) {
+      const found = after === undefined ? await this.#context.findRunning(chat) : undefined;
+      const { sequence, running } = await bridge.approvals(owner, { chat });
+      if (this.#closed) return;
+      // A turn has begun since `findRunning`. Find it, so that it is sent from its beginning.
+      if (after === undefined && !found && running) continue;
+      this.#stopFollowing(chat);
+      this.#frames.control({
+        type: "attached",
+        id: chat,
+        sequence,
+        running: after === undefined ? found !== undefined : running,
+      });
+      if (found) this.#follow(chat, { kind: "turn", turn: found.reading.turn, message: found.message });
+      else if (after === undefined) this.#follow(chat, { kind: "next", sequence });
+      else this.#follow(chat, { kind: "after", sequence: Math.min(after, sequence) });
+      return;
+    }
+  }
+
+  async #interrupt(): Promise<void> {
+    if (!this.#following) throw new BridgeError("invalid", "This socket follows no chat yet.");
+    await this.#context.bridge.stop(this.#context.owner, this.#following.chat);
+  }
+
+  /** Follows the turn that a frame caused, or sends the chunks of a reply that is not in the log. */
+  async #reply(reply: Reply | { turn: TurnPlace }, chat: string, requestId: string | undefined): Promise<void> {
+    if (this.#closed) return;
+    if ("turn" in reply) {
+      if (this.#following?.chat !== chat) this.#follow(chat, { kind: "turn", turn: reply.turn });
+      this.#accept(requestId, reply.turn.id);
+      return;
+    }
+    const { sequence } = await this.#context.bridge.approvals(this.#context.owner, { chat });
+    if (this.#closed) return;
+    if (this.#following?.chat !== chat) this.#follow(chat, { kind: "next", sequence });
+    const turn = `aside_${crypto.randomUUID()}`;
+    this.#accept(requestId, turn);
+    this.#sendAside(reply.chunks(), chat, turn).catch((error: unknown) => this.#context.fail(error));
+  }
+
+  /** Collects the whole reply first, because it must not mix with a turn. */
+  async #sendAside(reply: AsyncGenerator<UIMessageChunk>, chat: string, turn: string): Promise<void> {
+    const view = this.#context.view();
+    const chunks: UIMessageChunk[] = [];
+    for await (const chunk of reply) chunks.push(...(await view(chunk)));
+    const following = this.#following;
+    if (!this.#closed && following?.chat === chat) following.addAside({ turn, chunks });
+  }
+
+  #accept(requestId: string | undefined, turn: string): void {
+    if (this.#context.numbered && requestId !== undefined) this.#frames.control({ type: "accepted", requestId, turn });
+  }
+
+  #follow(chat: string, start: Start): void {
+    this.#stopFollowing(chat);
+    this.#leave ??= this.#context.attach(chat);
+    this.#following = new ChatFollower(this.#context, this.#frames, chat, start);
+  }
+
+  /** Stops reading. If the next chat is another one, also leaves this chat and ends the turn that is being sent. */
+  #stopFollowing(next: string): void {
+    const following = this.#following;
+    if (!following) return;
+    following.stop();
+    if (following.chat === next) return;
+    this.#following = undefined;
+    if (following.isSending) this.#frames.done();
+    this.#leave?.();
+    this.#leave = undefined;
+  }
+}

@@ -1,0 +1,15 @@
+/**
+ * The browser's WebSocket at `/live`: one connection for messages, answers, interruption, and every chunk of a chat.
+ *
+ *     attach-live.ts         takes handshakes on a `node:http` server, and looks after the open sockets
+ *     handshake.ts           what a handshake asks for, and whether it is allowed
+ *     socket-connection.ts   one socket: limits, heartbeat, one frame at a time
+ *     wire.ts                how frames are understood and replies written; the first frame chooses one of two:
+ *       chat-wire.ts           follows one chat and sends its turns as server-sent events in text frames
+ *       ai-sdk-wire.ts         replies to each request of AI SDK 7's own transport separately
+ *
+ * A wire reads the log and hands submissions to the bridge. It holds no state of a chat: a socket may close at any
+ * moment, and no turn stops because of it.
+ */
+export { attachLive, type Live, type LiveOptions } from "./attach-live.ts";
+export type { LiveLimits } from "./socket-limits.ts";

@@ -1,0 +1,183 @@
+import type { Socket } from "node:net";
+import type { WebSocket } from "ws";
+import { errorTable, isAiSdkFrame, parseFrame, parseJson, requestIdOf } from "../../protocol/index.ts";
+import { type Refusal, toRefusal } from "../refusal.ts";
+import { AiSdkWire } from "./ai-sdk-wire.ts";
+import { ChatWire } from "./chat-wire.ts";
+import type { Handshake } from "./handshake.ts";
+import type { SocketShared } from "./socket-shared.ts";
+import { SocketWriter } from "./socket-writer.ts";
+import { TokenBucket } from "./token-bucket.ts";
+import type { Wire } from "./wire.ts";
+import { WireContext } from "./wire-context.ts";
+
+/** Largest frame without a chat history. */
+const maxSmallFrameBytes = 64 * 1024;
+/** A socket that sends this many bytes between two ticks is in the middle of a frame, however slow its link is. */
+const progressBytes = 1024;
+
+/**
+ * One socket. Its frames are handled in order and one at a time, and it is not read meanwhile, so that a client that
+ * sends faster than its frames are handled is slowed down by TCP. What a frame means is up to the wire.
+ */
+export class SocketConnection {
+  readonly #socket: WebSocket;
+  readonly #stream: Socket;
+  readonly #handshake: Handshake;
+  readonly #shared: SocketShared;
+  readonly #writer: SocketWriter;
+  readonly #bucket: TokenBucket;
+  /** Chosen by the first frame. */
+  #wire: Wire | undefined;
+  #inbox: Buffer[] | undefined;
+  #isBusy = false;
+  /** True from the first frame that can be read. */
+  #hasSpoken = false;
+  #isAlive = true;
+  #pingedAt: number;
+  #progressAt: number;
+  #bytesRead: number;
+
+  constructor(socket: WebSocket, stream: Socket, handshake: Handshake, shared: SocketShared) {
+    const { limits, now } = shared;
+    this.#socket = socket;
+    this.#stream = stream;
+    this.#handshake = handshake;
+    this.#shared = shared;
+    this.#writer = new SocketWriter(socket, stream, now);
+    this.#bucket = new TokenBucket({ ...limits.frames, now: now() });
+    this.#pingedAt = now();
+    this.#progressAt = now();
+    this.#bytesRead = stream.bytesRead;
+  }
+
+  get owner(): string {
+    return this.#handshake.owner;
+  }
+
+  onMessage(data: Buffer, isBinary: boolean): void {
+    if (!this.#take()) return;
+    if (isBinary) return this.close(errorTable.unsupported_media_type.close, "Frames are JSON text, not binary.");
+    (this.#inbox ??= []).push(data);
+    if (!this.#isBusy) void this.#work();
+  }
+
+  onPing(data: Buffer): void {
+    if (this.#take() && !this.#writer.isFull) this.#socket.pong(data);
+  }
+
+  onPong(): void {
+    if (this.#take()) this.#isAlive = true;
+  }
+
+  /** The socket is closed. */
+  onClose(): void {
+    this.#inbox = undefined;
+    this.#writer.close();
+    this.#wire?.close();
+  }
+
+  /** Checks the socket's limits and its heartbeat; called at regular intervals. */
+  onTick(): void {
+    const { limits, now } = this.#shared;
+    const at = now();
+    const isOpen = this.#socket.readyState === this.#socket.OPEN;
+    if (this.#writer.isStalled(at, limits.stallMs)) return this.#socket.terminate();
+    if (!isOpen) return;
+    const { bytesRead } = this.#stream;
+    if (bytesRead - this.#bytesRead >= progressBytes) {
+      this.#bytesRead = bytesRead;
+      this.#progressAt = at;
+    }
+    if (!this.#hasSpoken && !this.#isBusy && at - this.#progressAt >= limits.silenceMs)
+      return this.close(errorTable.invalid.close, "Nothing was said for too long.");
+    if (at - this.#pingedAt < limits.heartbeatMs) return;
+    // A pong cannot overtake a frame that is being sent, and is not received while the socket is paused.
+    const isAlive = this.#isAlive || this.#isBusy || this.#progressAt >= this.#pingedAt;
+    if (!isAlive) return this.#socket.terminate();
+    this.#isAlive = false;
+    this.#pingedAt = at;
+    this.#socket.ping();
+  }
+
+  /** Sends a close frame; `ws` cuts the connection if the client does not reply to it. */
+  close(code: number, reason: string): void {
+    this.#inbox = undefined;
+    this.#socket.close(code, shorten(reason));
+    this.#socket.resume();
+  }
+
+  #take(): boolean {
+    if (this.#socket.readyState !== this.#socket.OPEN) return false;
+    if (this.#bucket.take(this.#shared.now())) return true;
+    this.close(errorTable.too_many.close, "Too many frames at once. Try again in a moment.");
+    return false;
+  }
+
+  async #work(): Promise<void> {
+    this.#isBusy = true;
+    this.#socket.pause();
+    for (let data = this.#inbox?.shift(); data; data = this.#inbox?.shift()) {
+      await this.#handle(data);
+      await this.#writer.flushed();
+    }
+    this.#isBusy = false;
+    this.#inbox = undefined;
+    this.#socket.resume();
+  }
+
+  /** Never throws: errors are reported on the socket. */
+  async #handle(data: Buffer): Promise<void> {
+    let value: unknown;
+    try {
+      value = parseJson(data.toString("utf8"), { maxDepth: 64 });
+    } catch (error) {
+      const refusal = this.#toRefusal(error);
+      if (refusal.code === "malformed") return this.close(errorTable.malformed.close, refusal.message);
+      return this.#refuse(refusal, value);
+    }
+    if (data.length > maxSmallFrameBytes && !hasHistory(value))
+      return this.close(
+        errorTable.too_large.close,
+        `A frame without a chat history may have at most ${maxSmallFrameBytes} bytes.`,
+      );
+    try {
+      const frame = parseFrame(value);
+      this.#hasSpoken = true;
+      await this.#wireFor(frame).receive(frame);
+    } catch (error) {
+      this.#refuse(this.#toRefusal(error), value);
+    }
+  }
+
+  #refuse(refusal: Refusal, value: unknown): void {
+    this.#wireFor(value).refuse(refusal, requestIdOf(value));
+    // A first frame that cannot be read comes from a client that does not know this protocol.
+    if (!this.#hasSpoken) this.close(errorTable.invalid.close, refusal.message);
+  }
+
+  #toRefusal(error: unknown): Refusal {
+    return toRefusal(error, this.#shared.logger, "A frame failed.");
+  }
+
+  /** The wire of this socket. If this is its first frame, the frame chooses it. */
+  #wireFor(frame: unknown): Wire {
+    if (this.#wire) return this.#wire;
+    const context = new WireContext(this.#shared, this.#handshake, this.#writer, this);
+    this.#wire = isAiSdkFrame(frame) ? new AiSdkWire(context) : new ChatWire(context);
+    return this.#wire;
+  }
+}
+
+/** True for the two frames that contain a chat's history. */
+function hasHistory(value: unknown): boolean {
+  const type = typeof value === "object" && value !== null && "type" in value ? value.type : undefined;
+  return type === "message" || type === "send";
+}
+
+/** The WebSocket standard allows 123 bytes for the reason of a close. */
+function shorten(reason: string): string {
+  const bytes = Buffer.from(reason);
+  if (bytes.length <= 123) return reason;
+  return `${new TextDecoder().decode(bytes.subarray(0, 119)).replace(/\uFFFD+$/, "")}…`;
+}

@@ -1,0 +1,14 @@
+import type { Bridge, Logger } from "../../agent/index.ts";
+import type { ChatArrivals } from "./chat-arrivals.ts";
+import type { SentMessages } from "./sent-messages.ts";
+import type { SocketLimits } from "./socket-limits.ts";
+
+/** What all sockets of a server share. */
+export interface SocketShared {
+  bridge: Bridge;
+  logger: Logger;
+  limits: SocketLimits;
+  arrivals: ChatArrivals;
+  sent: SentMessages;
+  now: () => number;
+}

@@ -1,0 +1,89 @@
+import type { UIMessage } from "ai";
+import type { Bridge, Reply, Submission } from "../../agent/index.ts";
+import { errorTable } from "../../protocol/index.ts";
+import { type Refusal, toRefusal } from "../refusal.ts";
+import { type Confirmation, findRunning, TurnView, type View, viewOf } from "../views/index.ts";
+import type { ChatArrivals } from "./chat-arrivals.ts";
+import type { Handshake } from "./handshake.ts";
+import type { SentMessages } from "./sent-messages.ts";
+import type { SocketShared } from "./socket-shared.ts";
+import type { SocketWriter } from "./socket-writer.ts";
+
+interface Closable {
+  close(code: number, reason: string): void;
+}
+
+/** One socket as its wire sees it, with everything that both wires do in the same way. */
+export class WireContext {
+  readonly writer: SocketWriter;
+  readonly #shared: SocketShared;
+  readonly #handshake: Handshake;
+  readonly #connection: Closable;
+
+  constructor(shared: SocketShared, handshake: Handshake, writer: SocketWriter, connection: Closable) {
+    this.writer = writer;
+    this.#shared = shared;
+    this.#handshake = handshake;
+    this.#connection = connection;
+  }
+
+  get bridge(): Bridge {
+    return this.#shared.bridge;
+  }
+
+  get arrivals(): ChatArrivals {
+    return this.#shared.arrivals;
+  }
+
+  get sent(): SentMessages {
+    return this.#shared.sent;
+  }
+
+  get owner(): string {
+    return this.#handshake.owner;
+  }
+
+  get confirmation(): Confirmation {
+    return this.#handshake.confirmation;
+  }
+
+  get numbered(): boolean {
+    return this.#handshake.numbered;
+  }
+
+  /** Hands a submission to the bridge, and wakes sockets that wait for the chat to exist. */
+  async submit(chat: string, submission: Submission): Promise<Reply> {
+    const reply = await this.bridge.submit(this.owner, chat, submission, { live: true });
+    this.arrivals.announce(this.owner, chat);
+    return reply;
+  }
+
+  /** Keeps the model's connection to the chat open; returns the function that lets it go. */
+  attach(chat: string): () => void {
+    return this.bridge.attach(this.owner, chat);
+  }
+
+  findRunning(chat: string): ReturnType<typeof findRunning> {
+    return findRunning(this.bridge, this.owner, chat, this.confirmation);
+  }
+
+  /** The view of one turn. */
+  view(options: { replay?: UIMessage | undefined; closesUnanswered?: boolean } = {}): View {
+    return viewOf({ bridge: this.bridge, owner: this.owner, confirmation: this.confirmation, ...options });
+  }
+
+  /** The view of turn after turn. */
+  turnView(replay: UIMessage | undefined): TurnView {
+    return new TurnView({ bridge: this.bridge, owner: this.owner, confirmation: this.confirmation, replay });
+  }
+
+  /** What the client may be told about an error; errors of the server are logged. */
+  toRefusal(error: unknown): Refusal {
+    return toRefusal(error, this.#shared.logger, "A frame failed.");
+  }
+
+  /** Closes the socket after a failure that the wire cannot report as the refusal of a frame. */
+  fail(error: unknown): void {
+    this.#connection.close(errorTable.internal.close, this.toRefusal(error).message);
+  }
+}

@@ -1,0 +1,231 @@
+import { describe, expect, test } from "vitest";
+import { approvalEvents, type ApprovalState, approvalStates, BridgeError, transition } from "../protocol/index.ts";
+import { applyChange, dueAt, exactText, newApprovalRow, refusePast, renewedLease } from "./apply-change.ts";
+import type { Approval, Change, NewApproval } from "./store.ts";
+
+const created = 1_000;
+const ttlMs = 60;
+const startMs = 30;
+const leaseMs = 10;
+const expiresAt = created + ttlMs;
+
+const asked: NewApproval = {
+  id: "id",
+  chat: "chat",
+  session: "chat",
+  owner: "alice",
+  toolCallId: "call",
+  toolName: "pay",
+  input: "{}",
+  digest: "digest",
+  messageId: "message",
+  agent: "root",
+  mode: "request",
+  external: false,
+  effect: "opaque",
+  gated: true,
+  state: "pending",
+  ttlMs,
+  startMs,
+};
+
+/** A change that `transition` knows as `event`, by the attempt that holds the row where that matters. */
+function changeOf(event: Change["event"]): Change {
+  switch (event) {
+    case "approve":
+    case "deny":
+      return { event, by: "alice" };
+    case "claim":
+    case "reclaim":
+      return { event, leaseOwner: "worker", leaseMs };
+    case "succeed":
+    case "fail":
+      return { event, outcome: { event }, fence: 1 };
+    default:
+      return { event };
+  }
+}
+
+const waysTo: Record<ApprovalState, Change["event"][]> = {
+  pending: [],
+  approved: ["approve"],
+  executing: ["approve", "claim"],
+  succeeded: ["approve", "claim", "succeed"],
+  failed: ["approve", "claim", "fail"],
+  denied: ["deny"],
+  expired: ["expire"],
+  cancelled: ["cancel"],
+  indeterminate: ["approve", "claim", "lose"],
+};
+
+/** A row in `state`. It got there at its creation, or at its deadline where a deadline leads to the state. */
+function rowIn(state: ApprovalState): Approval {
+  let row = newApprovalRow(asked, created);
+  for (const event of waysTo[state]) {
+    const at = { expire: expiresAt, lose: created + leaseMs }[event as string] ?? created;
+    const applied = applyChange(row, changeOf(event), at);
+    if (!applied?.moved) throw new Error(`${event} does not move a ${row.state} row.`);
+    row = applied.approval;
+  }
+  return row;
+}
+
+/** From when on a row in `state` is too late for everything but expiring; undefined for states without a deadline. */
+const deadlines: Partial<Record<ApprovalState, number>> = { pending: expiresAt, approved: created + startMs };
+
+describe("applyChange", () => {
+  const cells = approvalStates.flatMap((state) => approvalEvents.map((event) => ({ state, event })));
+
+  test.each(cells)("$state × $event in time follows the table", ({ state, event }) => {
+    const row = rowIn(state);
+    // Late enough for a lease to have lapsed, in time for every deadline.
+    const now = created + leaseMs;
+    const cell = transition(state, event);
+    const applied = applyChange(row, changeOf(event), now);
+    if (!("to" in cell) || event === "expire") expect(applied).toBeUndefined();
+    else expect(applied).toMatchObject({ moved: true, event, approval: { state: cell.to } });
+  });
+
+  test.each(cells)("X32: $state × $event after the deadline expires the row, where it has one", ({ state, event }) => {
+    const row = rowIn(state);
+    const deadline = deadlines[state];
+    const applied = applyChange(row, changeOf(event), deadline ?? created + 1_000 * ttlMs);
+    if (deadline !== undefined) {
+      expect(applied).toEqual({
+        approval: { ...row, state: "expired", finishedAt: deadline },
+        event: "expire",
+        moved: event === "expire",
+      });
+    } else {
+      expect(applied?.approval.state).not.toBe("expired");
+      if (applied) expect(applied).toMatchObject({ moved: true, event });
+    }
+  });
+
+  test("a deadline begins at its own millisecond", () => {
+    for (const [state, deadline] of Object.entries(deadlines) as [ApprovalState, number][]) {
+      const row = rowIn(state);
+      expect(applyChange(row, { event: "expire" }, deadline - 1)).toBeUndefined();
+      expect(applyChange(row, { event: "cancel" }, deadline - 1)?.approval.state).toBe("cancelled");
+      expect(applyChange(row, { event: "cancel" }, deadline)?.approval.state).toBe("expired");
+    }
+  });
+
+  test("a row that may start without a decision has its time to start from its creation on, and no other", () => {
+    const row = newApprovalRow({ ...asked, state: "approved", external: true, gated: false, startMs: 500 }, created);
+    expect(applyChange(row, { event: "cancel" }, expiresAt)?.approval.state).toBe("cancelled");
+    expect(applyChange(row, { event: "cancel" }, created + 500)?.approval.state).toBe("expired");
+  });
+
+  test("a decision writes who, when and why, and a yes also until when the call may start", () => {
+    const change = { by: "bob\ud800", reason: "why\0", key: "key" };
+    const decision = { decidedAt: 1_005, decidedBy: "bob\ufffd", reason: "why\ufffd", decisionKey: "key" };
+    const row = rowIn("pending");
+    expect(applyChange(row, { event: "approve", ...change }, 1_005)).toEqual({
+      approval: { ...row, ...decision, state: "approved", startBy: 1_005 + startMs },
+      event: "approve",
+      by: "bob\ufffd",
+      moved: true,
+    });
+    expect(applyChange(row, { event: "deny", ...change }, 1_005)?.approval).toEqual({
+      ...{ ...row, ...decision, state: "denied", finishedAt: 1_005 },
+    });
+  });
+
+  test("a claim raises the fence and takes a lease; an outcome gives the lease back", () => {
+    const claimed = applyChange(rowIn("approved"), changeOf("claim"), 1_005);
+    expect(claimed).toMatchObject({
+      by: "worker",
+      approval: { fence: 1, leaseOwner: "worker", leaseUntil: 1_005 + leaseMs },
+    });
+    const done = applyChange(rowIn("executing"), changeOf("succeed"), 1_006);
+    expect(done?.approval).toMatchObject({ outcome: { event: "succeed" }, finishedAt: 1_006, fence: 1 });
+    expect(done?.approval).not.toHaveProperty("leaseOwner");
+    expect(done?.approval).not.toHaveProperty("leaseUntil");
+  });
+
+  test.each(["reclaim", "lose"] as const)("%s needs a lapsed lease", (event) => {
+    const row = rowIn("executing");
+    expect(applyChange(row, changeOf(event), created + leaseMs - 1)).toBeUndefined();
+    expect(applyChange(row, changeOf(event), created + leaseMs)?.moved).toBe(true);
+  });
+
+  test.each([
+    ["executing", 1, true],
+    ["executing", 0, false],
+    ["executing", 2, false],
+    ["executing", undefined, false],
+    ["indeterminate", undefined, true],
+    ["indeterminate", 1, true],
+    ["indeterminate", 2, false],
+  ] as const)("%s takes an outcome with fence %s: %s", (state, fence, taken) => {
+    for (const event of ["succeed", "fail"] as const)
+      expect(applyChange(rowIn(state), { event, outcome: {}, fence }, created)?.moved ?? false).toBe(taken);
+  });
+
+  test("leaves the row it was given alone", () => {
+    const row = Object.freeze(rowIn("pending"));
+    expect(applyChange(row, changeOf("approve"), created)?.approval).not.toBe(row);
+    expect(applyChange(row, changeOf("approve"), expiresAt)?.approval).not.toBe(row);
+  });
+});
+
+describe("newApprovalRow", () => {
+  test("starts at fence 0, untold, with its deadline, and leaves out what is undefined", () => {
+    const { ttlMs: _ttlMs, ...fields } = asked;
+    expect(newApprovalRow({ ...asked, branch: undefined, hint: "a\ud800" }, created)).toStrictEqual({
+      ...{ ...fields, hint: "a\ufffd", createdAt: created, expiresAt, idempotencyKey: "id", fence: 0, told: false },
+    });
+  });
+
+  test("refuses ids a database could not give back, and spans that are no time", () => {
+    const refused = (fields: Partial<NewApproval>) => () => newApprovalRow({ ...asked, ...fields }, created);
+    for (const fields of [{ toolCallId: "a\udc00" }, { id: "a\0" }, { ttlMs: Number.NaN }, { startMs: -1 }])
+      expect(refused(fields)).toThrow(BridgeError);
+  });
+
+  test("a span without end is the last safe moment", () => {
+    expect(newApprovalRow({ ...asked, ttlMs: Infinity }, created).expiresAt).toBe(Number.MAX_SAFE_INTEGER);
+  });
+});
+
+test("refusePast lets the last one in and refuses the next", () => {
+  expect(() => refusePast(2, 1)).not.toThrow();
+  expect(() => refusePast(2, 2)).toThrow(/At most 2 calls/);
+});
+
+test("renewedLease extends the lease of the attempt that runs, and of no other", () => {
+  const row = rowIn("executing");
+  expect(renewedLease(row, 1, 50, created + 1)).toEqual({ ...row, leaseUntil: created + 51 });
+  expect(renewedLease(row, 0, 50, created)).toBeUndefined();
+  expect(renewedLease(rowIn("indeterminate"), 1, 50, created)).toBeUndefined();
+});
+
+describe("dueAt", () => {
+  test.each([
+    ["pending", expiresAt],
+    ["approved", 0],
+    ["executing", created + leaseMs],
+    ["succeeded", 0],
+    ["failed", 0],
+    ["denied", 0],
+    ["expired", 0],
+    ["cancelled", 0],
+    ["indeterminate", 0],
+  ] as const)("%s is due at %d", (state, due) => {
+    expect(dueAt(rowIn(state))).toBe(due);
+  });
+
+  test("a call that is answered from outside is due when its time to be answered is over", () => {
+    expect(dueAt({ ...rowIn("approved"), external: true })).toBe(created + startMs);
+  });
+
+  test("a settled row that was told is never due", () => {
+    expect(dueAt({ ...rowIn("denied"), told: true })).toBeUndefined();
+  });
+});
+
+test("exactText names the field it refuses", () => {
+  expect(exactText("花子", "owner")).toBe("花子");
+  for (const text of ["a\0", "\ud800", "\udc00\ud800"]) expect(() => exactText(text, "owner")).toThrow(/^owner must/);
+});

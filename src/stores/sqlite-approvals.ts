@@ -1,0 +1,111 @@
+import { BridgeError, isSettled } from "../protocol/index.ts";
+import { applyChange, newApprovalRow, refusePast, renewedLease } from "./apply-change.ts";
+import { nextAuditEntry } from "./audit-chain.ts";
+import type { SqliteDatabase } from "./sqlite-database.ts";
+import { approvalToParameters, insertApproval, rowToApproval, rowToAuditEntry, updateApproval } from "./sqlite-rows.ts";
+import { readSession } from "./sqlite-sessions.ts";
+import type { Approval, ApprovalStore, AuditEntry } from "./store.ts";
+
+/** The tables `approval` and `audit`. */
+export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number }): ApprovalStore {
+  const getApproval = (id: string) => rowToApproval(db.one("SELECT * FROM approval WHERE id = ?", id));
+  const saveApproval = (row: Approval, before: Approval) => {
+    const saved = db.runNamed(updateApproval, {
+      ...approvalToParameters(row, "moves"),
+      id: before.id,
+      oldState: before.state,
+      oldFence: before.fence,
+    });
+    if (saved !== 1) throw new BridgeError("conflict", `Approval ${before.id} changed at the same time.`);
+  };
+  const addAudit = (approval: Approval, event: AuditEntry["event"], by: string | undefined, at: number) => {
+    const previous = db.one("SELECT * FROM audit WHERE chat = ? ORDER BY sequence DESC LIMIT 1", approval.chat);
+    const { chat, id: approvalId, state, digest } = approval;
+    const entry = nextAuditEntry(rowToAuditEntry(previous), { at, approvalId, event, state, by, digest });
+    db.run(
+      "INSERT INTO audit (chat, sequence, at, approvalId, event, state, by, digest, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      ...[chat, entry.sequence, at, approvalId, event, state, by ?? null, digest, entry.hash],
+    );
+  };
+
+  return {
+    async createApproval(approval, { maxPending } = {}) {
+      return db.transaction("FULL", () => {
+        const { id, session, toolCallId } = approval;
+        const existing = db.one("SELECT * FROM approval WHERE session = ? AND toolCallId = ?", session, toolCallId);
+        if (existing) return rowToApproval(existing) as Approval;
+        const { chat, owner } = readSession(db, session) ?? {};
+        if (chat !== approval.chat || owner !== approval.owner) {
+          throw new BridgeError("not_found", `There is no session ${session} in chat ${approval.chat}.`);
+        }
+        if (getApproval(id)) throw new BridgeError("conflict", `Approval ${id} belongs to another call.`);
+        if (maxPending !== undefined && approval.state === "pending") {
+          const pending = db.one("SELECT count(*) AS n FROM approval WHERE chat = ? AND state = 'pending'", chat);
+          refusePast(maxPending, Number(pending?.["n"]));
+        }
+        const at = now();
+        const row = newApprovalRow(approval, at);
+        db.runNamed(insertApproval, approvalToParameters(row));
+        addAudit(row, "create", undefined, at);
+        return getApproval(id) as Approval;
+      });
+    },
+
+    async getApproval(id) {
+      return getApproval(id);
+    },
+
+    async listApprovals(filter) {
+      const known = ["chat", "session", "owner", "state", "idempotencyKey"] as const;
+      const fields = known.filter((field) => filter[field] !== undefined);
+      const where = fields.map((field) => `${field} = ?`).join(" AND ") || "TRUE";
+      const rows = db.all(
+        `SELECT * FROM approval WHERE ${where} ORDER BY created`,
+        ...fields.map((field) => filter[field] as string),
+      );
+      return rows.map((row) => rowToApproval(row) as Approval);
+    },
+
+    async move(id, change) {
+      return db.transaction("FULL", () => {
+        const row = getApproval(id);
+        if (!row) return { moved: false, approval: undefined };
+        const at = now();
+        const applied = applyChange(row, change, at);
+        if (!applied) return { moved: false, approval: row };
+        saveApproval(applied.approval, row);
+        addAudit(applied.approval, applied.event, applied.by, at);
+        return { moved: applied.moved, applied: applied.event, approval: getApproval(id) };
+      });
+    },
+
+    async renewLease(id, fence, leaseMs) {
+      // A lease that a power cut takes is not missed: the next process ends all leases when it opens the database.
+      return db.transaction("NORMAL", () => {
+        const row = getApproval(id);
+        const renewed = row && renewedLease(row, fence, leaseMs, now());
+        if (renewed) saveApproval(renewed, row);
+        return renewed !== undefined;
+      });
+    },
+
+    async markTold(id) {
+      return db.transaction("FULL", () => {
+        const row = getApproval(id);
+        if (!row || row.told || !isSettled(row.state)) return false;
+        saveApproval({ ...row, told: true }, row);
+        return true;
+      });
+    },
+
+    async dueApprovals() {
+      const due = "SELECT * FROM approval INDEXED BY approval_due WHERE dueAt <= ? ORDER BY created";
+      return db.all(due, now()).map((row) => rowToApproval(row) as Approval);
+    },
+
+    async audit(chat) {
+      const rows = db.all("SELECT * FROM audit WHERE chat = ? ORDER BY sequence", chat);
+      return rows.map((row) => rowToAuditEntry(row) as AuditEntry);
+    },
+  };
+}

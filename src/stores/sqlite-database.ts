@@ -1,0 +1,113 @@
+import { mkdirSync, realpathSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { createPrivateFile, lockFile } from "./file-lock.ts";
+import type { Row } from "./sqlite-rows.ts";
+import { migrate, refuseNewerSchema } from "./sqlite-schema.ts";
+
+/** How a transaction ends: `FULL` survives a power cut, `NORMAL` survives the end of the process. */
+type Sync = "NORMAL" | "FULL";
+
+/** An open database with its lock. Statements are prepared once. */
+export interface SqliteDatabase {
+  one(sql: string, ...values: SQLInputValue[]): Row | undefined;
+  all(sql: string, ...values: SQLInputValue[]): Row[];
+  /** Returns how many rows changed. */
+  run(sql: string, ...values: SQLInputValue[]): number;
+  runNamed(sql: string, parameters: Record<string, SQLInputValue>): number;
+  /** Runs one statement that is a transaction by itself. */
+  runAlone(sync: Sync, sql: string, ...values: SQLInputValue[]): void;
+  transaction<T>(sync: Sync, work: () => T): T;
+  close(): void;
+}
+
+/** Opens the database at `path`, creates or migrates its tables, and keeps other processes out until `close`. */
+export function openSqliteDatabase(path: string, now: number): SqliteDatabase {
+  const { db, unlock } = openLocked(path, now);
+  const statements = new Map<string, StatementSync>();
+  let isOpen = true;
+
+  const prepare = (sql: string): StatementSync => {
+    const statement = statements.get(sql) ?? db.prepare(sql);
+    statements.set(sql, statement);
+    return statement;
+  };
+
+  // Chunks need no sync of their own, everything else does. One connection that switches between transactions (SQLite
+  // ignores the pragma inside one) is simpler than two and needs no care about the order of their writes: they share
+  // one write-ahead log, so a synced transaction also syncs the chunks before it.
+  let level: Sync | undefined;
+  const setSync = (sync: Sync) => {
+    if (level !== sync) db.exec(`PRAGMA synchronous = ${sync}`);
+    level = sync;
+  };
+
+  return {
+    one: (sql, ...values) => prepare(sql).get(...values),
+    all: (sql, ...values) => prepare(sql).all(...values),
+    run: (sql, ...values) => Number(prepare(sql).run(...values).changes),
+    runNamed: (sql, parameters) => Number(prepare(sql).run(parameters).changes),
+
+    runAlone(sync, sql, ...values) {
+      setSync(sync);
+      prepare(sql).run(...values);
+    },
+
+    transaction(sync, work) {
+      setSync(sync);
+      prepare("BEGIN IMMEDIATE").run();
+      try {
+        const result = work();
+        prepare("COMMIT").run();
+        return result;
+      } catch (error) {
+        rollBack(db);
+        throw error;
+      }
+    },
+
+    close() {
+      if (!isOpen) return;
+      isOpen = false;
+      statements.clear();
+      db.close();
+      unlock();
+    },
+  };
+}
+
+function openLocked(path: string, now: number): { db: DatabaseSync; unlock: () => void } {
+  mkdirSync(dirname(path), { recursive: true });
+  createPrivateFile(path);
+  // The real path, so that two links to one database share one lock. SQLite gives the files beside it the same mode.
+  const file = realpathSync(path);
+  const unlock = lockFile(`${file}.lock`, `The database ${path}`);
+  let db: DatabaseSync | undefined;
+  try {
+    db = new DatabaseSync(file);
+    refuseNewerSchema(db, path);
+    // A shell or a backup may hold the file for a moment. On macOS only `fullfsync` reaches the disk.
+    db.exec("PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL; PRAGMA fullfsync = 1; PRAGMA synchronous = FULL");
+    db.exec("BEGIN IMMEDIATE");
+    migrate(db);
+    // We hold the lock, so the process that was executing is dead, and its leases need not run out first.
+    db.prepare("UPDATE approval SET leaseUntil = ?1, dueAt = ?1 WHERE state = 'executing' AND leaseUntil > ?1").run(
+      now,
+    );
+    db.exec("COMMIT");
+    return { db, unlock };
+  } catch (error) {
+    db?.close();
+    unlock();
+    throw error;
+  }
+}
+
+/** Some errors have rolled the transaction back already. The caller throws the first error, not one of the rollback. */
+function rollBack(db: DatabaseSync): void {
+  try {
+    db.exec("ROLLBACK");
+  } catch {
+    // No transaction is open any more.
+  }
+}

@@ -1,0 +1,91 @@
+import { logListeners } from "./log-listeners.ts";
+import type { SqliteDatabase } from "./sqlite-database.ts";
+import { textToLogEntry } from "./sqlite-rows.ts";
+import { requireChat } from "./sqlite-sessions.ts";
+import type { LogStore, NewLogEntry } from "./store.ts";
+
+const insertEntry = "INSERT INTO log (chat, sequence, at, entry) VALUES (?, ?, ?, ?)";
+const insertOpenTurn = "INSERT INTO openTurn (chat, turn, sequence) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
+const deleteOpenTurn = "DELETE FROM openTurn WHERE chat = ? AND turn = ?";
+
+/** A log that can let go of what it holds in memory. */
+interface SqliteLog extends LogStore {
+  /** Forgets the last sequence number of a chat, which is about to be deleted. */
+  forget(chat: string): void;
+  clearListeners(): void;
+}
+
+/** The tables `log` and `openTurn`. */
+export function sqliteLog(db: SqliteDatabase, { now }: { now: () => number }): SqliteLog {
+  const listeners = logListeners();
+  // Of the chats that are being written to. No other process writes to the database, so the numbers stay true.
+  const lastSequences = new Map<string, number>();
+  const readLastSequence = (chat: string): number =>
+    Number(db.one("SELECT max(sequence) AS last FROM log WHERE chat = ?", chat)?.["last"] ?? 0);
+
+  return {
+    async append(chat, entries) {
+      const known = lastSequences.get(chat);
+      if (known === undefined) requireChat(db, chat);
+      const last = known ?? readLastSequence(chat);
+      const at = now();
+      const added = entries.map((entry, index) => ({
+        entry,
+        text: JSON.stringify(entry),
+        sequence: last + index + 1,
+      }));
+      // Unknown until the transaction has succeeded.
+      lastSequences.delete(chat);
+      const [first] = added;
+      if (added.length === 1 && first?.entry.kind === "chunk") {
+        // By far the most frequent write: one statement is a transaction by itself.
+        db.runAlone("NORMAL", insertEntry, chat, first.sequence, at, first.text);
+      } else {
+        db.transaction(entries.some(mustSync) ? "FULL" : "NORMAL", () => {
+          for (const { entry, text, sequence } of added) {
+            db.run(insertEntry, chat, sequence, at, text);
+            if (entry.kind === "begin") db.run(insertOpenTurn, chat, entry.turn, sequence);
+            if (entry.kind === "end") db.run(deleteOpenTurn, chat, entry.turn);
+          }
+        });
+      }
+      // Not remembered after the end of a turn, so that the map does not grow with the number of chats.
+      if (entries.at(-1)?.kind !== "end") lastSequences.set(chat, last + entries.length);
+      const stored = added.map(({ text, sequence }) => textToLogEntry(text, sequence, at));
+      if (stored.length > 0) listeners.notify(chat, stored);
+      return stored;
+    },
+
+    async read(chat, { after = 0, limit = Infinity } = {}) {
+      const rows = db.all(
+        "SELECT sequence, at, entry FROM log WHERE chat = ? AND sequence > ? ORDER BY sequence LIMIT ?",
+        ...[chat, after, limit === Infinity ? -1 : limit],
+      );
+      return rows.map((row) => textToLogEntry(String(row["entry"]), Number(row["sequence"]), Number(row["at"])));
+    },
+
+    async lastSequence(chat) {
+      return lastSequences.get(chat) ?? readLastSequence(chat);
+    },
+
+    watch: listeners.watch,
+
+    async openTurns() {
+      const rows = db.all("SELECT chat, turn, sequence FROM openTurn ORDER BY opened");
+      return rows.map((row) => ({ ...row }) as { chat: string; turn: string; sequence: number });
+    },
+
+    forget(chat) {
+      lastSequences.delete(chat);
+    },
+
+    clearListeners() {
+      listeners.clear();
+    },
+  };
+}
+
+/** The user's message and the end of a turn must survive a power cut; the end also syncs the chunks before it. */
+function mustSync(entry: NewLogEntry): boolean {
+  return entry.kind === "begin" ? entry.message !== undefined : entry.kind !== "chunk";
+}

@@ -1,0 +1,73 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, expect, test } from "vitest";
+import { sqliteStore } from "./sqlite.ts";
+import { migrations } from "./sqlite-migrations.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "migrations-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A database as the first release left it: two sessions, and one settled approval per call. */
+function writeVersion1(path: string, calls: readonly { session: string; toolCallId: string; gated?: 0 | 1 }[]): void {
+  const db = new DatabaseSync(path);
+  db.exec(migrations[0] ?? "");
+  db.exec("PRAGMA user_version = 1");
+  const addSession = db.prepare(
+    "INSERT INTO session (id, chat, owner, name, appName, state, createdAt, updatedAt) VALUES (?, 'chat', 'alice', ?, 'app', '{}', 1, 1)",
+  );
+  addSession.run("chat", "first");
+  for (const session of new Set(calls.map((call) => call.session)))
+    if (session !== "chat") addSession.run(session, null);
+  for (const { session, toolCallId, gated = 1 } of calls) {
+    const fields = {
+      ...{ id: toolCallId, chat: "chat", session, owner: "alice", toolCallId, toolName: "pay", input: "{}" },
+      ...{ digest: "digest", messageId: "message", agent: "root", external: 0, effect: "opaque", gated },
+      ...{ startMs: 1, createdAt: 1, expiresAt: 2, idempotencyKey: toolCallId, state: "denied", fence: 0, told: 1 },
+    };
+    const names = Object.keys(fields);
+    db.prepare(`INSERT INTO approval (${names.join(", ")}) VALUES (${names.map((name) => `:${name}`).join(", ")})`).run(
+      fields,
+    );
+  }
+  db.close();
+}
+
+test("schema version 2 gives every row the mode that the ids of its call and session tell", async () => {
+  const path = join(folder, "version-1.db");
+  writeVersion1(path, [
+    { session: "chat", toolCallId: "adk-1" },
+    { session: "chat", toolCallId: "live-1" },
+    { session: "chat", toolCallId: "alive-1" },
+    { session: "chat~adk-1", toolCallId: "adk-2" },
+    { session: "chat~live-1", toolCallId: "adk-3" },
+    { session: "chat~live-1~adk-3", toolCallId: "adk-4" },
+  ]);
+  const store = sqliteStore({ path });
+  const rows = await store.listApprovals({ chat: "chat" });
+  await store.close();
+  expect(rows.map(({ toolCallId, mode }) => [toolCallId, mode])).toEqual([
+    ["adk-1", "request"],
+    ["live-1", "live"],
+    ["alive-1", "request"],
+    ["adk-2", "request"],
+    ["adk-3", "live"],
+    ["adk-4", "live"],
+  ]);
+  expect(rows.every(({ state, told }) => state === "denied" && told)).toBe(true);
+});
+
+test("schema version 2 gives ungated rows the key that their tool was given", async () => {
+  const path = join(folder, "version-1-keys.db");
+  writeVersion1(path, [
+    { session: "chat", toolCallId: "adk-1", gated: 0 },
+    { session: "chat", toolCallId: "adk-2" },
+  ]);
+  const store = sqliteStore({ path });
+  const found = await store.listApprovals({ owner: "alice", idempotencyKey: "chat:adk-1" });
+  const others = await store.listApprovals({ idempotencyKey: "adk-2" });
+  await store.close();
+  expect(found.map(({ toolCallId }) => toolCallId)).toEqual(["adk-1"]);
+  expect(others.map(({ toolCallId }) => toolCallId)).toEqual(["adk-2"]);
+});

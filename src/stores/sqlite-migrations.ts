@@ -1,0 +1,118 @@
+/**
+ * The tables of the SQLite store. `PRAGMA user_version` counts the migrations that ran: to change a table, append one and
+ * leave the others as they are.
+ */
+export const migrations: readonly string[] = [
+  `
+  CREATE TABLE session (
+    id        TEXT PRIMARY KEY,
+    chat      TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    owner     TEXT NOT NULL,
+    name      TEXT,
+    appName   TEXT NOT NULL,
+    state     TEXT NOT NULL,
+    createdAt INTEGER NOT NULL,
+    updatedAt INTEGER NOT NULL,
+    UNIQUE (owner, name),
+    CHECK ((name IS NULL) = (chat <> id))
+  ) STRICT;
+  CREATE INDEX session_of_chat ON session (chat);
+
+  CREATE TABLE event (
+    session   TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    position  INTEGER NOT NULL,
+    id        TEXT NOT NULL,
+    event     TEXT NOT NULL,
+    withdrawn INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (session, position)
+  ) STRICT, WITHOUT ROWID;
+  CREATE UNIQUE INDEX event_id ON event (session, id) WHERE withdrawn = 0;
+
+  CREATE TABLE response (
+    session  TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    callId   TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    UNIQUE (session, callId)
+  ) STRICT;
+  CREATE INDEX response_of_event ON response (session, position);
+
+  CREATE TABLE log (
+    chat     TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    sequence INTEGER NOT NULL,
+    at       INTEGER NOT NULL,
+    entry    TEXT NOT NULL,
+    PRIMARY KEY (chat, sequence)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE openTurn (
+    opened   INTEGER PRIMARY KEY,
+    chat     TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    turn     TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    UNIQUE (chat, turn)
+  ) STRICT;
+
+  CREATE TABLE approval (
+    created        INTEGER PRIMARY KEY,
+    id             TEXT NOT NULL UNIQUE,
+    chat           TEXT NOT NULL,
+    session        TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    owner          TEXT NOT NULL,
+    toolCallId     TEXT NOT NULL,
+    toolName       TEXT NOT NULL,
+    input          TEXT NOT NULL,
+    digest         TEXT NOT NULL,
+    messageId      TEXT NOT NULL,
+    agent          TEXT NOT NULL,
+    branch         TEXT,
+    hint           TEXT,
+    payload        TEXT,
+    external       INTEGER NOT NULL,
+    effect         TEXT NOT NULL,
+    gated          INTEGER NOT NULL,
+    startMs        INTEGER NOT NULL,
+    innerSession   TEXT,
+    createdAt      INTEGER NOT NULL,
+    expiresAt      INTEGER NOT NULL,
+    idempotencyKey TEXT NOT NULL UNIQUE,
+    state          TEXT NOT NULL,
+    startBy        INTEGER,
+    decidedAt      INTEGER,
+    decidedBy      TEXT,
+    decisionKey    TEXT,
+    reason         TEXT,
+    fence          INTEGER NOT NULL,
+    leaseOwner     TEXT,
+    leaseUntil     INTEGER,
+    outcome        TEXT,
+    stateDelta     TEXT,
+    finishedAt     INTEGER,
+    told           INTEGER NOT NULL,
+    dueAt          INTEGER,
+    UNIQUE (session, toolCallId)
+  ) STRICT;
+  CREATE INDEX approval_of_chat ON approval (chat, state);
+  CREATE INDEX approval_of_owner ON approval (owner);
+  CREATE INDEX approval_due ON approval (dueAt) WHERE dueAt IS NOT NULL;
+
+  CREATE TABLE audit (
+    chat       TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    sequence   INTEGER NOT NULL,
+    at         INTEGER NOT NULL,
+    approvalId TEXT NOT NULL,
+    event      TEXT NOT NULL,
+    state      TEXT NOT NULL,
+    by         TEXT,
+    digest     TEXT NOT NULL,
+    hash       TEXT NOT NULL,
+    PRIMARY KEY (chat, sequence)
+  ) STRICT, WITHOUT ROWID;
+  `,
+  // Until here the mode of a call was known from its id, or from the call its agent works for, which names the session;
+  // and the key that an ungated tool was given was not in its row.
+  `
+  ALTER TABLE approval ADD COLUMN mode TEXT NOT NULL DEFAULT 'request' CHECK (mode IN ('request', 'live'));
+  UPDATE approval SET mode = 'live' WHERE toolCallId LIKE 'live-%' OR session LIKE '%~live-%';
+  UPDATE OR IGNORE approval SET idempotencyKey = session || ':' || toolCallId WHERE gated = 0;
+  `,
+];

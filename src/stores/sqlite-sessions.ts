@@ -1,0 +1,119 @@
+import { BridgeError } from "../protocol/index.ts";
+import { exactText } from "./apply-change.ts";
+import type { SqliteDatabase } from "./sqlite-database.ts";
+import { parse, rowToSession } from "./sqlite-rows.ts";
+import { AlreadyAnswered, type Session, type SessionStore } from "./store.ts";
+
+/** The tables `session`, `event` and `response`. */
+export function sqliteSessions(db: SqliteDatabase, { now, newId }: SqliteSessionsOptions): SessionStore {
+  const getSession = (id: string) => readSession(db, id);
+  const findChat = (owner: string, name: string) =>
+    rowToSession(db.one("SELECT * FROM session WHERE owner = ? AND name = ?", owner, name));
+  const addSession = ({ id, chat, owner, name, appName, state, createdAt, updatedAt }: Session): Session => {
+    db.run(
+      "INSERT INTO session (id, chat, owner, name, appName, state, createdAt, updatedAt) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+      ...[id, chat, owner, name ?? null, appName, JSON.stringify(state), createdAt, updatedAt],
+    );
+    return getSession(id) as Session;
+  };
+
+  return {
+    async openChat({ owner, name, appName }) {
+      for (const [field, text] of Object.entries({ owner, name, appName })) exactText(text, field);
+      const found = findChat(owner, name);
+      if (found) return found;
+      const id = newId();
+      const at = now();
+      return db.transaction("FULL", () =>
+        addSession({ id, chat: id, owner, name, appName, state: {}, createdAt: at, updatedAt: at }),
+      );
+    },
+
+    async findChat(owner, name) {
+      return findChat(owner, name);
+    },
+
+    async openSession({ id, chat, appName, state = {} }) {
+      for (const [field, text] of Object.entries({ id, appName })) exactText(text, field);
+      const { owner } = requireChat(db, chat);
+      const taken = getSession(id);
+      if (taken && taken.chat !== chat) {
+        throw new BridgeError("conflict", `Session ${id} belongs to another chat than ${chat}.`);
+      }
+      if (taken) return taken;
+      const at = now();
+      return db.transaction("FULL", () =>
+        addSession({ id, chat, owner, appName, state, createdAt: at, updatedAt: at }),
+      );
+    },
+
+    async getSession(id) {
+      return getSession(id);
+    },
+
+    async deleteSession(id) {
+      db.transaction("FULL", () => db.run("DELETE FROM session WHERE id = ?", id));
+    },
+
+    async events(sessionId) {
+      const rows = db.all(
+        "SELECT position, event FROM event WHERE session = ? AND withdrawn = 0 ORDER BY position",
+        sessionId,
+      );
+      return rows.map((row) => ({ position: Number(row["position"]), event: parse(row["event"]) }));
+    },
+
+    async appendEvent(sessionId, { id, event, responses, stateDelta }) {
+      for (const text of [id, ...responses]) exactText(text, "An event's id and its calls' ids");
+      const text = JSON.stringify(event);
+      // Through JSON first, which drops fields that are undefined: they must not replace existing ones.
+      const delta = JSON.stringify(stateDelta ?? {});
+      return db.transaction("FULL", () => {
+        const session = getSession(sessionId);
+        if (!session) throw new BridgeError("not_found", `There is no session ${sessionId}.`);
+        const existing = db.one(
+          "SELECT position FROM event WHERE session = ? AND id = ? AND withdrawn = 0",
+          ...[sessionId, id],
+        );
+        const last = db.one("SELECT max(position) AS last FROM event WHERE session = ?", sessionId);
+        const position = Number(existing?.["position"] ?? Number(last?.["last"] ?? 0) + 1);
+        if (existing) {
+          db.run("UPDATE event SET event = ? WHERE session = ? AND position = ?", text, sessionId, position);
+          db.run("DELETE FROM response WHERE session = ? AND position = ?", sessionId, position);
+        } else {
+          db.run("INSERT INTO event (session, position, id, event) VALUES (?, ?, ?, ?)", sessionId, position, id, text);
+        }
+        for (const callId of new Set(responses)) {
+          const answer = "INSERT INTO response (session, callId, position) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
+          if (db.run(answer, sessionId, callId, position) === 0) throw new AlreadyAnswered(callId);
+        }
+        const state = JSON.stringify({ ...session.state, ...parse(delta) });
+        db.run("UPDATE session SET state = ?, updatedAt = ? WHERE id = ?", state, now(), sessionId);
+        return { position, event: parse(text) };
+      });
+    },
+
+    async withdrawEvents(sessionId, position) {
+      db.transaction("FULL", () => {
+        db.run("UPDATE event SET withdrawn = 1 WHERE session = ? AND position >= ?", sessionId, position);
+        db.run("DELETE FROM response WHERE session = ? AND position >= ?", sessionId, position);
+      });
+    },
+  };
+}
+
+interface SqliteSessionsOptions {
+  now: () => number;
+  newId: () => string;
+}
+
+export function readSession(db: SqliteDatabase, id: string): Session | undefined {
+  return rowToSession(db.one("SELECT * FROM session WHERE id = ?", id));
+}
+
+/** The session of a chat; throws `not_found` for an unknown id and for the id of an inner session. */
+export function requireChat(db: SqliteDatabase, id: string): Session {
+  const chat = readSession(db, id);
+  if (chat?.chat !== id) throw new BridgeError("not_found", `There is no chat ${id}.`);
+  return chat;
+}
