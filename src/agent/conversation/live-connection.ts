@@ -3,7 +3,8 @@ import type { UIMessage } from "ai";
 import { BridgeError } from "../../protocol/index.ts";
 import type { Session } from "../../stores/index.ts";
 import { hasHeldCall } from "../adk/event-metadata.ts";
-import { callsOf, lastContent, responsesOf } from "../adk/history.ts";
+import { lastContent } from "../adk/history.ts";
+import { AwaitedCalls } from "../adk/live/awaited-calls.ts";
 import { LiveRun } from "../adk/live/live-run.ts";
 import { noticeOf } from "../adk/live/notices.ts";
 import { messageToContent } from "../adk/message-to-content.ts";
@@ -46,8 +47,7 @@ export class LiveConnection {
   readonly #options: LiveConnectionOptions;
   readonly #run: LiveRun;
   readonly #silence = new Silence();
-  /** Calls that the model waits for on this connection. */
-  readonly #awaited = new Set<string>();
+  readonly #awaited = new AwaitedCalls();
   #state: ConnectionState = "opening";
   /** The turn that listens, in the states where one does. */
   #listener: Listener | undefined;
@@ -115,7 +115,7 @@ export class LiveConnection {
 
   /** Gives the model outcomes of its calls. True when it will speak then. */
   async tell(): Promise<boolean> {
-    return (await this.#orClose(() => this.#update({ kind: "live", awaited: this.#awaited }))) === "ask";
+    return (await this.#orClose(() => this.#update({ kind: "live", awaited: this.#awaited.ids }))) === "ask";
   }
 
   /** Writes the responses of calls that the model itself cancelled. The model is not told about them. */
@@ -148,7 +148,7 @@ export class LiveConnection {
   }
 
   async #say(message: UIMessage): Promise<void> {
-    await this.#update({ kind: "live", awaited: this.#awaited });
+    await this.#update({ kind: "live", awaited: this.#awaited.ids });
     const { session } = this.#run;
     const last = lastContent(session.events);
     if (last && storesMessage(last, message)) {
@@ -162,10 +162,8 @@ export class LiveConnection {
 
   async #listen({ turn, log }: Listener): Promise<Progress> {
     const { context, silenceMs } = this.#options;
-    const { maxLlmCalls } = context;
     // A run that ended without a connection needed no model: hearing its end is no failure.
     let reply: ReplyState = this.#run.isConnected ? "silent" : "complete";
-    let requests = 0;
     for (;;) {
       const wait = abortable(this.#run.peek(), turn.signal);
       const result = await this.#silence.limit(wait, patienceMs(reply, silenceMs));
@@ -177,12 +175,11 @@ export class LiveConnection {
       }
       const event = result.value;
       this.#run.take();
-      this.#note(event);
-      const kind = toReplyEvent(event, this.#awaited);
+      this.#awaited.note(event);
+      const kind = toReplyEvent(event, this.#awaited.ids);
       // A new connection, and a response with calls, count as requests do in the other mode.
-      if (kind === "another" || kind === "calls") requests += 1;
-      if (requests > maxLlmCalls)
-        throw new BridgeError("too_many", `The model was asked ${maxLlmCalls} times and came to no end.`);
+      const refusal = kind === "another" || kind === "calls" ? log.countRequest(context.maxLlmCalls) : undefined;
+      if (refusal !== undefined) throw new BridgeError("too_many", refusal);
       const next: ReplyState | ReplyVerdict = kind ? nextReplyState(reply, kind) : reply;
       if (noticeOf(event)) this.#heed(event);
       // The end of a model's turn that does not end ours is counted and not shown.
@@ -217,7 +214,7 @@ export class LiveConnection {
         else if (!noticeOf(result.value) && result.value.content) this.#move("speech");
         else {
           this.#run.take();
-          this.#note(result.value);
+          this.#awaited.note(result.value);
           this.#heed(result.value);
           this.#watch();
         }
@@ -229,15 +226,6 @@ export class LiveConnection {
         this.#move("end");
       },
     );
-  }
-
-  /** Keeps track of the calls that the model waits for. */
-  #note(event: Event): void {
-    const notice = noticeOf(event);
-    if (notice?.connected) this.#awaited.clear();
-    for (const id of notice?.cancelled ?? []) this.#awaited.delete(id);
-    for (const { id } of callsOf(event)) this.#awaited.add(id);
-    for (const { id } of responsesOf(event)) if (id) this.#awaited.delete(id);
   }
 
   /** Acts on what the connection itself reports. */
@@ -260,7 +248,7 @@ export class LiveConnection {
     const rows = await store.listApprovals({ chat: chat.id });
     const plan = planHistory({ session: session.id, events: session.events, rows }, occasion);
     const { responses, notes, tells } = await applyPlan(plan, session, sessions);
-    for (const { functionResponse } of responses) this.#awaited.delete(functionResponse?.id ?? "");
+    this.#awaited.answered(responses.map(({ functionResponse }) => functionResponse?.id));
     if (responses.length > 0) this.#run.send({ role: "user", parts: responses });
     if (notes.length > 0) this.#run.send({ role: "user", parts: notes });
     await markTold(tells, store);

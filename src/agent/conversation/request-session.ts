@@ -11,7 +11,7 @@ import { rootOf } from "../adk/runners.ts";
 import type { Progress } from "../log/turn-log.ts";
 import { applyPlan, markTold } from "./apply-plan.ts";
 import type { ConversationContext } from "./context.ts";
-import { type Occasion, planHistory } from "./plan.ts";
+import { type HistoryPlan, type Occasion, planHistory } from "./plan.ts";
 import { type Listener, runScope } from "./run-scope.ts";
 
 /** What the next request says. */
@@ -19,8 +19,8 @@ interface NextRequest {
   content: Content;
   metadata?: EventMetadata;
   stateDelta?: JsonObject;
-  /** The responses of a step: the agent that made its calls, and the rows that the request tells about. */
-  step?: { author: string; tells: readonly string[] };
+  /** The responses of a step: its calls, the agent that made them, and the rows that the request tells about. */
+  step?: { calls: readonly string[]; author: string; tells: readonly string[] };
 }
 
 /**
@@ -55,11 +55,7 @@ export class RequestSession {
       const asksAgain = input.kind === "settled" && input.model === "again";
       if (!asksAgain || !awaitsModel(session.events)) return "done";
     }
-    const { parts, author, stateDelta, tells } = plan.request ?? {};
-    this.#next =
-      parts && author !== undefined && stateDelta && tells
-        ? { content: { role: "user", parts }, stateDelta, step: { author, tells } }
-        : { content: emptyContent };
+    this.#next = plan.request ? toNextRequest(plan.request) : { content: emptyContent };
     return "ask";
   }
 
@@ -76,28 +72,24 @@ export class RequestSession {
 
   /** Makes the request, and those of the agents that come after it in a sequence. */
   async run(listener: Listener): Promise<Progress> {
-    const { runners } = this.#context;
+    const root = rootOf(await this.#context.runners.runnerOf(this.#session));
     const { step } = this.#next;
-    const runner = await runners.runnerOf(this.#session);
-    const progress = step
-      ? await this.#runStep(step.tells, listener)
-      : await this.#runOnce(this.#next, rootOf(runner), listener);
-    if (progress === "parked" || !step) return progress;
-    for (const agent of laterInSequence(rootOf(runner), step.author))
+    if (!step) return this.#runOnce(this.#next, root, listener);
+    try {
+      if ((await this.#runOnce(this.#next, root, listener)) === "parked") return "parked";
+    } finally {
+      await this.#markStepTold(step);
+    }
+    for (const agent of laterInSequence(root, step.author))
       if ((await this.#runOnce({ content: emptyContent }, agent, listener)) === "parked") return "parked";
     return "done";
   }
 
-  /** A request with the responses of a step. Its rows are told when the history has the responses, even if it failed. */
-  async #runStep(tells: readonly string[], listener: Listener): Promise<Progress> {
-    const { store, sessions, runners } = this.#context;
-    const answers = this.#next.content.parts?.map(({ functionResponse }) => functionResponse?.id) ?? [];
-    try {
-      return await this.#runOnce(this.#next, rootOf(await runners.runnerOf(this.#session)), listener);
-    } finally {
-      const open = openCalls((await sessions.load(this.#session)).events);
-      if (!open.some(({ call }) => answers.includes(call.id))) await markTold(tells, store);
-    }
+  /** The rows of a step are told when the history has its responses, even if the request failed afterwards. */
+  async #markStepTold({ calls, tells }: NonNullable<NextRequest["step"]>): Promise<void> {
+    const { store, sessions } = this.#context;
+    const open = openCalls((await sessions.load(this.#session)).events);
+    if (!open.some(({ call }) => calls.includes(call.id))) await markTold(tells, store);
   }
 
   /** One ADK run: its events are shown, and a held call ends it. */
@@ -140,6 +132,11 @@ export class RequestSession {
     turn.signal.throwIfAborted();
     return entered.isPaused ? "parked" : "done";
   }
+}
+
+function toNextRequest({ parts, author, stateDelta, tells }: NonNullable<HistoryPlan["request"]>): NextRequest {
+  const calls = parts.flatMap(({ functionResponse }) => functionResponse?.id ?? []);
+  return { content: { role: "user", parts }, stateDelta, step: { calls, author, tells } };
 }
 
 /**

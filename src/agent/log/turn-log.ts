@@ -1,7 +1,7 @@
 import type { Event } from "@google/adk";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { BridgeError } from "../../protocol/index.ts";
-import type { Approval, NewLogEntry, Store } from "../../stores/index.ts";
+import type { Approval, Store } from "../../stores/index.ts";
 import { interruption, outcomeChunks, questionChunks } from "../approval/outcome.ts";
 import { describeError, type Logger } from "../support/index.ts";
 import {
@@ -14,6 +14,8 @@ import {
   withUsage,
 } from "./event-to-chunks.ts";
 import { refusalText } from "./finish-reason.ts";
+import { LogWriter } from "./log-writer.ts";
+import { TurnLimits } from "./turn-limits.ts";
 import { totalUsage } from "./usage.ts";
 
 export interface TurnLogOptions {
@@ -36,39 +38,28 @@ export interface TurnLogOptions {
 /** How far a conversation got: to its end, or to calls that wait for a decision or a result. */
 export type Progress = "done" | "parked";
 
-/** When to try again to write the end of a turn after the store failed. */
-const retryMs = [50, 250, 1000, 4000];
 /** Yield to the event loop after so many events: an agent may produce them without ever waiting. */
 const yieldEvery = 64;
-
-/** How long streamed text may wait to be written together with more. */
-const gatherMs = 10;
-
-type WithoutTurn<T> = T extends unknown ? Omit<T, "turn"> : never;
-type Entry = WithoutTurn<NewLogEntry>;
 
 /** Writes one turn to the log: the only writer of its chunks. Knows what the turn has shown so far. */
 export class TurnLog {
   readonly #options: TurnLogOptions;
   #state: ChunkState = initialChunkState;
-  #requests = 0;
   #events = 0;
-  #completeEvents = 0;
   /** Calls that are shown without an outcome. */
   readonly #open = new Set<string>();
-  /** Chunks that are not written yet. */
-  #buffer: UIMessageChunk[] = [];
-  #scheduled: NodeJS.Timeout | undefined;
-  #writtenAt = 0;
-  #written: Promise<unknown> = Promise.resolve();
+  readonly #writer: LogWriter;
+  readonly #limits: TurnLimits;
 
   constructor(options: TurnLogOptions) {
     this.#options = options;
+    this.#writer = new LogWriter(options);
+    this.#limits = new TurnLimits(options.maxEvents);
   }
 
   async begin(): Promise<void> {
     const { reply, message } = this.#options;
-    await this.#append([
+    await this.#writer.append([
       { kind: "begin", reply, ...(message && { message }) },
       { kind: "chunk", chunk: { type: "start", messageId: reply } },
     ]);
@@ -81,60 +72,34 @@ export class TurnLog {
       else if (chunk.type === "tool-output-available" || chunk.type === "tool-output-error")
         this.#open.delete(chunk.toolCallId);
     }
-    this.#buffer.push(...chunks);
-    await this.flush();
+    await this.#writer.write(chunks);
   }
 
-  /**
-   * Models stream many small pieces. After a pause a piece is written at once; pieces that follow quickly are written
-   * together, because one transaction each would cost more than everything else.
-   */
-  #writeSoon(chunks: readonly UIMessageChunk[]): void {
-    this.#buffer.push(...chunks);
-    const wait = this.#writtenAt + gatherMs - performance.now();
-    // If the store fails here, the next awaited write fails too.
-    this.#scheduled ??= setTimeout(() => void this.flush().catch(() => undefined), Math.max(0, wait));
+  /** Writes what is buffered. */
+  flush(): Promise<void> {
+    return this.#writer.flush();
   }
 
-  /** Writes the buffered chunks. */
-  async flush(): Promise<void> {
-    clearTimeout(this.#scheduled);
-    this.#scheduled = undefined;
-    const chunks = this.#buffer.splice(0);
-    if (chunks.length === 0) return void (await this.#written);
-    this.#writtenAt = performance.now();
-    await this.#append(chunks.map((chunk) => ({ kind: "chunk", chunk })));
+  /** Writes the end of the turn. */
+  end(): Promise<void> {
+    return this.#writer.end();
   }
 
-  /** Appends one after the other, so the log keeps their order with any store. */
-  async #append(entries: readonly Entry[]): Promise<void> {
-    const { store, chat, turn } = this.#options;
-    this.#written = this.#written.then(() =>
-      store.append(
-        chat,
-        entries.map((entry) => ({ ...entry, turn })),
-      ),
-    );
-    await this.#written;
-  }
-
+  /** Shows an ADK event; `inner` if it is from an agent run as a tool. */
   async event(event: Event, inner: boolean): Promise<void> {
     this.#events += 1;
     if (this.#events % yieldEvery === 0) await new Promise((resolve) => setImmediate(resolve));
-    if (!event.partial) this.#completeEvents += 1;
-    const { maxEvents, agentTools } = this.#options;
-    if (this.#completeEvents > maxEvents)
-      throw new BridgeError("too_many", `The agent came to no end: more than ${maxEvents} events in one turn.`);
+    if (!event.partial) this.#limits.countEvent();
+    const { agentTools } = this.#options;
     const [state, chunks] = eventToChunks(this.#state, event, { inner, defer: (name) => agentTools.has(name) });
     this.#state = state;
-    if (event.partial) this.#writeSoon(chunks);
+    if (event.partial) this.#writer.writeSoon(chunks);
     else await this.write(chunks);
   }
 
   /** Counts the turn's model requests, including those of agents run as tools. Returns a sentence past the limit. */
   countRequest(limit: number): string | undefined {
-    this.#requests += 1;
-    return this.#requests > limit ? `The model was asked ${limit} times and came to no end.` : undefined;
+    return this.#limits.countRequest(limit);
   }
 
   /** Counts the usage of an event that is not shown. */
@@ -216,35 +181,6 @@ export class TurnLog {
     await this.#interrupt();
     await this.#close();
     await this.write([{ type: "error", errorText }]);
-  }
-
-  async end(): Promise<void> {
-    try {
-      await this.flush();
-      await this.#append([{ kind: "end" }]);
-    } catch (error) {
-      await this.#endLater(error);
-    }
-  }
-
-  /** Tries again for a while after the store failed: a turn without an end would keep its readers waiting. */
-  async #endLater(cause: unknown): Promise<void> {
-    const { store, logger, chat, turn } = this.#options;
-    logger.error("Could not append the rest of a turn.", { chat, turn, error: describeError(cause) });
-    const errorText = "The server could not store this reply to its end.";
-    for (const ms of retryMs) {
-      await new Promise((resolve) => setTimeout(resolve, ms));
-      try {
-        await store.append(chat, [
-          { turn, kind: "chunk", chunk: { type: "error", errorText } },
-          { turn, kind: "end" },
-        ]);
-        return;
-      } catch (error) {
-        logger.error("Could not append the end of a turn.", { chat, turn, error: describeError(error) });
-      }
-    }
-    throw cause;
   }
 
   /** Ends shown calls that have no row and so get no outcome. Open calls would keep a stock client from sending. */

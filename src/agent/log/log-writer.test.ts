@@ -1,0 +1,57 @@
+import type { UIMessageChunk } from "ai";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { memoryStore } from "../../stores/memory.ts";
+import { silentLogger } from "../support/index.ts";
+import { LogWriter } from "./log-writer.ts";
+
+const delta = (text: string): UIMessageChunk => ({ type: "text-delta", id: "1", delta: text });
+
+async function open() {
+  const store = memoryStore();
+  const chat = await store.openChat({ owner: "me", name: "chat", appName: "app" });
+  const append = vi.spyOn(store, "append");
+  const writer = new LogWriter({ store, logger: silentLogger, chat: chat.id, turn: "turn" });
+  const written = async () =>
+    (await store.read(chat.id)).map((entry) => (entry.kind === "chunk" ? JSON.stringify(entry.chunk) : entry.kind));
+  return { store, append, writer, written };
+}
+
+describe("the writer of a turn's log", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it("writes small pieces together, in order", async () => {
+    const { writer, append, written } = await open();
+    writer.writeSoon([delta("a")]);
+    writer.writeSoon([delta("b")]);
+    await vi.advanceTimersByTimeAsync(10);
+    expect(append).toHaveBeenCalledTimes(1);
+    expect(await written()).toEqual([delta("a"), delta("b")].map((chunk) => JSON.stringify(chunk)));
+  });
+
+  it("writes what is buffered before what must be written now", async () => {
+    const { writer, written } = await open();
+    writer.writeSoon([delta("a")]);
+    await writer.write([delta("b")]);
+    await writer.end();
+    expect(await written()).toEqual([JSON.stringify(delta("a")), JSON.stringify(delta("b")), "end"]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("tries again to write the end when the store fails, and says so in the log", async () => {
+    const { writer, append, written } = await open();
+    append.mockRejectedValueOnce(new Error("busy")).mockRejectedValueOnce(new Error("busy"));
+    const ended = writer.end();
+    await vi.runAllTimersAsync();
+    await ended;
+    expect(await written()).toEqual([expect.stringContaining("could not store this reply"), "end"]);
+  });
+
+  it("gives up after a while, with the first failure", async () => {
+    const { writer, append } = await open();
+    append.mockRejectedValue(new Error("gone"));
+    const ended = expect(writer.end()).rejects.toThrow("gone");
+    await vi.runAllTimersAsync();
+    await ended;
+  });
+});

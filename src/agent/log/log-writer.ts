@@ -1,0 +1,100 @@
+import type { UIMessageChunk } from "ai";
+import type { NewLogEntry, Store } from "../../stores/index.ts";
+import { describeError, type Logger } from "../support/index.ts";
+
+export interface LogWriterOptions {
+  store: Store;
+  logger: Logger;
+  chat: string;
+  turn: string;
+}
+
+/** How long streamed text may wait to be written together with more. */
+const gatherMs = 10;
+/** When to try again to write the end of a turn after the store failed. */
+const retryMs = [50, 250, 1000, 4000];
+
+type WithoutTurn<T> = T extends unknown ? Omit<T, "turn"> : never;
+
+/** Appends the entries of one turn to the log: in order, and small pieces together. */
+export class LogWriter {
+  readonly #options: LogWriterOptions;
+  /** Chunks that are not written yet. */
+  #buffer: UIMessageChunk[] = [];
+  #scheduled: NodeJS.Timeout | undefined;
+  #writtenAt = 0;
+  #written: Promise<unknown> = Promise.resolve();
+
+  constructor(options: LogWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Appends entries. Each append follows the one before, so the log keeps their order with any store. */
+  async append(entries: readonly WithoutTurn<NewLogEntry>[]): Promise<void> {
+    const { store, chat, turn } = this.#options;
+    this.#written = this.#written.then(() =>
+      store.append(
+        chat,
+        entries.map((entry) => ({ ...entry, turn })),
+      ),
+    );
+    await this.#written;
+  }
+
+  /** Writes chunks, after those that are buffered. They are in the log when this returns. */
+  async write(chunks: readonly UIMessageChunk[]): Promise<void> {
+    this.#buffer.push(...chunks);
+    await this.flush();
+  }
+
+  /**
+   * Writes chunks soon. Models stream many small pieces: after a pause a piece is written at once, and pieces that follow
+   * quickly are written together, because one transaction each would cost more than everything else.
+   */
+  writeSoon(chunks: readonly UIMessageChunk[]): void {
+    this.#buffer.push(...chunks);
+    const wait = this.#writtenAt + gatherMs - performance.now();
+    // If the store fails here, the next awaited write fails too.
+    this.#scheduled ??= setTimeout(() => void this.flush().catch(() => undefined), Math.max(0, wait));
+  }
+
+  /** Writes the buffered chunks. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#scheduled);
+    this.#scheduled = undefined;
+    const chunks = this.#buffer.splice(0);
+    if (chunks.length === 0) return void (await this.#written);
+    this.#writtenAt = performance.now();
+    await this.append(chunks.map((chunk) => ({ kind: "chunk", chunk })));
+  }
+
+  /** Writes the end of the turn. */
+  async end(): Promise<void> {
+    try {
+      await this.flush();
+      await this.append([{ kind: "end" }]);
+    } catch (error) {
+      await this.#endLater(error);
+    }
+  }
+
+  /** Tries again for a while after the store failed: a turn without an end would keep its readers waiting. */
+  async #endLater(cause: unknown): Promise<void> {
+    const { store, logger, chat, turn } = this.#options;
+    logger.error("Could not append the rest of a turn.", { chat, turn, error: describeError(cause) });
+    const errorText = "The server could not store this reply to its end.";
+    for (const ms of retryMs) {
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      try {
+        await store.append(chat, [
+          { turn, kind: "chunk", chunk: { type: "error", errorText } },
+          { turn, kind: "end" },
+        ]);
+        return;
+      } catch (error) {
+        logger.error("Could not append the end of a turn.", { chat, turn, error: describeError(error) });
+      }
+    }
+    throw cause;
+  }
+}
