@@ -104,8 +104,8 @@ export class ChatTurns {
   /** The model spoke unasked: a turn shows it. */
   #startSpeech(chat: Session): void {
     this.#later(chat, async (queue) => {
-      const reply = await this.#context.conversations.placeForSpeech(chat);
-      await this.enqueue(queue, reply, { kind: "speech" }, "live");
+      const { reply, mode } = await this.#context.conversations.forSpeech(chat);
+      await this.enqueue(queue, reply, { kind: "speech" }, mode);
     });
   }
 

@@ -85,11 +85,11 @@ export class Conversations {
     return movesOn ? newId("msg") : messageId;
   }
 
-  /** The message that shows unasked speech: the last one while its calls wait, otherwise a new one. */
-  async placeForSpeech({ id }: Session): Promise<string> {
+  /** How unasked speech is shown: in the last message while its calls wait, otherwise in a new one. */
+  async forSpeech({ id }: Session): Promise<{ reply: string; mode: Mode }> {
     const last = await lastReply(this.#context.store, id);
     const waits = last !== undefined && (await this.#rowsOf(id, last)).some(({ state }) => !isSettled(state));
-    return waits ? last : newId("msg");
+    return { reply: waits ? last : newId("msg"), mode: "live" };
   }
 
   async #rowsOf(chatId: string, reply: string): Promise<Approval[]> {

@@ -25,8 +25,8 @@ const closingMs = 2000;
 const maxUnheard = 256;
 
 /**
- * One live run of ADK: an input queue and a stream of events. Events can be peeked at, so that whoever waits for the next
- * event does not have to be the one who takes it.
+ * One live run of ADK: an input queue and a stream of events. The next event can be looked at without taking
+ * it, because the code that waits for an event is not always the code that handles it.
  */
 export class LiveRun {
   readonly #queue = new OneReaderQueue();
