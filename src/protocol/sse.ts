@@ -17,7 +17,8 @@ export function encodeSseEvent(json: unknown, id?: number): string {
   const line = JSON.stringify(json) as string | undefined;
   if (line === undefined) throw new BridgeError("internal", `An event must be JSON; got ${typeof json}.`);
   if (id === undefined) return `data: ${line}\n\n`;
-  if (!Number.isSafeInteger(id) || id < 0) throw new BridgeError("internal", "An event id must be a sequence number.");
+  if (!Number.isSafeInteger(id) || id < 0)
+    throw new BridgeError("internal", `An event id must be a sequence number; got ${id}.`);
   return `id: ${id}\ndata: ${line}\n\n`;
 }
 

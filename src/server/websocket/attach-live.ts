@@ -113,7 +113,10 @@ export function attachLive(server: Server, options: LiveOptions): Live {
     // Counted here, because between this check and `connections.set` nothing else runs. Without authentication all
     // sockets have the same owner, so only the limit for the server counts.
     if (options.authenticate && (owners.get(owner) ?? 0) >= limits.socketsPerOwner)
-      throw new BridgeError("too_many", `${limits.socketsPerOwner} sockets are open already. Close one first.`);
+      throw new BridgeError(
+        "too_many",
+        `The limit of ${limits.socketsPerOwner} open sockets per owner is reached. Close one first.`,
+      );
     if (connections.size >= limits.sockets) throw full();
     if (closing) throw new BridgeError("unavailable", "The server is stopping. Try again in a moment.");
     sockets.handleUpgrade(incoming, stream, head, (socket) => {
@@ -174,7 +177,7 @@ export function attachLive(server: Server, options: LiveOptions): Live {
 }
 
 function full(): BridgeError {
-  return new BridgeError("unavailable", "This server has as many sockets as it can take. Try again in a moment.");
+  return new BridgeError("unavailable", "The limit of open sockets of this server is reached. Try again in a moment.");
 }
 
 function ignore(): void {}

@@ -41,11 +41,14 @@ export class ChatWire implements Wire {
         return this.#frames.control({ type: "pong", timestamp: frame.timestamp });
       case "audio_control":
       case "audio_chunk":
-        throw new BridgeError("invalid", "This server takes no audio; write instead.");
+        throw new BridgeError(
+          "invalid",
+          `This server accepts no audio; send a message frame instead of ${frame.type}.`,
+        );
       default:
         throw new BridgeError(
           "invalid",
-          `The first frame of this socket was not one of AI SDK's; a ${frame.type} frame needs a socket of its own.`,
+          `The first frame of this socket chose the chat wire; a ${frame.type} frame needs a socket with the AI SDK wire.`,
         );
     }
   }
@@ -123,7 +126,11 @@ export class ChatWire implements Wire {
   }
 
   async #interrupt(): Promise<void> {
-    if (!this.#following) throw new BridgeError("invalid", "This socket follows no chat yet.");
+    if (!this.#following)
+      throw new BridgeError(
+        "invalid",
+        "An interrupt stops the chat that the socket follows; this socket follows none yet.",
+      );
     await this.#context.bridge.stop(this.#context.owner, this.#following.chat);
   }
 
