@@ -52,7 +52,7 @@ export type DecisionRequest = z.output<typeof decisionRequestSchema>;
 const requestId = z.string().max(256);
 const sequence = z.int().nonnegative();
 
-/** The bridge's own frames on `WS /live`. A frame with a `requestId` is told which turn it caused. */
+/** The client's frames on the chat wire of `WS /live`. With a `requestId` the client learns which turn it caused. */
 const bridgeFrameSchema = z.discriminatedUnion("type", [
   z.looseObject({
     type: z.literal("message"),
@@ -77,7 +77,7 @@ const bridgeFrameSchema = z.discriminatedUnion("type", [
 ]);
 export type BridgeFrame = z.output<typeof bridgeFrameSchema>;
 
-/** The frames of AI SDK 7's `WebSocketChatTransport`. Their `headers`, `body` and `metadata` are ignored. */
+/** The client's frames on the AI SDK wire: those of AI SDK 7's `WebSocketChatTransport`. Their `headers`, `body` and `metadata` are ignored. */
 const aiSdkFrameSchema = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("send"), ...chatRequest, requestId }),
   z.looseObject({ type: z.literal("resume"), id, requestId }),
@@ -89,8 +89,8 @@ export type AiSdkFrame = z.output<typeof aiSdkFrameSchema>;
 export type ClientFrame = BridgeFrame | AiSdkFrame;
 
 /**
- * What the server sends on a socket of bridge frames besides events. All but `pong` and `attached` go only to clients with
- * `?sequence=1`.
+ * The server's JSON frames on the chat wire; chunks are server-sent events instead. All but `pong` and `attached` go only
+ * to clients with `?sequence=1`.
  */
 export type ControlFrame =
   | { type: "pong"; timestamp: number | string }
@@ -113,7 +113,7 @@ const bridgeTypes: ReadonlySet<unknown> = new Set<BridgeFrame["type"]>([
 ]);
 const aiSdkTypes: ReadonlySet<unknown> = new Set<AiSdkFrame["type"]>(["send", "resume", "abort"]);
 
-/** Parses a frame of either kind. The fields of a bridge frame are at the top level or inside `data`. */
+/** Parses a frame of either wire. On the chat wire the fields are at the top level or inside `data`. */
 export function parseFrame(value: unknown): ClientFrame {
   if (!isObject(value))
     throw new BridgeError("invalid", `A frame must be a JSON object with a type, not ${quote(value)}.`);

@@ -4,7 +4,7 @@ import { BridgeError, type ClientFrame } from "../../protocol/index.ts";
 import { interpret, resultToAnswer } from "../interpret.ts";
 import type { Refusal } from "../refusal.ts";
 import { ChatFollower, type Start } from "./chat-follower.ts";
-import { ChatFrames } from "./chat-frames.ts";
+import { ChatFrameWriter } from "./chat-frame-writer.ts";
 import type { TurnPlace } from "./sent-messages.ts";
 import type { Wire } from "./wire.ts";
 import type { WireContext } from "./wire-context.ts";
@@ -17,14 +17,14 @@ type Frame<Type extends ClientFrame["type"]> = Extract<ClientFrame, { type: Type
  */
 export class ChatWire implements Wire {
   readonly #context: WireContext;
-  readonly #frames: ChatFrames;
+  readonly #frames: ChatFrameWriter;
   #following: ChatFollower | undefined;
   #leave: (() => void) | undefined;
   #closed = false;
 
   constructor(context: WireContext) {
     this.#context = context;
-    this.#frames = new ChatFrames(context.writer, context.numbered);
+    this.#frames = new ChatFrameWriter(context.writer, context.numbered);
   }
 
   async receive(frame: ClientFrame): Promise<void> {

@@ -31,7 +31,7 @@ export class SocketConnection {
   #wire: Wire | undefined;
   #inbox: Buffer[] | undefined;
   #isBusy = false;
-  /** True from the first frame that can be read. */
+  /** True after the first valid frame. */
   #hasSpoken = false;
   #isAlive = true;
   #pingedAt: number;
