@@ -77,7 +77,10 @@ const bridgeFrameSchema = z.discriminatedUnion("type", [
 ]);
 export type BridgeFrame = z.output<typeof bridgeFrameSchema>;
 
-/** The client's frames on the AI SDK wire: those of AI SDK 7's `WebSocketChatTransport`. Their `headers`, `body` and `metadata` are ignored. */
+/**
+ * The client's frames on the AI SDK wire: those of AI SDK 7's `WebSocketChatTransport`. Their `headers`, `body` and
+ * `metadata` are ignored.
+ */
 const aiSdkFrameSchema = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("send"), ...chatRequest, requestId }),
   z.looseObject({ type: z.literal("resume"), id, requestId }),

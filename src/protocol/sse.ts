@@ -6,7 +6,7 @@ export interface SseEvent {
   id?: string;
 }
 
-/** The last event of every response. AI SDK skips it; other readers need it to tell a finished response from a cut one. */
+/** The last event of every stream. AI SDK skips it; other readers need it to tell a finished stream from a cut one. */
 export const sseDone = "data: [DONE]\n\n";
 
 /**
