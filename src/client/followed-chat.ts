@@ -28,7 +28,7 @@ export class FollowedChat {
   /** True when the next socket must first stop the reply. */
   #interrupts = false;
   /** Turns that have not begun and reply to requests that are over. */
-  readonly #left = new Set<string>();
+  readonly #unwanted = new Set<string>();
 
   constructor(id: string, options: { maxKept: number; onChunk: ((chunk: UIMessageChunk) => void) | undefined }) {
     this.id = id;
@@ -113,7 +113,7 @@ export class FollowedChat {
   /** The socket is lost, and with it everything that is not in the log. */
   lost(): void {
     this.#unnumbered = [];
-    this.#left.clear();
+    this.#unwanted.clear();
     const turn = this.#current;
     // No chunk of it came. Its requests are sent again, and read this turn if it comes after all.
     if (turn && !turn.isSeen) {
@@ -139,7 +139,7 @@ export class FollowedChat {
     }
     this.#end();
     this.#advance(sequence);
-    const turn = this.#turns.add({ id, reply, isClaimed: this.#left.delete(id) });
+    const turn = this.#turns.add({ id, reply, isClaimed: this.#unwanted.delete(id) });
     this.#current = turn;
     for (const request of this.#requests) if (awaitsTurn(request, id)) this.#claim(request, turn);
     this.#trim();
@@ -204,7 +204,7 @@ export class FollowedChat {
     if (!request || request.turn) {
       // The request was sent twice, or it is over: no request will ask for this turn.
       if (turn) turn.isClaimed = true;
-      else this.#left.add(id);
+      else this.#unwanted.add(id);
     } else {
       request.accepted.add(id);
       if (turn) this.#claim(request, turn);

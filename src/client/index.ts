@@ -1,3 +1,11 @@
+/**
+ * The browser's end of the chat wire at `/live` (PROTOCOL.md §5), as a transport for AI SDK's `useChat`.
+ *
+ *     websocket-chat-transport.ts   AI SDK's interface: one stream for each request of the page
+ *     followed-chat.ts              which turn belongs to which request, and how much of the log has arrived
+ *     websocket-connection.ts       opens, pings and replaces the socket
+ *     server-frame.ts               parses the server's frames
+ */
 export {
   type ToolResult,
   WebSocketChatTransport,

@@ -4,8 +4,8 @@ import type { ControlFrame } from "../protocol/frames.ts";
 import { parseSseEvent } from "../protocol/sse.ts";
 
 /**
- * What the server sends on a socket with `?sequence=1`. `sequence` is the number of an entry of the chat's log; if one
- * entry became several chunks, the last one has the number.
+ * What the server sends on the chat wire to a socket with `?sequence=1`. `sequence` is the number of an entry of the
+ * chat's log; if one entry became several chunks, the last one has the number.
  */
 export type ServerFrame =
   | { type: "chunk"; chunk: UIMessageChunk; sequence: number | undefined }

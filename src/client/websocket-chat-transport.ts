@@ -150,6 +150,7 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
   #follow(chatId: string): FollowedChat {
     if (this.#chat?.id === chatId) return this.#chat;
     const wasFollowing = this.#chat !== undefined;
+    // A TypeError about the network: AI SDK then knows that the stream can be resumed.
     this.#leave(new TypeError("The network connection is used for another chat now."));
     const { maxKept = 10_000, onChunk } = this.#options;
     this.#chat = new FollowedChat(chatId, { maxKept, onChunk });

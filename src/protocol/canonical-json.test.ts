@@ -118,12 +118,12 @@ describe("refuses", () => {
     ["a subclass of Array", new (class extends Array {})(), "plain array"],
     ["an array with a hole", withHole, "holes"],
     ["a long array of holes", Array(30_000), "holes"],
-    ["an array too long to be looked at", Array(2 ** 32 - 1), "over 65536 bytes"],
+    ["an array too long to be looked at", Array(2 ** 32 - 1), "longer than 65536 bytes"],
     ["an array with a name", Object.assign([1], { name: 2 }), "extra"],
-    ["a hole made up for by a name", Object.assign(Array(1), { name: 2 }), "plain member"],
+    ["a hole made up for by a name", Object.assign(Array(1), { name: 2 }), "is missing, hidden or a getter"],
     ["a symbol as a key", withSymbol, "symbol as a key"],
-    ["a hidden member", withHidden, "plain member"],
-    ["a getter", withGetter, "plain member"],
+    ["a hidden member", withHidden, "is missing, hidden or a getter"],
+    ["a getter", withGetter, "is missing, hidden or a getter"],
     ["a cycle", cycle, "deeper than 32"],
   ])("%s", (_name, value, problem) => {
     expect(refusal(value)).toContain(problem);
@@ -150,23 +150,23 @@ describe("limits (A20), at the limit and one past", () => {
   test("counts the bytes of the text, not its characters", () => {
     const { maxBytes } = defaultJsonLimits;
     expect(canonicalJson("a".repeat(maxBytes - 2))).toHaveLength(maxBytes);
-    expect(refusal("a".repeat(maxBytes - 1))).toContain("over 65536 bytes");
+    expect(refusal("a".repeat(maxBytes - 1))).toContain("longer than 65536 bytes");
     expect(bytes(canonicalJson("é".repeat(maxBytes / 2 - 1)))).toBe(maxBytes);
-    expect(refusal(`${"é".repeat(maxBytes / 2 - 1)}a`)).toContain("over 65536 bytes");
-    expect(refusal("\u0001".repeat(Math.ceil(maxBytes / 6)))).toContain("over 65536 bytes");
+    expect(refusal(`${"é".repeat(maxBytes / 2 - 1)}a`)).toContain("longer than 65536 bytes");
+    expect(refusal("\u0001".repeat(Math.ceil(maxBytes / 6)))).toContain("longer than 65536 bytes");
   });
 
   test("counts what many small values take together", () => {
     const zeros = (count: number) => Array.from({ length: count }, () => 0);
     expect(canonicalJson(zeros(5), { maxBytes: 11 })).toBe("[0,0,0,0,0]");
-    expect(refusal(zeros(5), { maxBytes: 10 })).toContain("over 10 bytes");
-    expect(refusal({ a: "bcd", e: 1 }, { maxBytes: 14 })).toContain("$.e takes the text over 14 bytes");
+    expect(refusal(zeros(5), { maxBytes: 10 })).toContain("longer than 10 bytes");
+    expect(refusal({ a: "bcd", e: 1 }, { maxBytes: 14 })).toContain("$.e makes the text longer than 14 bytes");
   });
 
   test("stops at a shared value that would unfold to gigabytes", () => {
     let value: unknown = "x";
     for (let level = 0; level < 32; level++) value = [value, value];
-    expect(refusal(value)).toContain("over 65536 bytes");
+    expect(refusal(value)).toContain("longer than 65536 bytes");
   });
 
   test("allows 32 levels", () => {
@@ -178,7 +178,7 @@ describe("limits (A20), at the limit and one past", () => {
 
   test("allows 1,000 keys in all objects together", () => {
     expect(canonicalJson([keys(400), keys(600)])).toContain('"k599":0');
-    expect(refusal([keys(400), keys(601)])).toContain("$[1] brings the number of keys over 1000");
+    expect(refusal([keys(400), keys(601)])).toContain("$[1] makes the number of keys larger than 1000");
   });
 
   test("keeps the default of a limit that is given as undefined", () => {

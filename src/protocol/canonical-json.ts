@@ -89,7 +89,7 @@ export function canonicalJson(value: unknown, limits: Partial<JsonLimits> = {}):
     if (prototype !== Object.prototype && prototype !== null) refuse("is not a plain object");
     const keys = Reflect.ownKeys(object);
     keyCount += keys.length;
-    if (keyCount > maxKeys) refuse(`brings the number of keys over ${maxKeys}`);
+    if (keyCount > maxKeys) refuse(`makes the number of keys larger than ${maxKeys}`);
     emit("{");
     // Without a comparator, sorting compares UTF-16 code units, which is the order RFC 8785 asks for.
     for (const [position, key] of keys.map(checkedKey).toSorted().entries()) {
@@ -115,7 +115,7 @@ export function canonicalJson(value: unknown, limits: Partial<JsonLimits> = {}):
   /** Refuses getters, which could return another value the next time, and hidden members, which JSON leaves out. */
   function memberOf(container: object, key: PathSegment): unknown {
     const member = Object.getOwnPropertyDescriptor(container, key);
-    if (!member || !member.enumerable || !("value" in member)) return refuse("is not a plain member");
+    if (!member || !member.enumerable || !("value" in member)) return refuse("is missing, hidden or a getter");
     return member.value;
   }
 
@@ -127,7 +127,7 @@ export function canonicalJson(value: unknown, limits: Partial<JsonLimits> = {}):
   }
 
   function refuseSize(): never {
-    return refuse(`takes the text over ${maxBytes} bytes`);
+    return refuse(`makes the text longer than ${maxBytes} bytes`);
   }
 
   function refuse(problem: string): never {

@@ -3,6 +3,8 @@ import { isAiSdkFrame, parseFrame, requestIdOf } from "./frames.ts";
 
 const messages = [{ id: "u", role: "user", parts: [{ type: "text", text: "hello" }] }];
 
+const types = "message, tool_result, attach, interrupt, ping, audio_control, audio_chunk, send, resume, abort";
+
 /** The sentence a frame is refused with. */
 function refusal(value: unknown): string {
   try {
@@ -43,12 +45,12 @@ describe("a frame", () => {
   });
 
   test.each([
-    [[], "A frame must be a JSON object with a type."],
-    [null, "A frame must be a JSON object with a type."],
-    ["ping", "A frame must be a JSON object with a type."],
-    [{}, "There is no frame of type nothing."],
-    [{ type: "constructor" }, 'There is no frame of type "constructor".'],
-    [{ type: "x".repeat(500) }, `There is no frame of type "${"x".repeat(62)}….`],
+    [[], "A frame must be a JSON object with a type, not []."],
+    [null, "A frame must be a JSON object with a type, not null."],
+    ["ping", 'A frame must be a JSON object with a type, not "ping".'],
+    [{}, `The frame has no type; the types are ${types}.`],
+    [{ type: "constructor" }, `There is no frame of type "constructor"; the types are ${types}.`],
+    [{ type: "x".repeat(500) }, `There is no frame of type "${"x".repeat(62)}…; the types are ${types}.`],
     [{ type: "ping", timestamp: 1, version: "2.0" }, 'This server speaks version "1.0" of the frames; "2.0" came.'],
     [{ type: "ping", data: { timestamp: 1, version: 1 } }, 'This server speaks version "1.0" of the frames; 1 came.'],
     [{ type: "tool_result", toolCallId: "c" }, "result: is missing."],

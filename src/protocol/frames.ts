@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { BridgeError, type ErrorCode } from "./errors.ts";
+import { quote } from "./quote.ts";
 
 /**
  * What clients may send, typed once. Unknown fields are accepted, because newer AI SDKs add some; fields that are read
@@ -51,7 +52,7 @@ export type DecisionRequest = z.output<typeof decisionRequestSchema>;
 const requestId = z.string().max(256);
 const sequence = z.int().nonnegative();
 
-/** The bridge's own frames on `WS /live`. A frame with a `requestId` is told which turn it caused. */
+/** The client's frames on the chat wire of `WS /live`. With a `requestId` the client learns which turn it caused. */
 const bridgeFrameSchema = z.discriminatedUnion("type", [
   z.looseObject({
     type: z.literal("message"),
@@ -76,7 +77,10 @@ const bridgeFrameSchema = z.discriminatedUnion("type", [
 ]);
 export type BridgeFrame = z.output<typeof bridgeFrameSchema>;
 
-/** The frames of AI SDK 7's `WebSocketChatTransport`. Their `headers`, `body` and `metadata` are ignored. */
+/**
+ * The client's frames on the AI SDK wire: those of AI SDK 7's `WebSocketChatTransport`. Their `headers`, `body` and
+ * `metadata` are ignored.
+ */
 const aiSdkFrameSchema = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("send"), ...chatRequest, requestId }),
   z.looseObject({ type: z.literal("resume"), id, requestId }),
@@ -88,8 +92,8 @@ export type AiSdkFrame = z.output<typeof aiSdkFrameSchema>;
 export type ClientFrame = BridgeFrame | AiSdkFrame;
 
 /**
- * What the server sends on a socket of bridge frames besides events. All but `pong` and `attached` go only to clients with
- * `?sequence=1`.
+ * The server's JSON frames on the chat wire; chunks are server-sent events instead. All but `pong` and `attached` go only
+ * to clients with `?sequence=1`.
  */
 export type ControlFrame =
   | { type: "pong"; timestamp: number | string }
@@ -101,25 +105,6 @@ export type ControlFrame =
 
 export const frameVersion = "1.0";
 
-const aiSdkTypes: ReadonlySet<unknown> = new Set<AiSdkFrame["type"]>(["send", "resume", "abort"]);
-
-/** Parses a frame of either kind. The fields of a bridge frame are at the top level or inside `data`. */
-export function parseFrame(value: unknown): ClientFrame {
-  if (!isObject(value)) throw new BridgeError("invalid", "A frame must be a JSON object with a type.");
-  if (aiSdkTypes.has(value["type"])) return parseWith(aiSdkFrameSchema, value, "the frame");
-  const { data, ...outside } = value;
-  const frame = isObject(data) ? { ...data, ...outside } : outside;
-  const version = frame["version"] ?? frameVersion;
-  if (version !== frameVersion)
-    throw new BridgeError(
-      "invalid",
-      `This server speaks version "${frameVersion}" of the frames; ${quote(version)} came.`,
-    );
-  if (!bridgeTypes.has(frame["type"]))
-    throw new BridgeError("invalid", `There is no frame of type ${quote(frame["type"])}.`);
-  return parseWith(bridgeFrameSchema, frame, "the frame");
-}
-
 const bridgeTypes: ReadonlySet<unknown> = new Set<BridgeFrame["type"]>([
   "message",
   "tool_result",
@@ -129,6 +114,28 @@ const bridgeTypes: ReadonlySet<unknown> = new Set<BridgeFrame["type"]>([
   "audio_control",
   "audio_chunk",
 ]);
+const aiSdkTypes: ReadonlySet<unknown> = new Set<AiSdkFrame["type"]>(["send", "resume", "abort"]);
+
+/** Parses a frame of either wire. On the chat wire the fields are at the top level or inside `data`. */
+export function parseFrame(value: unknown): ClientFrame {
+  if (!isObject(value))
+    throw new BridgeError("invalid", `A frame must be a JSON object with a type, not ${quote(value)}.`);
+  if (aiSdkTypes.has(value["type"])) return parseWith(aiSdkFrameSchema, value, "the frame");
+  const { data, ...outside } = value;
+  const frame = isObject(data) ? { ...data, ...outside } : outside;
+  const version = frame["version"] ?? frameVersion;
+  if (version !== frameVersion)
+    throw new BridgeError(
+      "invalid",
+      `This server speaks version "${frameVersion}" of the frames; ${quote(version)} came.`,
+    );
+  const { type } = frame;
+  if (!bridgeTypes.has(type)) {
+    const problem = type === undefined ? "The frame has no type" : `There is no frame of type ${quote(type)}`;
+    throw new BridgeError("invalid", `${problem}; the types are ${[...bridgeTypes, ...aiSdkTypes].join(", ")}.`);
+  }
+  return parseWith(bridgeFrameSchema, frame, "the frame");
+}
 
 /** True if a frame is one of AI SDK's, also when `parseFrame` refuses it. */
 export function isAiSdkFrame(value: unknown): boolean {
@@ -156,10 +163,4 @@ function parseWith<T>(schema: z.ZodType<T>, body: unknown, whole = "the body"): 
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** The value as JSON, short enough for a sentence. */
-function quote(value: unknown): string {
-  const text = JSON.stringify(value) ?? "nothing";
-  return text.length > 64 ? `${text.slice(0, 63)}…` : text;
 }

@@ -6,7 +6,7 @@ export interface SseEvent {
   id?: string;
 }
 
-/** The last event of every response. AI SDK skips it; other readers need it to tell a finished response from a cut one. */
+/** The last event of every stream. AI SDK skips it; other readers need it to tell a finished stream from a cut one. */
 export const sseDone = "data: [DONE]\n\n";
 
 /**
@@ -17,7 +17,8 @@ export function encodeSseEvent(json: unknown, id?: number): string {
   const line = JSON.stringify(json) as string | undefined;
   if (line === undefined) throw new BridgeError("internal", `An event must be JSON; got ${typeof json}.`);
   if (id === undefined) return `data: ${line}\n\n`;
-  if (!Number.isSafeInteger(id) || id < 0) throw new BridgeError("internal", "An event id must be a sequence number.");
+  if (!Number.isSafeInteger(id) || id < 0)
+    throw new BridgeError("internal", `An event id must be a sequence number; got ${id}.`);
   return `id: ${id}\ndata: ${line}\n\n`;
 }
 

@@ -1,6 +1,7 @@
 import type { UIMessage } from "ai";
 import type { Answer, Submission } from "../agent/index.ts";
 import { BridgeError, type ChatRequest, type ChatRequestMessage } from "../protocol/index.ts";
+import { quote } from "../protocol/quote.ts";
 
 /**
  * What a chat request means. Clients send their whole history; only the new part is read: the last message, or the one
@@ -15,17 +16,18 @@ export function interpret(
   const messageId = request.messageId ?? undefined;
   if (trigger === "regenerate-message") return { type: "regenerate", messageId };
   const last = messages.at(-1);
-  if (!last) throw new BridgeError("invalid", "messages must hold at least one message.");
+  if (!last) throw new BridgeError("invalid", "messages must contain at least one message.");
   const named =
     messageId === undefined ? undefined : messages.find(({ id, role }) => id === messageId && role === "assistant");
   const source = named ?? last;
   const answers = source.parts.flatMap((part) => partToAnswer(part) ?? []);
   if (source.role === "assistant") return { type: "answers", answers, messageId: source.id };
-  if (answers.length === 0) return { type: "message", message: toUserMessage(last, newId) };
+  const [answer] = answers;
+  if (!answer) return { type: "message", message: toUserMessage(last, newId) };
   if (last.parts.some((part) => part.type === "text" && part["text"]))
     throw new BridgeError(
       "invalid",
-      "A message carries text or answers, not both; nothing was decided. Send them separately.",
+      `A message must contain text or answers, not both; this one has text and an answer to ${answer.id}. Nothing was decided.`,
     );
   return { type: "answers", answers };
 }
@@ -70,7 +72,8 @@ function confirmationToAnswer(
  * confirmation's id, `{approved, user_message}` for the call's own id, or the result of a browser tool.
  */
 export function resultToAnswer(id: unknown, result: unknown): Answer {
-  if (typeof id !== "string") throw new BridgeError("invalid", "A tool-result part needs a toolCallId.");
+  if (typeof id !== "string")
+    throw new BridgeError("invalid", `The toolCallId of a tool-result must be a string, not ${quote(id)}.`);
   if (isObject(result) && "confirmed" in result) return { id, ...decision(result["confirmed"], result["reason"], id) };
   if (isObject(result) && "approved" in result)
     return { id, ...decision(result["approved"], result["user_message"], id) };
@@ -90,12 +93,10 @@ function outputOf(part: Part): Answer["result"] {
 /** Only `true` and `false` decide. */
 function decision(approved: unknown, reason: unknown, id: string): Pick<Answer, "approved" | "reason"> {
   if (typeof approved !== "boolean")
-    throw new BridgeError(
-      "invalid",
-      `The answer to ${id} must be true or false; ${JSON.stringify(approved)} decides nothing.`,
-    );
+    throw new BridgeError("invalid", `The answer to ${id} must be true or false; ${quote(approved)} decides nothing.`);
   if (typeof reason !== "string" || reason === "") return { approved };
-  if (reason.length > 4000) throw new BridgeError("too_large", `The reason for ${id} is longer than 4000 characters.`);
+  if (reason.length > 4000)
+    throw new BridgeError("too_large", `The reason for ${id} is longer than 4000 characters: it has ${reason.length}.`);
   return { approved, reason };
 }
 

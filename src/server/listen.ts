@@ -73,6 +73,6 @@ function toRefusal(reason: string | undefined): Refusal & { status: number } {
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return { status: 408, code: "malformed", message: "The request did not arrive in time." };
     default:
-      return { status: 400, code: "malformed", message: "This is not an HTTP request." };
+      return { status: 400, code: "malformed", message: "This is not a valid HTTP request." };
   }
 }

@@ -13,7 +13,7 @@ export const failureMessage = "Something went wrong on the server. The details a
 /** For input that `node:http` accepts and the `Request` of the Fetch standard does not. */
 export const malformedRequest: Refusal = {
   code: "malformed",
-  message: "The request line or a header is not valid.",
+  message: "The request line or a header is not valid, or there is no Host header.",
 };
 
 /** A `BridgeError` in its own words. Anything else is logged as `event`, and the client is told `failureMessage`. */

@@ -83,9 +83,9 @@ describe("an invalid frame", () => {
   });
 
   test.each([
-    ["an unknown type", { type: "explode" }, 'There is no frame of type "explode".'],
-    ["no type", {}, "There is no frame of type nothing."],
-    ["a list", [], "A frame must be a JSON object with a type."],
+    ["an unknown type", { type: "explode" }, /^There is no frame of type "explode"; the types are message, .*\.$/],
+    ["no type", {}, /^The frame has no type; the types are message, .*\.$/],
+    ["a list", [], /^A frame must be a JSON object with a type, not \[\]\.$/],
     ["an empty id", { type: "message", id: "", messages: [userMessage("hello")] }, /^id: /],
     ["no messages", { type: "message", id: "chat-1", messages: [] }, /^messages: /],
     ["no result", { type: "tool_result", toolCallId: "c" }, "result: is missing."],
@@ -100,7 +100,11 @@ describe("an invalid frame", () => {
     ["a __proto__ key", '{"type":"ping","timestamp":1,"__proto__":{}}', /__proto__/],
     ["a key given twice", '{"type":"ping","timestamp":1,"timestamp":2}', /same key twice/],
     ["too deep", `{"type":"ping","timestamp":1,"x":${"[".repeat(100)}${"]".repeat(100)}}`, /nested deeper/],
-    ["interrupt without a chat", { type: "interrupt" }, "This socket follows no chat yet."],
+    [
+      "interrupt without a chat",
+      { type: "interrupt" },
+      "An interrupt stops the chat that the socket follows; this socket follows none yet.",
+    ],
     ["a message without text", { type: "message", id: "chat-1", messages: [{ role: "user", parts: [] }] }, /is empty/],
     [
       "an answer in a chat that is not there",
@@ -428,7 +432,7 @@ describe("a silent client", () => {
     const world = await openLimited({ silenceMs: 50 });
     const [silent, speaking] = [await openSocket(world), await openSocket(world)];
     speaking.send(ping);
-    expect(await silent.closed).toEqual({ code: 1008, reason: "Nothing was said for too long." });
+    expect(await silent.closed).toEqual({ code: 1008, reason: "No frame came for 0.05 seconds." });
     await expectUnaffected(speaking);
   });
 

@@ -252,7 +252,10 @@ describe("the chat wire", () => {
     );
     const refused = await client.until(({ done }) => done === 2);
     expect(refused.chunks).toEqual(
-      Array.from({ length: 2 }, () => ({ type: "error", errorText: "This server takes no audio; write instead." })),
+      ["audio_control", "audio_chunk"].map((type) => ({
+        type: "error",
+        errorText: `This server accepts no audio; send a message frame instead of ${type}.`,
+      })),
     );
   });
 
@@ -839,7 +842,7 @@ describe("AI SDK 7's own transport, unmodified", () => {
     const chatWire = await openSocket(world);
     chatWire.send({ type: "ping", timestamp: 1 }, { type: "resume", requestId: "r", id: "chat-1" });
     expect((await chatWire.turn()).chunks).toMatchObject([
-      { type: "error", errorText: expect.stringContaining("not one of AI SDK's") },
+      { type: "error", errorText: expect.stringContaining("chose the chat wire") },
     ]);
   });
 });

@@ -25,7 +25,7 @@ export async function guard(
     // Another site can make its own name point to this machine (DNS rebinding); the Host header still has that name.
     throw new BridgeError(
       "forbidden",
-      `This server replies on this machine only; it was called as ${JSON.stringify(hostOf(request))}.`,
+      `Without authentication this server accepts only the Host localhost, 127.0.0.1 or [::1], not ${JSON.stringify(hostOf(request))}.`,
     );
   if (purpose === "change") checkOrigin(request, allowedOrigins, authenticate !== undefined);
   if (!authenticate) return "local";

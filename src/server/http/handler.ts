@@ -6,6 +6,7 @@ import {
   parseChatRequest,
   parseDecisionRequest,
 } from "../../protocol/index.ts";
+import { quote } from "../../protocol/quote.ts";
 import { interpret } from "../interpret.ts";
 import { toRefusal } from "../refusal.ts";
 import { type Confirmation, dialectOf, findRunning, messagesInDialect, viewOf } from "../views/index.ts";
@@ -151,7 +152,7 @@ function decodeId(id: string | undefined): string {
   try {
     return decodeURIComponent(id ?? "");
   } catch {
-    throw new BridgeError("malformed", "The id in the path is not valid percent-encoding.");
+    throw new BridgeError("malformed", `The id ${quote(id)} in the path is not valid percent-encoding.`);
   }
 }
 

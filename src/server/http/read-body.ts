@@ -1,4 +1,5 @@
 import { BridgeError, parseJson } from "../../protocol/index.ts";
+import { quote } from "../../protocol/quote.ts";
 
 /** Largest body of a chat request, unless the options say otherwise. */
 export const defaultMaxBodyBytes = 4 * 1024 * 1024;
@@ -9,7 +10,7 @@ export async function readBody(request: Request, maxBytes: number): Promise<unkn
   if (type !== "application/json")
     throw new BridgeError(
       "unsupported_media_type",
-      `The body must be application/json, not ${JSON.stringify(type ?? "nothing")}.`,
+      `The content type must be application/json; ${type ? `${quote(type)} came` : "the request has none"}.`,
     );
   const tooLarge = () => new BridgeError("too_large", `The body is larger than ${maxBytes} bytes.`);
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge();

@@ -60,7 +60,7 @@ export class AiSdkWire implements Wire {
       default:
         throw new BridgeError(
           "invalid",
-          `The first frame of this socket was one of AI SDK's; a ${frame.type} frame needs a socket of its own.`,
+          `The first frame of this socket chose the AI SDK wire; a ${frame.type} frame needs a socket with the chat wire.`,
         );
     }
   }
@@ -80,9 +80,16 @@ export class AiSdkWire implements Wire {
 
   /** Throws if no reply to this request could be read; called before the request has an effect. */
   #checkRequest(requestId: string): void {
-    if (this.#requests.has(requestId)) throw new BridgeError("conflict", `Request ${requestId} is still open.`);
+    if (this.#requests.has(requestId))
+      throw new BridgeError(
+        "conflict",
+        `Request ${requestId} is still open on this socket; a new request needs another requestId.`,
+      );
     if (this.#requests.size >= maxRequests)
-      throw new BridgeError("too_many", `This socket has ${maxRequests} requests open.`);
+      throw new BridgeError(
+        "too_many",
+        `The limit of ${maxRequests} open requests of this socket is reached. Wait until one has ended.`,
+      );
   }
 
   #reply(reply: Reply, chat: string, requestId: string): void {

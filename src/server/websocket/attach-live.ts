@@ -50,7 +50,7 @@ export function attachLive(server: Server, options: LiveOptions): Live {
   /** How many sockets each owner has. */
   const owners = new Map<string, number>();
   /** Connections whose handshake is being checked. */
-  const arriving = new Set<Duplex>();
+  const handshaking = new Set<Duplex>();
   let timer: NodeJS.Timeout | undefined;
   let closing: Promise<void> | undefined;
 
@@ -91,18 +91,18 @@ export function attachLive(server: Server, options: LiveOptions): Live {
     // Leave other paths to other upgrade listeners, if there are any.
     if (!isOurs && server.listenerCount("upgrade") > 1) return;
     stream.on("error", destroy);
-    arriving.add(stream);
+    handshaking.add(stream);
     check(incoming)
       .then((handshake) => {
         if (!stream.destroyed) accept(incoming, stream, head, handshake);
       })
       .catch((error: unknown) => refuseConnection(stream, toRefusal(error, logger, "A handshake failed.")))
-      .finally(() => arriving.delete(stream));
+      .finally(() => handshaking.delete(stream));
   }
 
   /** Everything that is checked before the handshake is accepted. */
   async function check(incoming: IncomingMessage): Promise<Handshake> {
-    if (connections.size + arriving.size > limits.sockets) throw full();
+    if (connections.size + handshaking.size > limits.sockets) throw full();
     const request = toRequest(incoming);
     if (!request) throw new BridgeError(malformedRequest.code, malformedRequest.message);
     return readHandshake(request, options);
@@ -113,7 +113,10 @@ export function attachLive(server: Server, options: LiveOptions): Live {
     // Counted here, because between this check and `connections.set` nothing else runs. Without authentication all
     // sockets have the same owner, so only the limit for the server counts.
     if (options.authenticate && (owners.get(owner) ?? 0) >= limits.socketsPerOwner)
-      throw new BridgeError("too_many", `${limits.socketsPerOwner} sockets are open already. Close one first.`);
+      throw new BridgeError(
+        "too_many",
+        `The limit of ${limits.socketsPerOwner} open sockets per owner is reached. Close one first.`,
+      );
     if (connections.size >= limits.sockets) throw full();
     if (closing) throw new BridgeError("unavailable", "The server is stopping. Try again in a moment.");
     sockets.handleUpgrade(incoming, stream, head, (socket) => {
@@ -166,7 +169,7 @@ export function attachLive(server: Server, options: LiveOptions): Live {
   async function closeAll(): Promise<void> {
     server.off("upgrade", onUpgrade);
     attached.delete(server);
-    for (const stream of arriving) stream.destroy();
+    for (const stream of handshaking) stream.destroy();
     const gone = [...connections.keys()].map((socket) => new Promise((resolve) => socket.once("close", resolve)));
     for (const connection of connections.values()) connection.close(1001, "The server is stopping.");
     await Promise.all(gone);
@@ -174,7 +177,7 @@ export function attachLive(server: Server, options: LiveOptions): Live {
 }
 
 function full(): BridgeError {
-  return new BridgeError("unavailable", "This server has as many sockets as it can take. Try again in a moment.");
+  return new BridgeError("unavailable", "The limit of open sockets of this server is reached. Try again in a moment.");
 }
 
 function ignore(): void {}

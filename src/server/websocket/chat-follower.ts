@@ -1,7 +1,7 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import type { LogEntry } from "../../agent/index.ts";
 import { BridgeError } from "../../protocol/index.ts";
-import type { ChatFrames } from "./chat-frames.ts";
+import type { ChatFrameWriter } from "./chat-frame-writer.ts";
 import type { TurnPlace } from "./sent-messages.ts";
 import { type ChatOutput, TurnJoiner } from "./turn-joiner.ts";
 import type { WireContext } from "./wire-context.ts";
@@ -31,7 +31,7 @@ const nearby = 1024;
 export class ChatFollower {
   readonly chat: string;
   readonly #context: WireContext;
-  readonly #frames: ChatFrames;
+  readonly #frames: ChatFrameWriter;
   readonly #reader = new AbortController();
   #joiner = new TurnJoiner();
   /** Replies that wait until the turn that is being sent is over. */
@@ -39,7 +39,7 @@ export class ChatFollower {
   /** The last entry of the log that the client was told about. */
   #sequence: number;
 
-  constructor(context: WireContext, frames: ChatFrames, chat: string, start: Start) {
+  constructor(context: WireContext, frames: ChatFrameWriter, chat: string, start: Start) {
     this.chat = chat;
     this.#context = context;
     this.#frames = frames;

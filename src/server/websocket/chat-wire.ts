@@ -4,7 +4,7 @@ import { BridgeError, type ClientFrame } from "../../protocol/index.ts";
 import { interpret, resultToAnswer } from "../interpret.ts";
 import type { Refusal } from "../refusal.ts";
 import { ChatFollower, type Start } from "./chat-follower.ts";
-import { ChatFrames } from "./chat-frames.ts";
+import { ChatFrameWriter } from "./chat-frame-writer.ts";
 import type { TurnPlace } from "./sent-messages.ts";
 import type { Wire } from "./wire.ts";
 import type { WireContext } from "./wire-context.ts";
@@ -17,14 +17,14 @@ type Frame<Type extends ClientFrame["type"]> = Extract<ClientFrame, { type: Type
  */
 export class ChatWire implements Wire {
   readonly #context: WireContext;
-  readonly #frames: ChatFrames;
+  readonly #frames: ChatFrameWriter;
   #following: ChatFollower | undefined;
   #leave: (() => void) | undefined;
   #closed = false;
 
   constructor(context: WireContext) {
     this.#context = context;
-    this.#frames = new ChatFrames(context.writer, context.numbered);
+    this.#frames = new ChatFrameWriter(context.writer, context.numbered);
   }
 
   async receive(frame: ClientFrame): Promise<void> {
@@ -41,11 +41,14 @@ export class ChatWire implements Wire {
         return this.#frames.control({ type: "pong", timestamp: frame.timestamp });
       case "audio_control":
       case "audio_chunk":
-        throw new BridgeError("invalid", "This server takes no audio; write instead.");
+        throw new BridgeError(
+          "invalid",
+          `This server accepts no audio; send a message frame instead of ${frame.type}.`,
+        );
       default:
         throw new BridgeError(
           "invalid",
-          `The first frame of this socket was not one of AI SDK's; a ${frame.type} frame needs a socket of its own.`,
+          `The first frame of this socket chose the chat wire; a ${frame.type} frame needs a socket with the AI SDK wire.`,
         );
     }
   }
@@ -123,7 +126,11 @@ export class ChatWire implements Wire {
   }
 
   async #interrupt(): Promise<void> {
-    if (!this.#following) throw new BridgeError("invalid", "This socket follows no chat yet.");
+    if (!this.#following)
+      throw new BridgeError(
+        "invalid",
+        "An interrupt stops the chat that the socket follows; this socket follows none yet.",
+      );
     await this.#context.bridge.stop(this.#context.owner, this.#following.chat);
   }
 

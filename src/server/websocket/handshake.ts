@@ -17,7 +17,8 @@ export async function readHandshake(
 ): Promise<Handshake> {
   const owner = await guard(request, options, "change");
   const url = new URL(request.url);
-  if (url.pathname !== "/live") throw new BridgeError("not_found", `There is nothing at ${url.pathname}.`);
+  if (url.pathname !== "/live")
+    throw new BridgeError("not_found", `There is no WebSocket at ${url.pathname}; connect to /live.`);
   const modality = url.searchParams.get("modality") ?? "text";
   if (modality !== "text")
     throw new BridgeError("invalid", `modality must be "text"; ${JSON.stringify(modality)} is not offered yet.`);

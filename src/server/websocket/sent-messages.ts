@@ -47,7 +47,7 @@ export class SentMessages {
     return found ?? this.#beginning.get(key) ?? this.send(message, submit);
   }
 
-  /** Submits a request once, however often it is sent. For requests that have no message whose id would tell. */
+  /** Submits a request once, however often it is sent. For requests without a new message. */
   async once(owner: string, requestId: string | undefined, submit: () => Promise<Reply>): Promise<Reply> {
     if (requestId === undefined) return submit();
     const key = JSON.stringify([owner, requestId]);

@@ -31,7 +31,7 @@ export class SocketConnection {
   #wire: Wire | undefined;
   #inbox: Buffer[] | undefined;
   #isBusy = false;
-  /** True from the first frame that can be read. */
+  /** True after the first valid frame. */
   #hasSpoken = false;
   #isAlive = true;
   #pingedAt: number;
@@ -90,7 +90,7 @@ export class SocketConnection {
       this.#progressAt = at;
     }
     if (!this.#hasSpoken && !this.#isBusy && at - this.#progressAt >= limits.silenceMs)
-      return this.close(errorTable.invalid.close, "Nothing was said for too long.");
+      return this.close(errorTable.invalid.close, `No frame came for ${limits.silenceMs / 1000} seconds.`);
     if (at - this.#pingedAt < limits.heartbeatMs) return;
     // A pong cannot overtake a frame that is being sent, and is not received while the socket is paused.
     const isAlive = this.#isAlive || this.#isBusy || this.#progressAt >= this.#pingedAt;

@@ -1,7 +1,7 @@
 import type { ClientFrame } from "../../protocol/index.ts";
 import type { Refusal } from "../refusal.ts";
 
-/** How one socket talks. The connection chooses a wire by the first frame and then knows only this. */
+/** How the frames of one socket are handled. The first frame of the socket decides which implementation it gets. */
 export interface Wire {
   /** Handles one frame. Throws if the frame is refused, also if it belongs to another wire. */
   receive(frame: ClientFrame): Promise<void>;

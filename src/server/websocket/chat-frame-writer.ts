@@ -7,7 +7,7 @@ import type { ChatOutput } from "./turn-joiner.ts";
  * Writes the server's frames of the chat wire: server-sent events and `[DONE]` as text, control frames as JSON. A
  * numbered client also gets sequence numbers, and control frames that say where turns begin and wait.
  */
-export class ChatFrames {
+export class ChatFrameWriter {
   readonly #writer: Pick<SocketWriter, "send">;
   readonly #numbered: boolean;
 

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { ChatFrames } from "./chat-frames.ts";
+import { ChatFrameWriter } from "./chat-frame-writer.ts";
 import type { ChatOutput } from "./turn-joiner.ts";
 
 function written(numbered: boolean, ...outputs: ChatOutput[]): string[] {
   const frames: string[] = [];
-  new ChatFrames({ send: (text) => void frames.push(text) }, numbered).send(outputs);
+  new ChatFrameWriter({ send: (text) => void frames.push(text) }, numbered).send(outputs);
   return frames;
 }
 
