@@ -243,6 +243,23 @@ describe("outcomes by request", () => {
     ]);
   });
 
+  it.each([
+    ["a later step that is complete", [step("c2"), responded("c2")]],
+    ["a picture from the user", [createEvent({ author: "user", content: { role: "user", parts: [picture()] } })]],
+  ])("P5: get a note after %s, which ADK would drop", (_, after) => {
+    expect(plan([asked(), step("c1"), ...after], [row("c1")], outcomes)).toEqual([
+      "respond c1: paid",
+      "note late-apr-c1",
+      "tell apr-c1",
+      "ask",
+    ]);
+  });
+
+  it("P5: get a note after the response to an older call, which ADK would drop", () => {
+    const events = [asked(), step("c1"), step("c2"), responded("c1")];
+    expect(plan(events, [row("c2")], outcomes)).toEqual(["respond c2: paid", "note late-apr-c2", "tell apr-c2", "ask"]);
+  });
+
   it("are still one request after responses to other calls of the same step", () => {
     const events = [asked(), step("c1", "c2"), responded("c1")];
     expect(plan(events, [row("c2")], outcomes)).toEqual(["request c2: paid", "tell apr-c2", "ask"]);
@@ -385,3 +402,7 @@ describe("P9: a step whose ids ADK removes from requests", () => {
     ]);
   });
 });
+
+function picture(): Part {
+  return { inlineData: { mimeType: "image/png", data: "AAAA" } };
+}
