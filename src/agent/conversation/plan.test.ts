@@ -93,7 +93,7 @@ describe("the table: an open call × the occasion", () => {
         settled: ["respond c1: paid", "note late-apr-c1", "tell apr-c1", "ask"],
         kept: ["respond c1: free", "note late-c1", "ask"],
         unsettled: ["wait"],
-        lost: ["respond c1: interrupted", "ask"],
+        lost: ["respond c1: interrupted", "note behind-c1", "ask"],
       },
     ],
     [
@@ -354,6 +354,15 @@ describe("P8: a history that ends with the response to an older call", () => {
       "respond c1: paid",
       "note late-apr-c1",
       "tell apr-c1",
+      "rest",
+    ]);
+  });
+
+  it("gets a note if the response follows the responses of other steps", () => {
+    expect(plan([asked(), step("c1"), step("c2")], [], connect(false))).toEqual([
+      "respond c1: interrupted",
+      "respond c2: interrupted",
+      "note behind-c2",
       "rest",
     ]);
   });

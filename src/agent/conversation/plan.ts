@@ -143,7 +143,7 @@ function knowledgeOf(open: OpenCall, { session, events, rows }: Ledger): Knowled
   return { kind: kept ? "kept" : "lost", open, response: kept ?? interruptedResponse, tells: [], unknown: [] };
 }
 
-/** P2, P3, P5. */
+/** P2, P3, P5, P8. */
 function planOutcomes(ledger: Ledger, calls: readonly Knowledge[]): HistoryPlan {
   const late = lateRecords(ledger, []);
   const last = calls.at(-1)?.open.event;
@@ -154,8 +154,8 @@ function planOutcomes(ledger: Ledger, calls: readonly Knowledge[]): HistoryPlan 
     hasMovedOn(ledger.events, last) ||
     late.some(({ note }) => note);
   if (movedOn) {
-    const records = tellRecords(calls, new Set(["settled", "kept", "lost"]), new Set());
-    return { records: [...late, ...records], next: "ask" };
+    const records = [...late, ...tellRecords(calls, new Set(["settled", "kept", "lost"]), new Set())];
+    return { records: [...records, ...trailingNote(ledger, records)], next: "ask" };
   }
   const parts = calls.map(({ open: { call }, response }): Part => ({
     functionResponse: { id: call.id, name: call.name, response },
@@ -226,7 +226,10 @@ function trailingNote({ events, rows }: Ledger, records: readonly HistoryRecord[
   const last = records.findLast(({ response, note }) => response ?? note);
   if (last?.note) return [];
   const answered = last?.response ? responseTo(last.response) : lastResponse(events);
-  if (!answered || !hasMovedOn(events, answered.event)) return [];
+  if (!answered) return [];
+  const isOther = ({ response, note }: HistoryRecord) =>
+    note !== undefined || (response !== undefined && response.open.event.id !== answered.event.id);
+  if (!hasMovedOn(events, answered.event) && !records.some(isOther)) return [];
   const { id, name, args = {} } = answered.call;
   const state = rows.find(({ toolCallId }) => toolCallId === id)?.state ?? "succeeded";
   const text = contextNote(name, JSON.stringify(args), state, answered.response);
