@@ -347,6 +347,12 @@ describe("P8: a history that ends with the response to an older call", () => {
     expect(records[0]?.note?.text).toContain('The earlier call pay({"amount":5}) ended as succeeded: {"early":true}');
   });
 
+  it("gets a note about a lost call that does not call it a success", () => {
+    const events = [asked(), step("c1"), asked("and now?")];
+    const { records } = planHistory({ session: "chat", events, rows: [] }, connect(false));
+    expect(records.at(-1)?.note?.text).toContain("ended as interrupted: ");
+  });
+
   it("needs no note if the call is the last one, or if a note follows anyway", () => {
     expect(plan([asked(), step("c1"), responded("c1")], [row("c1", { told: true })], connect(false))).toEqual(["rest"]);
     expect(plan([...older, asked("go on")], [row("c1", { told: true })], connect(false))).toEqual(["rest"]);

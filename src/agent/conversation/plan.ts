@@ -231,7 +231,8 @@ function trailingNote({ events, rows }: Ledger, records: readonly HistoryRecord[
     note !== undefined || (response !== undefined && response.open.event.id !== answered.event.id);
   if (!hasMovedOn(events, answered.event) && !records.some(isOther)) return [];
   const { id, name, args = {} } = answered.call;
-  const state = rows.find(({ toolCallId }) => toolCallId === id)?.state ?? "succeeded";
+  const isLost = answered.response["status"] === interruptedResponse.status;
+  const state = rows.find(({ toolCallId }) => toolCallId === id)?.state ?? (isLost ? "interrupted" : "succeeded");
   const text = contextNote(name, JSON.stringify(args), state, answered.response);
   return [{ note: { id: `behind-${id}`, text }, tells: [] }];
 }
