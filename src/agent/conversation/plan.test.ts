@@ -209,6 +209,15 @@ describe("outcomes by request", () => {
     expect(request).toMatchObject({ author: "agent", stateDelta: { a: 1, b: 2 }, tells: ["apr-c1", "apr-c3"] });
   });
 
+  it("P2: name the calls of an agent whose outcome must be told later", () => {
+    const rows = [
+      row("c1", { state: "cancelled", innerSession: "inner" }),
+      row("i1", { session: "inner", state: "executing" }),
+    ];
+    const { request } = planHistory({ session: "chat", events: [asked(), step("c1")], rows }, outcomes);
+    expect(request?.unknown).toEqual(["i1"]);
+  });
+
   it("P3: wait for every call of the step", () => {
     const rows = [row("c1"), row("c2", { state: "pending" })];
     expect(plan([asked(), step("c1", "c2"), kept()], rows, outcomes)).toEqual(["wait"]);

@@ -63,7 +63,14 @@ export interface HistoryPlan {
   /** What to append to the history, in this order. */
   records: readonly HistoryRecord[];
   /** The message of the next request: the responses of the whole open step (P2). */
-  request?: { parts: Part[]; author: string; stateDelta: JsonObject; tells: string[] };
+  request?: {
+    parts: Part[];
+    author: string;
+    stateDelta: JsonObject;
+    tells: string[];
+    /** Calls of agents whose outcome must be told later. */
+    unknown: string[];
+  };
   /** `ask`: the model has something to respond to. `wait`: its step is not settled. `rest`: there is nothing to tell it. */
   next: "ask" | "wait" | "rest";
 }
@@ -162,7 +169,8 @@ function planOutcomes(ledger: Ledger, calls: readonly Knowledge[]): HistoryPlan 
   }));
   const stateDelta = Object.assign({}, ...calls.map((call) => call.stateDelta)) as JsonObject;
   const tells = calls.flatMap((call) => call.tells);
-  return { records: late, request: { parts, author: last.author ?? "", stateDelta, tells }, next: "ask" };
+  const unknown = calls.flatMap((call) => call.unknown);
+  return { records: late, request: { parts, author: last.author ?? "", stateDelta, tells, unknown }, next: "ask" };
 }
 
 /** P4, P5, P6, P9: a response in the place of each call of these kinds; sent to a model that awaits it, else a note. */

@@ -11,7 +11,7 @@ import { rootOf } from "../adk/runners.ts";
 import type { Progress } from "../log/turn-log.ts";
 import { applyPlan, markTold } from "./apply-plan.ts";
 import type { ConversationContext } from "./context.ts";
-import { type Occasion, planHistory } from "./plan.ts";
+import { type HistoryPlan, type Occasion, planHistory } from "./plan.ts";
 import { type Listener, runScope } from "./run-scope.ts";
 
 /** What the next request says. */
@@ -55,11 +55,7 @@ export class RequestSession {
       const asksAgain = input.kind === "settled" && input.model === "again";
       if (!asksAgain || !awaitsModel(session.events)) return "done";
     }
-    const { parts, author, stateDelta, tells } = plan.request ?? {};
-    this.#next =
-      parts && author !== undefined && stateDelta && tells
-        ? { content: { role: "user", parts }, stateDelta, step: { author, tells } }
-        : { content: emptyContent };
+    this.#next = plan.request ? toRequest(plan.request) : { content: emptyContent };
     return "ask";
   }
 
@@ -192,6 +188,15 @@ export async function runWaitingAgents(
     const settled = await runAgent(row, listener, context);
     if (settled) await listener.log.showInner(settled);
   }
+}
+
+function toRequest({ parts, author, stateDelta, tells, unknown }: NonNullable<HistoryPlan["request"]>): NextRequest {
+  return {
+    content: { role: "user", parts },
+    stateDelta,
+    step: { author, tells },
+    ...(unknown.length > 0 && { metadata: { unknown } }),
+  };
 }
 
 async function requireSession(store: Store, id: string): Promise<Session> {
