@@ -62,7 +62,7 @@ export function unknownCalls(events: readonly Event[]): Set<string> {
 
 /**
  * True when requests keep the id of this call (K23). ADK removes the ids it generated itself from requests; their
- * responses are matched by order alone, so a step of such calls gets all its responses at once or none.
+ * responses are matched by order alone, so a step with such a call gets all its responses at once or none.
  */
 export function keepsId({ id }: Call): boolean {
   return !id.startsWith("adk-");

@@ -387,7 +387,7 @@ describe("P8: a history that ends with the response to an older call", () => {
   });
 });
 
-describe("P9: a step whose ids ADK removes from requests", () => {
+describe("P9: a step with ids that ADK removes from requests", () => {
   const events = [asked(), step("adk-1", "adk-2")];
   const waits = row("adk-2", { state: "pending" });
 
@@ -414,6 +414,14 @@ describe("P9: a step whose ids ADK removes from requests", () => {
 
   it("is told once while it waits", () => {
     expect(plan(events, [row("adk-1", { told: true }), waits], live())).toEqual(["rest"]);
+  });
+
+  it("counts as such if ADK removes only one of its ids", () => {
+    expect(plan([asked(), step("adk-1", "c2")], [row("c2"), row("adk-1", { state: "pending" })], live())).toEqual([
+      "note late-apr-c2",
+      "tell apr-c2",
+      "ask",
+    ]);
   });
 
   it("does not hold back a step that keeps its ids", () => {

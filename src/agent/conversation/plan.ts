@@ -34,7 +34,7 @@ import { contextNote, interruptedResponse, outcomeNote } from "../approval/outco
  *   P5 If the conversation has moved on since the call, by request too: the response goes in its place, a note follows.
  *   P7 A settled row that the model was told "not known yet" about: a note. One whose response the history has: only marked.
  *   P8 A response that answers an older call must not be the last content, or ADK drops everything in between (K12): a note.
- *   P9 A step whose ids ADK removes from requests (K23) gets all its responses at once or none.
+ *   P9 A step with an id that ADK removes from requests (K23) gets all its responses at once or none.
  */
 export interface Ledger {
   /** The id of the session whose history this is. */
@@ -183,13 +183,14 @@ function tellRecords(
     const { kind, open, row, response, tells, unknown, stateDelta } = known;
     if (!kinds.has(kind)) return [];
     const { id, name, args = {} } = open.call;
-    const isPaired =
-      keepsId(open.call) || calls.every((other) => other.open.event.id !== open.event.id || kinds.has(other.kind));
+    const keepsIds = callsOf(open.event).every(keepsId);
+    const isPaired = keepsIds || calls.every((other) => other.open.event.id !== open.event.id || kinds.has(other.kind));
     const inPlace = isPaired ? { response: { open, response, unknown, stateDelta } } : {};
     if (kind === "lost") return isPaired ? [{ ...inPlace, tells }] : [];
     if (awaited.has(id)) return [{ ...inPlace, send: { functionResponse: { id, name, response } }, tells }];
+    // A result without a row is told with its response. A row that is told was sent or noted before.
+    if (!isPaired && (!row || row.told)) return [];
     if (row) return [{ ...inPlace, ...(!row.told && { note: lateNote(row) }), tells }];
-    if (!isPaired) return [];
     const text = contextNote(name, JSON.stringify(args), "succeeded", response);
     return [{ ...inPlace, note: { id: `late-${id}`, text }, tells }];
   });
