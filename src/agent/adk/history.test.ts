@@ -1,7 +1,7 @@
 import { createEvent, type Event } from "@google/adk";
 import type { Part } from "@google/genai";
 import { describe, expect, it } from "vitest";
-import { awaitsModel, callsOf, keptOf, keptResults, lastText, openCalls, unknownCalls } from "./history.ts";
+import { awaitsModel, callsOf, hasMovedOn, keptOf, keptResults, lastText, openCalls, unknownCalls } from "./history.ts";
 import { responseEvent } from "./new-events.ts";
 
 const asked = (text: string): Event => createEvent({ author: "user", content: { role: "user", parts: [{ text }] } });
@@ -141,5 +141,27 @@ describe("a history that awaits the model", () => {
     ["is empty", [], false],
   ])("%s: %#", (_, events, awaits) => {
     expect(awaitsModel(events)).toBe(awaits);
+  });
+});
+
+describe("a history that has moved on from a step", () => {
+  const pay = said(call("c1"), call("c2"));
+  const picture: Part = { inlineData: { mimeType: "image/png", data: "AAAA" } };
+
+  it.each([
+    ["words", said({ text: "Wait." }), true],
+    ["a picture", createEvent({ author: "user", content: { role: "user", parts: [picture] } }), true],
+    ["another call", said(call("c3")), true],
+    ["the response to another step", answered(response("c0")), true],
+    ["a response to the step itself", answered(response("c1")), false],
+    ["a result that is set aside", kept(response("c1")), false],
+    ["a thought", said({ text: "Hm.", thought: true }), false],
+    ["an empty text, which reaches no request", asked(""), false],
+  ])("has %s after it: %#", (_, after, movedOn) => {
+    expect(hasMovedOn([asked("pay"), pay, after], pay)).toBe(movedOn);
+  });
+
+  it("is judged by what comes after the step, not before it", () => {
+    expect(hasMovedOn([asked("pay"), said({ text: "Fine." }), pay], pay)).toBe(false);
   });
 });

@@ -62,7 +62,7 @@ export function unknownCalls(events: readonly Event[]): Set<string> {
 
 /**
  * True when requests keep the id of this call (K23). ADK removes the ids it generated itself from requests; their
- * responses are matched by order alone, so a step of such calls gets all its responses at once or none.
+ * responses are matched by order alone, so a step with such a call gets all its responses at once or none.
  */
 export function keepsId({ id }: Call): boolean {
   return !id.startsWith("adk-");
@@ -88,10 +88,15 @@ export function lastContent(events: readonly Event[]): Event | undefined {
   return events.findLast(({ content }) => content?.parts?.length);
 }
 
-/** True when the user or the model has said something after this event. */
-export function hasMovedOn(events: readonly Event[], { id }: Event): boolean {
-  const since = events.slice(events.findLastIndex((event) => event.id === id) + 1);
-  return since.some(hasText);
+/** True when anything but thoughts and responses to its own calls follows this event. ADK may drop such content (K12). */
+export function hasMovedOn(events: readonly Event[], event: Event): boolean {
+  const own = new Set<string | undefined>(callsOf(event).map(({ id }) => id));
+  const since = events.slice(events.findLastIndex(({ id }) => id === event.id) + 1);
+  return since.some(({ content }) =>
+    content?.parts?.some(({ text, thought, functionResponse }) =>
+      functionResponse ? !own.has(functionResponse.id) : text !== "" && !thought,
+    ),
+  );
 }
 
 /** True for an event with text that is not a thought. */

@@ -5,13 +5,14 @@ import type { Content, Part } from "@google/genai";
 
 /**
  * Puts the responses of a step in the order of its calls, because order is what matches them (K23). In live mode responses
- * were given one by one, and ADK collects them in that order.
+ * were given one by one, and ADK collects them in that order. A step with a call without an id got its responses in order.
  */
 export function orderResponses(contents: readonly Content[]): void {
   for (const [index, { parts = [] }] of contents.entries()) {
-    const ids = parts.flatMap(({ functionCall }) => functionCall?.id ?? []);
-    const place = ({ functionResponse }: Part) => ids.indexOf(functionResponse?.id ?? "");
-    if (ids.length > 1) contents[index + 1]?.parts?.sort((a, b) => place(a) - place(b));
+    const calls = parts.flatMap(({ functionCall }) => functionCall ?? []);
+    const place = ({ functionResponse }: Part) => calls.findIndex(({ id }) => id === functionResponse?.id);
+    if (calls.length > 1 && calls.every(({ id }) => id !== undefined))
+      contents[index + 1]?.parts?.sort((a, b) => place(a) - place(b));
   }
 }
 

@@ -34,7 +34,7 @@ import { contextNote, interruptedResponse, outcomeNote } from "../approval/outco
  *   P5 If the conversation has moved on since the call, by request too: the response goes in its place, a note follows.
  *   P7 A settled row that the model was told "not known yet" about: a note. One whose response the history has: only marked.
  *   P8 A response that answers an older call must not be the last content, or ADK drops everything in between (K12): a note.
- *   P9 A step whose ids ADK removes from requests (K23) gets all its responses at once or none.
+ *   P9 A step with an id that ADK removes from requests (K23) gets all its responses at once or none.
  */
 export interface Ledger {
   /** The id of the session whose history this is. */
@@ -63,7 +63,14 @@ export interface HistoryPlan {
   /** What to append to the history, in this order. */
   records: readonly HistoryRecord[];
   /** The message of the next request: the responses of the whole open step (P2). */
-  request?: { parts: Part[]; author: string; stateDelta: JsonObject; tells: string[] };
+  request?: {
+    parts: Part[];
+    author: string;
+    stateDelta: JsonObject;
+    tells: string[];
+    /** Calls of agents whose outcome must be told later. */
+    unknown: string[];
+  };
   /** `ask`: the model has something to respond to. `wait`: its step is not settled. `rest`: there is nothing to tell it. */
   next: "ask" | "wait" | "rest";
 }
@@ -143,7 +150,7 @@ function knowledgeOf(open: OpenCall, { session, events, rows }: Ledger): Knowled
   return { kind: kept ? "kept" : "lost", open, response: kept ?? interruptedResponse, tells: [], unknown: [] };
 }
 
-/** P2, P3, P5. */
+/** P2, P3, P5, P8. */
 function planOutcomes(ledger: Ledger, calls: readonly Knowledge[]): HistoryPlan {
   const late = lateRecords(ledger, []);
   const last = calls.at(-1)?.open.event;
@@ -154,15 +161,16 @@ function planOutcomes(ledger: Ledger, calls: readonly Knowledge[]): HistoryPlan 
     hasMovedOn(ledger.events, last) ||
     late.some(({ note }) => note);
   if (movedOn) {
-    const records = tellRecords(calls, new Set(["settled", "kept", "lost"]), new Set());
-    return { records: [...late, ...records], next: "ask" };
+    const records = [...late, ...tellRecords(calls, new Set(["settled", "kept", "lost"]), new Set())];
+    return { records: [...records, ...trailingNote(ledger, records)], next: "ask" };
   }
   const parts = calls.map(({ open: { call }, response }): Part => ({
     functionResponse: { id: call.id, name: call.name, response },
   }));
   const stateDelta = Object.assign({}, ...calls.map((call) => call.stateDelta)) as JsonObject;
   const tells = calls.flatMap((call) => call.tells);
-  return { records: late, request: { parts, author: last.author ?? "", stateDelta, tells }, next: "ask" };
+  const unknown = calls.flatMap((call) => call.unknown);
+  return { records: late, request: { parts, author: last.author ?? "", stateDelta, tells, unknown }, next: "ask" };
 }
 
 /** P4, P5, P6, P9: a response in the place of each call of these kinds; sent to a model that awaits it, else a note. */
@@ -175,13 +183,14 @@ function tellRecords(
     const { kind, open, row, response, tells, unknown, stateDelta } = known;
     if (!kinds.has(kind)) return [];
     const { id, name, args = {} } = open.call;
-    const isPaired =
-      keepsId(open.call) || calls.every((other) => other.open.event.id !== open.event.id || kinds.has(other.kind));
+    const keepsIds = callsOf(open.event).every(keepsId);
+    const isPaired = keepsIds || calls.every((other) => other.open.event.id !== open.event.id || kinds.has(other.kind));
     const inPlace = isPaired ? { response: { open, response, unknown, stateDelta } } : {};
     if (kind === "lost") return isPaired ? [{ ...inPlace, tells }] : [];
     if (awaited.has(id)) return [{ ...inPlace, send: { functionResponse: { id, name, response } }, tells }];
+    // A result without a row is told with its response. A row that is told was sent or noted before.
+    if (!isPaired && (!row || row.told)) return [];
     if (row) return [{ ...inPlace, ...(!row.told && { note: lateNote(row) }), tells }];
-    if (!isPaired) return [];
     const text = contextNote(name, JSON.stringify(args), "succeeded", response);
     return [{ ...inPlace, note: { id: `late-${id}`, text }, tells }];
   });
@@ -226,9 +235,13 @@ function trailingNote({ events, rows }: Ledger, records: readonly HistoryRecord[
   const last = records.findLast(({ response, note }) => response ?? note);
   if (last?.note) return [];
   const answered = last?.response ? responseTo(last.response) : lastResponse(events);
-  if (!answered || !hasMovedOn(events, answered.event)) return [];
+  if (!answered) return [];
+  const isOther = ({ response, note }: HistoryRecord) =>
+    note !== undefined || (response !== undefined && response.open.event.id !== answered.event.id);
+  if (!hasMovedOn(events, answered.event) && !records.some(isOther)) return [];
   const { id, name, args = {} } = answered.call;
-  const state = rows.find(({ toolCallId }) => toolCallId === id)?.state ?? "succeeded";
+  const isLost = answered.response["status"] === interruptedResponse.status;
+  const state = rows.find(({ toolCallId }) => toolCallId === id)?.state ?? (isLost ? "interrupted" : "succeeded");
   const text = contextNote(name, JSON.stringify(args), state, answered.response);
   return [{ note: { id: `behind-${id}`, text }, tells: [] }];
 }

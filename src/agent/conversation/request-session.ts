@@ -134,9 +134,15 @@ export class RequestSession {
   }
 }
 
-function toNextRequest({ parts, author, stateDelta, tells }: NonNullable<HistoryPlan["request"]>): NextRequest {
+function toNextRequest(request: NonNullable<HistoryPlan["request"]>): NextRequest {
+  const { parts, author, stateDelta, tells, unknown } = request;
   const calls = parts.flatMap(({ functionResponse }) => functionResponse?.id ?? []);
-  return { content: { role: "user", parts }, stateDelta, step: { calls, author, tells } };
+  return {
+    content: { role: "user", parts },
+    stateDelta,
+    step: { calls, author, tells },
+    ...(unknown.length > 0 && { metadata: { unknown } }),
+  };
 }
 
 /**
