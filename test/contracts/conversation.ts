@@ -448,6 +448,8 @@ export function describeConversation(name: string, mode: Mode): void {
         expect(count(stage.told(), outcome)).toBe(1);
         expect(await stage.rows()).toMatchObject([{ mode, told: true }]);
         expect(await stage.responsesPerCall()).toEqual([1]);
+        // Only one conversation speaks for the agent at a time.
+        await stage.until(() => stage.gemini.live.open === (other === "live" ? 1 : 0));
         await expectNextTurnWorks(stage, mode);
         await expectNextTurnWorks(stage, other);
         expect(stage.payments).toEqual(approved ? [50] : []);
