@@ -1,7 +1,8 @@
 /**
- * What the gate relies on in ADK, one test each, with nothing of ours between but the scripted Gemini. Some of it is
- * documented, some is only how ADK happens to work: when a new release breaks one of these, the message says which of our
- * code stood on it. The numbers are those of docs/design/approval.md.
+ * What our code relies on in ADK, one test each, with real ADK and the scripted Gemini and none of our own code. Some of it
+ * is documented, some is only how ADK happens to work. When a new release breaks one of these, the message says which of
+ * our code depends on it. A test whose title says "alarm" watches a defect: when it fails, ADK has fixed the defect and
+ * our workaround can go. The numbers are those of docs/design/adk.md.
  */
 import {
   AgentTool,
@@ -45,10 +46,16 @@ import { z } from "zod";
 
 setLogLevel(LogLevel.ERROR);
 
-const gate = "src/agent/gate.ts";
-const turn = "src/agent/turn.ts";
-const executor = "src/agent/executor.ts";
-const liveSession = "src/agent/live-session.ts";
+const gate = "src/agent/adk/gate-plugin.ts";
+const gatheredCalls = "src/agent/adk/gathered-calls.ts";
+const toolCalls = "src/agent/adk/tool-calls.ts";
+const requestRun = "src/agent/adk/request-run.ts";
+const runners = "src/agent/adk/runners.ts";
+const liveRun = "src/agent/adk/live/live-run.ts";
+const history = "src/agent/adk/history.ts";
+const plan = "src/agent/conversation/plan.ts";
+const requestSession = "src/agent/conversation/request-session.ts";
+const liveConnection = "src/agent/conversation/live-connection.ts";
 
 const open = new Set<ScriptedGemini>();
 afterEach(async () => {
@@ -60,17 +67,17 @@ type Hooks = Partial<Pick<BasePlugin, `${string}Callback` & keyof BasePlugin>>;
 
 interface Scene {
   hooks?: Hooks;
-  /** What the model says to each user's text; after tools it says "Done.". */
+  /** What the model says to each text of the user. After tool results it says "Done.". */
   says?: Record<string, readonly Piece[]>;
   tools?: readonly BaseTool[];
-  /** The agents below the root, or the tools they are wrapped in. */
+  /** Sub-agents of the root agent, or tools that run an agent. */
   below?: (model: () => Gemini) => { subAgents?: BaseAgent[]; tools?: BaseTool[] };
   root?: Partial<ConstructorParameters<typeof LlmAgent>[0]>;
   isResumable?: boolean;
   model?: string;
 }
 
-/** An agent that can pay, a plugin made of `hooks`, and a model that follows the script. */
+/** An agent that can pay, a plugin with the given hooks, and a model that follows the script. */
 async function openScene({
   hooks = {},
   says = {},
@@ -130,7 +137,7 @@ async function openScene({
       for await (const event of run) events.push(event);
       return events;
     },
-    /** Says one thing live and listens until `isEnd`, then hangs up. */
+    /** Says one thing live, listens until `isEnd` is true, then closes the connection. */
     async runLive(said: string, isEnd: (event: Event) => boolean): Promise<Event[]> {
       const events: Event[] = [];
       const liveRequestQueue = new LiveRequestQueue();
@@ -177,7 +184,7 @@ function weatherTool(): BaseTool {
   });
 }
 
-/** The gate in its smallest form: payments are answered for, the answer is taken out again, the run is paused. */
+/** A minimal gate: it returns a placeholder for payments, removes it from the event again, and pauses the run. */
 function holding(
   tool = "process_payment",
 ): Required<Pick<Hooks, "beforeToolCallback" | "onEventCallback" | "beforeModelCallback">> {
@@ -206,20 +213,30 @@ const isHeld = ({ functionResponse }: Part): boolean => functionResponse?.respon
 const names = (events: readonly Event[]) => events.flatMap(getFunctionResponses).map(({ name }) => name);
 const callOf = (events: readonly Event[], name: string) =>
   events.flatMap(getFunctionCalls).find((found) => found.name === name)!;
-const answerTo = (id: string | undefined, name: string, response: Record<string, unknown>): Content => ({
+const responseMessage = (id: string | undefined, name: string, response: Record<string, unknown>): Content => ({
   role: "user",
   parts: [{ functionResponse: { id, name, response } }],
 });
 
-describe("ADK as the gate knows it", () => {
-  it("K1 a value from beforeToolCallback is the result: the tool and FunctionTool's own gate are skipped", async () => {
+/** The ids of the calls and responses in a request, in order. */
+const idsIn = (contents: readonly Content[] = []): (string | undefined)[] =>
+  contents.flatMap(({ parts = [] }) =>
+    parts.flatMap(({ functionCall, functionResponse }) => {
+      const part = functionCall ?? functionResponse;
+      return part ? [part.id] : [];
+    }),
+  );
+const idsBroke = `K23 broke: responses may be matched with the wrong calls; see keepsId in ${history} and P9 in ${plan}`;
+
+describe("ADK by request", () => {
+  it("K1 a value from beforeToolCallback is the result: the tool and FunctionTool's own confirmation are skipped", async () => {
     const scene = await openScene({ hooks: { beforeToolCallback: async () => ({ held: true }) } });
     const events = await scene.run(user("pay"));
-    expect(scene.payments, `K1 broke: a held tool RAN; see ${gate} beforeToolCallback`).toEqual([]);
+    expect(scene.payments, `K1 broke: a held tool ran; see beforeToolCallback in ${gate}`).toEqual([]);
     const [response] = events.flatMap(getFunctionResponses);
-    expect(response?.response, `K1 broke: see ${gate} beforeToolCallback`).toEqual({ held: true });
+    expect(response?.response, `K1 broke: see beforeToolCallback in ${gate}`).toEqual({ held: true });
     const calls = events.flatMap(getFunctionCalls).map(({ name }) => name);
-    expect(calls, `K1 broke: ADK asks for a confirmation of its own; see ${gate} beforeToolCallback`).toEqual([
+    expect(calls, `K1 broke: ADK asks for a confirmation itself; see beforeToolCallback in ${gate}`).toEqual([
       "process_payment",
     ]);
   });
@@ -230,7 +247,7 @@ describe("ADK as the gate knows it", () => {
       hooks: { beforeToolCallback: async () => undefined },
     });
     const [response] = (await scene.run(user("sky"))).flatMap(getFunctionResponses);
-    expect(response?.response, `K1 broke: a free tool is not run; see ${gate} beforeToolCallback`).toEqual({
+    expect(response?.response, `K1 broke: a free tool is not run; see beforeToolCallback in ${gate}`).toEqual({
       temperature: 21,
     });
   });
@@ -247,13 +264,16 @@ describe("ADK as the gate knows it", () => {
       },
     });
     await scene.run(user("pay"));
-    expect(seen, `K2 broke: a row may outlive a call nobody stored; see ${gate} #hold and ${turn} heal`).toBe(true);
+    expect(
+      seen,
+      `K2 broke: a row may exist for a call that was never stored; see #hold in ${gate} and knowledgeOf in ${plan}`,
+    ).toBe(true);
   });
 
   it("K3 a change made in place by onEventCallback is what is stored and yielded", async () => {
     const scene = await openScene({ hooks: holding() });
     const yielded = await scene.run(user("mixed"));
-    const why = `K3 broke: placeholders leak; see ${gate} onEventCallback`;
+    const why = `K3 broke: placeholders leak; see onEventCallback in ${gate}`;
     expect(names(yielded), `${why} (yielded)`).toEqual(["get_weather"]);
     expect(names(await scene.events()), `${why} (stored)`).toEqual(["get_weather"]);
   });
@@ -276,28 +296,28 @@ describe("ADK as the gate knows it", () => {
     );
     expect(
       kept.map(({ functionResponse }) => functionResponse?.name),
-      `K3 broke: free results of a held step are lost; see ${gate} onEventCallback and src/agent/history.ts keptResults`,
+      `K3 broke: free results of a held step are lost; see onEventCallback in ${gate} and keptResults in ${history}`,
     ).toEqual(["get_weather"]);
   });
 
-  it("K4 {} from beforeModelCallback ends the run: no request and no event", async () => {
+  it("K4 {} from beforeModelCallback ends the run without a request and without an event", async () => {
     const scene = await openScene({ hooks: holding() });
     const events = await scene.run(user("pay"));
     expect(
       scene.gemini.requests,
-      `K4 broke: the model is asked while a call is held; see ${gate} beforeModelCallback`,
+      `K4 broke: the model is asked while a call is held; see beforeModelCallback in ${gate}`,
     ).toHaveLength(1);
-    // The call, its answer without the placeholder, and the usage that trails a call.
-    expect(events, `K4 broke: {} became an event; see ${gate} beforeModelCallback`).toHaveLength(3);
+    // The call, its response without the placeholder, and the usage that follows a call.
+    expect(events, `K4 broke: {} became an event; see beforeModelCallback in ${gate}`).toHaveLength(3);
   });
 
   it("K5 runAsync with the responses of an open step runs no tool and sends one valid turn", async () => {
     const scene = await openScene({ hooks: holding() });
     await scene.run(user("mixed"));
     const { id } = callOf(await scene.events(), "process_payment");
-    await scene.run(answerTo(id, "process_payment", { paid: 50 }));
-    const why = `K5 broke: see ${turn} advance`;
-    expect(scene.payments, `${why}: answering a call runs it`).toEqual([]);
+    await scene.run(responseMessage(id, "process_payment", { paid: 50 }));
+    const why = `K5 broke: see planOutcomes in ${plan} and resume in ${requestSession}`;
+    expect(scene.payments, `${why}: a response makes ADK run the tool`).toEqual([]);
     expect(scene.gemini.requests, why).toHaveLength(2);
     expect(scene.gemini.requests[1]?.pairingErrors, why).toEqual([]);
     expect(
@@ -306,28 +326,28 @@ describe("ADK as the gate knows it", () => {
     ).toEqual(["get_weather", "process_payment"]);
   });
 
-  it("K6 with isResumable the agent that made the call is resumed", async () => {
+  it("K6 with isResumable, ADK resumes the agent that made the call", async () => {
     const scene = await openScene({ hooks: holding("helper_pay"), below: withHelper });
     await scene.run(user("delegate"));
     const { id } = callOf(await scene.events(), "helper_pay");
-    const events = await scene.run(answerTo(id, "helper_pay", { paid: 7 }));
+    const events = await scene.run(responseMessage(id, "helper_pay", { paid: 7 }));
     const authors = new Set(events.map(({ author }) => author));
-    expect([...authors], "K6 broke: see resumabilityConfig in src/agent/runners.ts").toEqual(["helper"]);
+    expect([...authors], `K6 broke: see resumabilityConfig in ${runners}`).toEqual(["helper"]);
   });
 
-  it("K7 a user's message with an empty text starts a run and reaches no request", async () => {
+  it("K7 a user message with an empty text starts a run and is in no request", async () => {
     const scene = await openScene();
     await scene.run(user("hello"));
     await scene.run(user(""));
-    expect(scene.gemini.requests, `K7 broke: see the empty texts in ${turn} advance`).toHaveLength(2);
+    expect(scene.gemini.requests, `K7 broke: see emptyContent in ${requestRun}`).toHaveLength(2);
     const parts = scene.gemini.requests[1]?.contents.flatMap((content) => content.parts ?? []);
     expect(
       parts?.some((part) => part.text === ""),
-      `K7 broke: see the empty texts in ${turn} advance`,
+      `K7 broke: see emptyContent in ${requestRun}`,
     ).toBe(false);
   });
 
-  it("K8 a request deleted in afterToolCallback raises no confirmation of ADK's own", async () => {
+  it("K8 ADK asks for no confirmation when the request is deleted in afterToolCallback", async () => {
     const asking = new FunctionTool({
       name: "asking",
       description: "Asks by itself.",
@@ -351,14 +371,14 @@ describe("ADK as the gate knows it", () => {
       },
     });
     const events = await scene.run(user("ask"));
-    expect(hint, `K8 broke: requests of ctx.requestConfirmation() are not where ${gate} afterToolCallback looks`).toBe(
+    expect(hint, `K8 broke: requests of ctx.requestConfirmation() have moved; see afterToolCallback in ${gate}`).toBe(
       "Sure?",
     );
     const calls = events.flatMap(getFunctionCalls).map(({ name }) => name);
-    expect(calls, `K8 broke: ADK asks too; see ${gate} afterToolCallback`).toEqual(["asking"]);
+    expect(calls, `K8 broke: ADK asks too; see afterToolCallback in ${gate}`).toEqual(["asking"]);
   });
 
-  it("K9 a context of our own runs a confirmed tool and carries its state delta", async () => {
+  it("K9 a context that we build runs a confirmed tool and has its state delta", async () => {
     const scene = await openScene({
       tools: [
         new FunctionTool({
@@ -388,7 +408,7 @@ describe("ADK as the gate knows it", () => {
       toolConfirmation: new ToolConfirmation({ confirmed: true }),
     });
     const tool = tools.find(({ name }) => name === "remember");
-    const why = `K9 broke: see ${executor} #run`;
+    const why = `K9 broke: see prepare in ${toolCalls}`;
     expect(await tool?.runAsync({ args: { word: "tea" }, toolContext }), why).toEqual({ remembered: "tea" });
     expect(toolContext.actions.stateDelta, why).toEqual({ word: "tea" });
   });
@@ -410,20 +430,19 @@ describe("ADK as the gate knows it", () => {
     await scene.run(user("ask"));
     expect(
       seen.includes("helper"),
-      `K10 is fixed in ADK: #holdAgentTool in ${gate} and runInner in ${turn} can go if a held inner call can pause the outer one`,
+      `K10 is fixed in ADK: isAgentTool in ${gate} and runAgent in ${requestSession} can go if a held inner call can pause the outer one`,
     ).toBe(false);
   });
 
-  it("K11 alarm: the usage-only response behind a transfer still makes the parent ask the model again", async () => {
+  it("K11 alarm: a response with only usage after a transfer still makes the parent ask the model again", async () => {
     const scene = await openScene({ below: withHelper });
     await scene.run(user("delegate"));
-    expect(
-      scene.gemini.requests.length,
-      `K11 is fixed in ADK: what afterModelCallback in ${gate} does about responses without content can go`,
-    ).toBeGreaterThan(3);
+    expect(scene.gemini.requests.length, `K11 is fixed in ADK: takeUsage in ${gatheredCalls} can go`).toBeGreaterThan(
+      3,
+    );
   });
 
-  it("K11 a response without content and usage is no event", async () => {
+  it("K11 a response without content and without usage makes no event", async () => {
     const scene = await openScene({
       below: withHelper,
       hooks: {
@@ -433,7 +452,7 @@ describe("ADK as the gate knows it", () => {
       },
     });
     await scene.run(user("delegate"));
-    expect(scene.gemini.requests, `K11 broke: see afterModelCallback in ${gate}`).toHaveLength(3);
+    expect(scene.gemini.requests, `K11 broke: see takeUsage in ${gatheredCalls}`).toHaveLength(3);
   });
 
   it("K12 alarm: a response as the last event still drops every turn since its call", async () => {
@@ -445,16 +464,16 @@ describe("ADK as the gate knows it", () => {
     await add("root_agent", "model", { functionCall: { id: "call-1", name: "get_weather", args: {} } });
     await add("user", "user", { text: "never mind" });
     await add("root_agent", "model", { text: "Fine." });
-    await scene.run(answerTo("call-1", "get_weather", { temperature: 21 }));
+    await scene.run(responseMessage("call-1", "get_weather", { temperature: 21 }));
     expect(
       JSON.stringify(scene.gemini.requests[0]?.contents).includes("never mind"),
-      `K12 is fixed in ADK: outcomes that come late can be responses instead of notes; see lateNote in src/agent/outcome.ts`,
+      `K12 is fixed in ADK: late outcomes can be responses instead of notes; see trailingNote and hasMovedOn in ${plan}`,
     ).toBe(false);
   });
 
-  it("K13 agents are found by name and tools by agent, and the runner shows its plugins", async () => {
+  it("K13 a runner gives access to its agents by name, to their tools, and to its plugins", async () => {
     const scene = await openScene({ below: withHelper });
-    const why = `K13 broke: see hostOf in src/agent/runners.ts and findTool in ${executor}`;
+    const why = `K13 broke: see hostOf in ${runners}, findTool in src/agent/adk/agents.ts and callTool in ${toolCalls}`;
     const { agent } = scene.runner;
     expect("findAgent" in agent && agent.findAgent("root_agent"), why).toBe(scene.agent);
     const helper = "findAgent" in agent ? agent.findAgent("helper") : undefined;
@@ -469,7 +488,7 @@ describe("ADK as the gate knows it", () => {
     expect(typeof scene.runner.pluginManager.runOnToolErrorCallback, why).toBe("function");
   });
 
-  it("K14 a value from the first plugin's afterToolCallback keeps everybody else's away", async () => {
+  it("K14 after a value from the first plugin's afterToolCallback no other afterToolCallback is called", async () => {
     const touched: string[] = [];
     const scene = await openScene({
       hooks: { ...holding(), afterToolCallback: async ({ result }) => (result?.["held"] ? result : undefined) },
@@ -488,10 +507,10 @@ describe("ADK as the gate knows it", () => {
     }
     scene.runner.pluginManager.registerPlugin(new Second("second"));
     await scene.run(user("pay"));
-    expect(touched, `K14 broke: callbacks see calls that never ran; see ${gate} afterToolCallback`).toEqual([]);
+    expect(touched, `K14 broke: callbacks see calls that have not run; see afterToolCallback in ${gate}`).toEqual([]);
   });
 
-  it("K15 alarm: a streamed answer still makes an event, and runs its tools, per chunk of calls", async () => {
+  it("K15 alarm: each chunk with calls of a streamed response still makes its own event and runs its tools", async () => {
     const scene = await openScene({
       says: { both: twoCallsApart },
       hooks: { beforeToolCallback: async () => ({ ok: true }) },
@@ -499,11 +518,11 @@ describe("ADK as the gate knows it", () => {
     const events = await scene.run(user("both"));
     expect(
       events.map((event) => getFunctionCalls(event).length).filter((count) => count > 0),
-      `K15 is fixed in ADK: the calls ${gate} afterModelCallback gathers come gathered; that can go`,
+      `K15 is fixed in ADK: it gathers the calls itself, and ${gatheredCalls} need not`,
     ).toEqual([1, 1]);
   });
 
-  it("K15 behind its calls a streamed answer has one more response, which can carry them instead", async () => {
+  it("K15 a streamed response has one more piece after its calls, and the calls can be moved into it", async () => {
     const gathered: Part[] = [];
     const scene = await openScene({
       says: { both: twoCallsApart },
@@ -524,7 +543,7 @@ describe("ADK as the gate knows it", () => {
       },
     });
     const events = await scene.run(user("both"));
-    const why = `K15 broke: calls of a streamed answer are lost; see ${gate} afterModelCallback`;
+    const why = `K15 broke: calls of a streamed response are lost; see hasLaterPiece in ${gatheredCalls}`;
     expect(
       events.flatMap(getFunctionCalls).map(({ args }) => args?.["location"]),
       why,
@@ -535,7 +554,7 @@ describe("ADK as the gate knows it", () => {
     expect(scene.agent.canonicalModel instanceof Gemini, `${why}: the model is no longer recognised`).toBe(true);
   });
 
-  it("K16 onToolErrorCallback tells of a throw before afterToolCallback, whose value a throw overrides", async () => {
+  it("K16 after a throw onToolErrorCallback comes before afterToolCallback, whose value is not used", async () => {
     const order: string[] = [];
     const failing = new LongRunningFunctionTool({
       name: "failing",
@@ -560,7 +579,7 @@ describe("ADK as the gate knows it", () => {
       },
     });
     const [response] = (await scene.run(user("fail"))).flatMap(getFunctionResponses);
-    const why = `K16 broke: a tool that threw may be held although it is answered; see ${gate} onToolErrorCallback`;
+    const why = `K16 broke: a call may be held although its tool threw and it has a response; see onToolErrorCallback in ${gate}`;
     expect(order, why).toEqual(["error", "after undefined"]);
     expect(response?.response, why).toEqual({ error: "Error in tool 'failing': no luck" });
   });
@@ -578,11 +597,11 @@ describe("ADK as the gate knows it", () => {
     const responses = (await scene.run(user("fail"))).flatMap(getFunctionResponses);
     expect(
       responses,
-      `K16 is fixed in ADK: what ${gate} afterToolCallback returns for a failed long-running tool can go`,
+      `K16 is fixed in ADK: the error that afterToolCallback in ${gate} returns for a long-running tool can go`,
     ).toEqual([]);
   });
 
-  it("K17 the tools of a request can be added to until its calls are handled", async () => {
+  it("K17 tools can be added to a request until its calls are handled", async () => {
     const scene = await openScene({
       says: { odd: [call("no_such_tool")] },
       hooks: {
@@ -599,28 +618,64 @@ describe("ADK as the gate knows it", () => {
       },
     });
     const events = await scene.run(user("odd"));
-    const why = `K17 broke: an unknown tool leaves a call without a response; see ${gate} afterModelCallback`;
+    const why = `K17 broke: the call of an unknown tool gets no response; see addMissingTools in src/agent/adk/missing-tool.ts`;
     expect(
       events.flatMap(getFunctionResponses).map(({ response }) => response),
       why,
     ).toEqual([{ error: "none" }]);
-    expect(scene.gemini.requests[0]?.toolNames, `${why}: the model is told of it`).not.toContain("no_such_tool");
+    expect(scene.gemini.requests[0]?.toolNames, `${why}: the model is told about the added tool`).not.toContain(
+      "no_such_tool",
+    );
+  });
+
+  it("K23 ADK generates ids that start with adk- for calls without one, and requests do not have them", async () => {
+    const scene = await openScene({ says: { sky: [call("get_weather", { location: "Tokyo" })] } });
+    await scene.run(user("sky"));
+    const { id } = callOf(await scene.events(), "get_weather");
+    expect(id, idsBroke).toMatch(/^adk-/);
+    expect(idsIn(scene.gemini.requests[1]?.contents), idsBroke).toEqual([undefined, undefined]);
+  });
+
+  it("K23 requests keep every other id, of the call and of its response", async () => {
+    const says = { sky: [call("get_weather", { location: "Tokyo" }, { id: "call-7" })] };
+    const scene = await openScene({ says });
+    await scene.run(user("sky"));
+    expect(callOf(await scene.events(), "get_weather").id, idsBroke).toBe("call-7");
+    expect(idsIn(scene.gemini.requests[1]?.contents), idsBroke).toEqual(["call-7", "call-7"]);
+  });
+
+  it("K23 responses that were stored one by one are in the order of storing, not of the calls", async () => {
+    const scene = await openScene();
+    const session = await scene.load();
+    const add = (author: string, role: string, ...parts: Part[]) =>
+      scene.sessionService.appendEvent({ session, event: createEvent({ author, content: { role, parts } }) });
+    const step = ["live-1", "live-2"].map((id): Part => ({ functionCall: { id, name: "get_weather", args: {} } }));
+    const responseTo = (id: string): Part => ({ functionResponse: { id, name: "get_weather", response: {} } });
+    await add("user", "user", { text: "weather" });
+    await add("root_agent", "model", ...step);
+    await add("root_agent", "user", responseTo("live-2"));
+    await add("root_agent", "user", responseTo("live-1"));
+    await scene.run(user("hello"));
+    expect(
+      idsIn(scene.gemini.requests[0]?.contents),
+      "K23 changed: see orderResponses in src/agent/adk/request-contents.ts",
+    ).toEqual(["live-1", "live-2", "live-2", "live-1"]);
   });
 });
 
-/** ADK's own connection sends a newer model's calls on at once; with an older one's it waits for the end of the turn. */
+/** ADK's own connection passes the calls of newer models on at once; those of older ones wait for the end of the turn. */
 const liveModel = "gemini-3.1-flash-live-preview";
 const isTurnEnd = (event: Event): boolean => event.turnComplete === true;
 
-describe("ADK's live runs as the gate knows them", () => {
+describe("ADK live", () => {
   it("K1 live: a value from beforeToolCallback is the result, and the tool is skipped", async () => {
     const scene = await openScene({ model: liveModel, hooks: { beforeToolCallback: async () => ({ held: true }) } });
     const events = await scene.runLive("pay", isTurnEnd);
-    expect(scene.payments, `K1 broke: a held tool RAN live; see ${gate} beforeToolCallback`).toEqual([]);
+    expect(scene.payments, `K1 broke: a held tool ran live; see beforeToolCallback in ${gate}`).toEqual([]);
     const [response] = events.flatMap(getFunctionResponses);
-    expect(response?.response, `K1 broke: see ${gate} beforeToolCallback`).toEqual({ held: true });
+    expect(response?.response, `K1 broke: see beforeToolCallback in ${gate}`).toEqual({ held: true });
     const calls = events.flatMap(getFunctionCalls).map(({ name }) => name);
-    expect(calls, `K1 broke: ADK asks live; see ${gate} beforeToolCallback`).toEqual(["process_payment"]);
+    expect(calls, `K1 broke: ADK asks live; see beforeToolCallback in ${gate}`).toEqual(["process_payment"]);
   });
 
   it("K2 live: the call, with its id, is in session.events when beforeToolCallback runs", async () => {
@@ -636,14 +691,14 @@ describe("ADK's live runs as the gate knows them", () => {
       },
     });
     await scene.runLive("pay", isTurnEnd);
-    expect(seen, `K2 broke: a row may outlive a call nobody stored; see ${gate} #hold`).toBe(true);
+    expect(seen, `K2 broke: a row may exist for a call that was never stored; see #hold in ${gate}`).toBe(true);
   });
 
   it("K3 live: a change made in place by onEventCallback is what is stored, yielded and sent", async () => {
     const { beforeToolCallback, onEventCallback } = holding();
     const scene = await openScene({ model: liveModel, hooks: { beforeToolCallback, onEventCallback } });
     const yielded = await scene.runLive("mixed", (event) => names([event]).includes("get_weather"));
-    const why = `K3 broke: placeholders leak; see ${gate} onEventCallback`;
+    const why = `K3 broke: placeholders leak; see onEventCallback in ${gate}`;
     expect(names(yielded), `${why} (yielded)`).toEqual(["get_weather"]);
     expect(names(await scene.events()), `${why} (stored)`).toEqual(["get_weather"]);
     const sent = scene.gemini.live.sessions[0]!.messages.flatMap(
@@ -655,7 +710,7 @@ describe("ADK's live runs as the gate knows them", () => {
     ).toEqual(["get_weather"]);
   });
 
-  it("K3 live: an event left without responses sends nothing, and the run goes on", async () => {
+  it("K3 live: an event without responses sends nothing, and the run goes on", async () => {
     const { beforeToolCallback, onEventCallback } = holding();
     const scene = await openScene({ model: liveModel, hooks: { beforeToolCallback, onEventCallback } });
     const queue = new LiveRequestQueue();
@@ -673,14 +728,14 @@ describe("ADK's live runs as the gate knows them", () => {
       spoken += event.partial ? "" : (event.content?.parts?.map((part) => part.text ?? "").join("") ?? "");
       if (event.turnComplete && spoken) queue.close();
     }
-    const why = `K3 broke: a held call is answered or stops the run; see ${gate} onEventCallback and ${liveSession}`;
+    const why = `K3 broke: a held call gets a response or stops the run; see onEventCallback in ${gate} and ${liveConnection}`;
     expect({ held, spoken }, why).toEqual({ held: true, spoken: "Hello." });
     const kinds = scene.gemini.live.sessions[0]!.messages.map((message) => Object.keys(message)[0]);
     expect(kinds, why).not.toContain("toolResponse");
   });
 
-  it.each(["live", "by requests"])(
-    "K18 beforeRunCallback gets the session that the run itself goes by, %s",
+  it.each(["live", "by request"])(
+    "K18 beforeRunCallback gets the session object that the run itself uses, %s",
     async (mode) => {
       let given: unknown;
       let used: unknown;
@@ -699,14 +754,14 @@ describe("ADK's live runs as the gate knows them", () => {
       });
       if (mode === "live") await scene.runLive("pay", isTurnEnd);
       else await scene.run(user("pay"));
-      const why = `K18 broke: ${gate} does not know its runs, and ${liveSession} appends to a session nobody reads`;
+      const why = `K18 broke: ${gate} does not know its runs, and ${liveRun} gives a session that the run does not read`;
       expect(given, why).toBeDefined();
       expect(used === given, why).toBe(true);
       expect((given as { events: Event[] }).events.length, why).toBeGreaterThan(0);
     },
   );
 
-  it("K19 alarm: a live run still calls no hooks of plugins about the model or the user's message", async () => {
+  it("K19 alarm: a live run still calls no model callbacks and no message callback of plugins", async () => {
     const called: string[] = [];
     const note = (name: string) => async () => {
       called.push(name);
@@ -721,25 +776,26 @@ describe("ADK's live runs as the gate knows them", () => {
       },
     });
     await scene.runLive("hello", isTurnEnd);
-    expect(called, `K19 is fixed in ADK: ${gate} must not answer, gather or drop anything in them while live`).toEqual(
-      [],
-    );
+    expect(
+      called,
+      `K19 is fixed in ADK: beforeModelCallback and afterModelCallback in ${gate} must do nothing in live runs`,
+    ).toEqual([]);
   });
 
-  it("K20 alarm: a live run still does not store what the user says", async () => {
+  it("K20 alarm: a live run still does not store the user's message", async () => {
     const scene = await openScene({ model: liveModel });
     await scene.runLive("hello", isTurnEnd);
     const authors = (await scene.events()).map(({ author }) => author);
     expect(
       authors.includes("user"),
-      `K20 is fixed in ADK: say in ${liveSession} appends the user's words a second time`,
+      `K20 is fixed in ADK: #say in ${liveConnection} stores the message a second time`,
     ).toBe(false);
   });
 
-  it("K21 the client makes its sockets by a factory that can be stood in for", async () => {
+  it("K21 the genai client makes its sockets with a factory that can be replaced", async () => {
     const scene = await openScene({ model: liveModel });
     const live = (scene.agent.canonicalModel as Gemini).liveApiClient.live as unknown as Record<string, unknown>;
-    const why = `K21 broke: a connection that is never set up cannot be closed; see reachable in src/agent/open-live.ts`;
+    const why = `K21 broke: a connection that is never set up cannot be closed; see reachable in src/agent/adk/live/open-live.ts`;
     const factory = live["webSocketFactory"] as { create?: unknown } | undefined;
     expect(typeof factory?.create, why).toBe("function");
     let made = 0;
@@ -755,7 +811,7 @@ describe("ADK's live runs as the gate knows them", () => {
     expect(made, why).toBe(1);
   });
 
-  it("K22 a response of a connection with nothing but empty usage and metadata becomes an event, which is not stored", async () => {
+  it("K22 a partial response with empty usage and metadata becomes an event and is not stored", async () => {
     const scene = await openScene({ model: liveModel });
     const llm = scene.agent.canonicalModel as Gemini;
     const connect = llm.connect.bind(llm);
@@ -771,9 +827,9 @@ describe("ADK's live runs as the gate knows them", () => {
     };
     scene.agent.model = llm;
     const [first] = await scene.runLive("hello", isTurnEnd);
-    const why = `K22 broke: notices of the connection are lost; see notice in src/agent/live-notices.ts`;
+    const why = `K22 broke: notices of the connection are lost; see notice in src/agent/adk/live/notices.ts`;
     expect(first?.customMetadata, why).toEqual({ notice: "here" });
-    expect(JSON.stringify(await scene.events()), `${why}: or stored`).not.toContain("notice");
+    expect(JSON.stringify(await scene.events()), `${why} (or stored)`).not.toContain("notice");
   });
 });
 
