@@ -68,7 +68,7 @@ async function converse(turn: Turn, context: TurnContext, conversation: Conversa
       for (const approval of ended) await log.write(dataApproval(approval));
     }
     if (input.kind === "settled") {
-      await showOutcomes(input, turn, context, log);
+      await runAndShowCalls(input, turn, context, log);
       if (input.model === false) {
         await conversation.record();
         return "done";
@@ -83,7 +83,7 @@ async function converse(turn: Turn, context: TurnContext, conversation: Conversa
 }
 
 /** Runs what was approved, and shows what became of each answered call. */
-async function showOutcomes(
+async function runAndShowCalls(
   input: TurnInput & { kind: "settled" },
   { reply, signal }: Turn,
   { store, executor }: TurnContext,
@@ -94,6 +94,7 @@ async function showOutcomes(
     let approval = await store.getApproval(id);
     if (!approval) continue;
     const waitsOutside = approval.external && approval.state === "approved";
+    // The yes is shown before the outcome, also when the call has ended by now.
     if (approval.decidedAt !== undefined && approval.state !== "denied" && !waitsOutside)
       await log.write(dataApproval({ ...approval, state: "approved", outcome: undefined }));
     if (!approval.external && (approval.state === "approved" || approval.state === "executing")) {

@@ -1,6 +1,6 @@
 export { verifyAudit } from "./audit-chain.ts";
 export {
-  AlreadyAnswered,
+  AlreadyResponded,
   type Approval,
   type ApprovalFilter,
   type AuditEntry,

@@ -5,7 +5,7 @@ import { nextAuditEntry } from "./audit-chain.ts";
 import { copyJson, toJsonCopy } from "./json-copy.ts";
 import { logListeners } from "./log-listeners.ts";
 import {
-  AlreadyAnswered,
+  AlreadyResponded,
   type Approval,
   type ApprovalFilter,
   type AuditEntry,
@@ -148,7 +148,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       for (const text of [id, ...responses]) exactText(text, "An event's id and its calls' ids");
       const standing = rows.filter((row) => !row.withdrawn);
       for (const callId of responses) {
-        if (standing.some((row) => row.id !== id && row.responses.has(callId))) throw new AlreadyAnswered(callId);
+        if (standing.some((row) => row.id !== id && row.responses.has(callId))) throw new AlreadyResponded(callId);
       }
       const text = JSON.stringify(event);
       const state = { ...session.state, ...(stateDelta && toJsonCopy(stateDelta)) };

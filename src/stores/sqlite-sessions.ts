@@ -2,7 +2,7 @@ import { BridgeError } from "../protocol/index.ts";
 import { exactText } from "./apply-change.ts";
 import type { SqliteDatabase } from "./sqlite-database.ts";
 import { parse, rowToSession } from "./sqlite-rows.ts";
-import { AlreadyAnswered, type Session, type SessionStore } from "./store.ts";
+import { AlreadyResponded, type Session, type SessionStore } from "./store.ts";
 
 /** The tables `session`, `event` and `response`. */
 export function sqliteSessions(db: SqliteDatabase, { now, newId }: SqliteSessionsOptions): SessionStore {
@@ -85,7 +85,7 @@ export function sqliteSessions(db: SqliteDatabase, { now, newId }: SqliteSession
         }
         for (const callId of new Set(responses)) {
           const answer = "INSERT INTO response (session, callId, position) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
-          if (db.run(answer, sessionId, callId, position) === 0) throw new AlreadyAnswered(callId);
+          if (db.run(answer, sessionId, callId, position) === 0) throw new AlreadyResponded(callId);
         }
         const state = JSON.stringify({ ...session.state, ...parse(delta) });
         db.run("UPDATE session SET state = ?, updatedAt = ? WHERE id = ?", state, now(), sessionId);

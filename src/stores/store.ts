@@ -33,7 +33,7 @@ export interface SessionStore {
   events(sessionId: string): Promise<StoredEvent[]>;
   /**
    * Appends one event and merges `stateDelta` into the session's state, in one transaction. An event with an id that
-   * exists already replaces that event in place. Throws `not_found` without the session, and {@link AlreadyAnswered} when
+   * exists already replaces that event in place. Throws `not_found` without the session, and {@link AlreadyResponded} when
    * another event of this session has answered one of `responses`.
    */
   appendEvent(sessionId: string, event: NewEvent): Promise<StoredEvent>;
@@ -228,8 +228,8 @@ export interface AuditEntry {
 }
 
 /** Another event of the session has answered this call already. */
-export class AlreadyAnswered extends Error {
-  override readonly name = "AlreadyAnswered";
+export class AlreadyResponded extends Error {
+  override readonly name = "AlreadyResponded";
   readonly callId: string;
   constructor(callId: string) {
     super(`Call ${callId} already has a response in this session.`);

@@ -2,7 +2,7 @@ import type { UIMessageChunk } from "ai";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { BridgeError, type ErrorCode } from "../../src/protocol/index.ts";
 import {
-  AlreadyAnswered,
+  AlreadyResponded,
   type Approval,
   type Change,
   type NewApproval,
@@ -243,8 +243,8 @@ export function storeContract(name: string, open: OpenStore): void {
         await store.appendEvent(chat.id, { id: "a", event: { n: 1 }, responses: ["one", "two"] });
         const late = { id: "b", event: { n: 2 }, responses: ["three", "two"], stateDelta: { late: true } };
         const error = await thrown(store.appendEvent(chat.id, late));
-        expect(error).toBeInstanceOf(AlreadyAnswered);
-        expect((error as AlreadyAnswered).callId).toBe("two");
+        expect(error).toBeInstanceOf(AlreadyResponded);
+        expect((error as AlreadyResponded).callId).toBe("two");
         expect(await store.events(chat.id)).toEqual([{ position: 1, event: { n: 1 } }]);
         expect((await store.getSession(chat.id))?.state).toEqual({});
         await store.appendEvent(chat.id, { id: "c", event: {}, responses: ["three", "three"] });
@@ -279,7 +279,7 @@ export function storeContract(name: string, open: OpenStore): void {
         const again = await store.appendEvent(chat.id, { id: "e2", event: { n: 4 }, responses: ["call2", "call3"] });
         expect(again.position).toBe(4);
         expect(await thrown(store.appendEvent(chat.id, { id: "e5", event: {}, responses: ["call1"] }))).toBeInstanceOf(
-          AlreadyAnswered,
+          AlreadyResponded,
         );
         expect((await store.events(chat.id)).map(({ event }) => event)).toEqual([{ n: 1 }, { n: 4 }]);
       });
@@ -1252,7 +1252,7 @@ export function durableStoreContract(
       expect((await again.append(chat.id, [chunk("c")]))[0]?.sequence).toBe(4);
       expect((await again.appendEvent(chat.id, { id: "c", event: {}, responses: ["taken back"] })).position).toBe(3);
       const answered = again.appendEvent(chat.id, { id: "d", event: {}, responses: ["call"] });
-      expect(await thrown(answered)).toBeInstanceOf(AlreadyAnswered);
+      expect(await thrown(answered)).toBeInstanceOf(AlreadyResponded);
       expect((await again.move(`${chat.id}-approved`, deny)).moved).toBe(false);
       expect(verifyAudit(await again.audit(chat.id))).toBeUndefined();
       await again.close();

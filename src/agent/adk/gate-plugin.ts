@@ -21,7 +21,7 @@ import { noteHandover } from "./live/handover.ts";
 import { MissingTool } from "./missing-tool.ts";
 import { beginWithUser, orderResponses } from "./request-contents.ts";
 import type { CallHolder, HeldCall, RunScope } from "./run-scope.ts";
-import { invalidArguments, toolAsks } from "./tool-checks.ts";
+import { invalidArguments, toolWantsApproval } from "./tool-checks.ts";
 import { dropNonJsonState, needsConversion, toObject } from "./tool-result.ts";
 
 /**
@@ -85,7 +85,9 @@ export class GatePlugin extends BasePlugin {
     if (this.#approved.has(toolContext)) return undefined;
     if (tool instanceof MissingTool) return tool.runAsync();
     if (this.#isStopped(toolContext)) return { error: "The turn was stopped; the tool was not run." };
-    const gated = (await this.#holder.policyAsks(tool.name, toolArgs)) || (await toolAsks(tool, toolArgs, toolContext));
+    const gated =
+      (await this.#holder.policyWantsApproval(tool.name, toolArgs)) ||
+      (await toolWantsApproval(tool, toolArgs, toolContext));
     if (typeof gated !== "boolean") return gated;
     // K10: ADK runs an agent's tool without plugins. We run it ourselves, and hold the call while the agent waits.
     if (isAgentTool(tool)) {
@@ -192,7 +194,7 @@ export class GatePlugin extends BasePlugin {
         context.state.update(result.stateDelta);
         return result.response;
       }
-      await run.scope.ask(approval);
+      await run.scope.showQuestion(approval);
       run.isPaused = true;
       this.#gathered.get(invocationContext)?.hold();
       return placeholder(approval.id);
@@ -206,7 +208,7 @@ export class GatePlugin extends BasePlugin {
 
   async #release(approval: Approval): Promise<void> {
     try {
-      await this.#holder.release(approval);
+      await this.#holder.cancelUnshown(approval);
     } catch (error) {
       this.#logger.error("A call that could not be held could not be cancelled.", {
         approval: approval.id,
@@ -221,7 +223,7 @@ export class GatePlugin extends BasePlugin {
 
   #isStopped({ invocationContext }: Context): boolean {
     const run = this.#runOf(invocationContext);
-    return invocationContext.abortSignal?.aborted || !run || run.isOver || run.scope.isStopped();
+    return invocationContext.abortSignal?.aborted || !run || run.isOver || run.scope.refusesCalls();
   }
 }
 

@@ -29,13 +29,13 @@ export function responsesOf(event: Event): FunctionResponse[] {
 }
 
 /** The ids of all calls that have a response. */
-export function answeredCalls(events: readonly Event[]): Set<string | undefined> {
+export function callsWithResponse(events: readonly Event[]): Set<string | undefined> {
   return new Set(events.flatMap((event) => responsesOf(event).map(({ id }) => id)));
 }
 
 /** Calls without a response, in the order they were made. */
 export function openCalls(events: readonly Event[]): OpenCall[] {
-  const answered = answeredCalls(events);
+  const answered = callsWithResponse(events);
   return events.flatMap((event) =>
     callsOf(event)
       .filter(({ id }) => !answered.has(id))

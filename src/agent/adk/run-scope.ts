@@ -11,14 +11,14 @@ export interface RunScope {
   /** The mode that the run's calls are recorded with. */
   readonly mode: Approval["mode"];
   /**
-   * What becomes of the results of other calls in a step with a held call. `set-aside`: they wait with the event until the
+   * What becomes of the results of other calls in a step with a held call. `keep`: they wait with the event until the
    * whole step is settled. `send`: the live model gets them at once.
    */
-  readonly freeResults: "set-aside" | "send";
+  readonly freeResults: "keep" | "send";
   /** The assistant message that shows the run's calls now. */
   messageId(): string;
   /** True when the run's calls must be refused, because no turn shows them any more. */
-  isStopped(): boolean;
+  refusesCalls(): boolean;
   /** The run has begun with this session object. */
   onBegin(session: AdkSession): void;
   /** Comes before a complete event is stored. What the history has must be in the log first, or a crash would lose it. */
@@ -26,7 +26,7 @@ export interface RunScope {
   /** Comes before each request to the model. A returned sentence refuses the request. */
   beforeRequest(): string | undefined;
   /** Shows the question about a held call. */
-  ask(approval: Approval): Promise<void>;
+  showQuestion(approval: Approval): Promise<void>;
   /** Runs an agent that is called as a tool. Returns its result, or undefined when it waits for an approval itself. */
   runAgent(approval: Approval): Promise<AgentResult | undefined>;
   /** Counts usage that is in no event of the run. */
@@ -59,11 +59,11 @@ export interface HeldCall {
 /** Decides which calls are held, and records them. Implemented in `approval/`. */
 export interface CallHolder {
   /** True when the server's own policy for this tool wants a person to approve the call. */
-  policyAsks(toolName: string, args: Record<string, unknown>): Promise<boolean>;
+  policyWantsApproval(toolName: string, args: Record<string, unknown>): Promise<boolean>;
   /** Creates the row of a held call, or finds the one that exists for this very call. */
   hold(call: HeldCall, run: RunScope): Promise<Approval>;
   /** Ids of the session's calls in the ledger, including calls that are no longer in the history. */
   callIds(session: string): Promise<string[]>;
   /** Cancels a row whose question could not be shown. */
-  release(approval: Approval): Promise<void>;
+  cancelUnshown(approval: Approval): Promise<void>;
 }

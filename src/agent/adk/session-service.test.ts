@@ -1,7 +1,7 @@
 import { createEvent, createEventActions, type Event, type Session } from "@google/adk";
 import { afterEach, describe, expect, it } from "vitest";
 import { storeKinds } from "../../../test/fixtures/store-kinds.ts";
-import { AlreadyAnswered, type Store } from "../../stores/index.ts";
+import { AlreadyResponded, type Store } from "../../stores/index.ts";
 import { memoryStore } from "../../stores/memory.ts";
 import { StoreSessionService } from "./session-service.ts";
 
@@ -71,7 +71,7 @@ describe.each(storeKinds)("ADK's sessions on a store: $name", ({ options }) => {
     const { service, session, load } = await open();
     await service.appendEvent({ session, event: answered("c1") });
     const before = session.events.length;
-    await expect(service.appendEvent({ session, event: answered("c1") })).rejects.toThrow(AlreadyAnswered);
+    await expect(service.appendEvent({ session, event: answered("c1") })).rejects.toThrow(AlreadyResponded);
     await expect(service.appendEvent({ session, event: answered("c1") })).rejects.toMatchObject({ callId: "c1" });
     expect((await load()).events).toHaveLength(1);
     expect(session.events).toHaveLength(before);

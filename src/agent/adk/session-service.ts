@@ -17,7 +17,7 @@ import type { JsonObject, Session, Store } from "../../stores/index.ts";
 
 /**
  * ADK's sessions on our store. The store keeps events in append order and enforces one response per call; a second one
- * fails with `AlreadyAnswered`, which means that another process continues the same step.
+ * fails with `AlreadyResponded`, which means that another process continues the same step.
  */
 export class StoreSessionService extends BaseSessionService {
   readonly #store: Store;

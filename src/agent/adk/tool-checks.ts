@@ -8,7 +8,7 @@ type ErrorResult = { error: string };
  * Whether the tool itself wants a person to approve the call, or the error to give the model instead. When the tool cannot
  * say, a person is asked.
  */
-export async function toolAsks(tool: BaseTool, args: Args, context: Context): Promise<boolean | ErrorResult> {
+export async function toolWantsApproval(tool: BaseTool, args: Args, context: Context): Promise<boolean | ErrorResult> {
   try {
     // A predicate in plain JavaScript may return any value.
     const asks: unknown = await tool.checkRequireConfirmation(args, context);

@@ -31,7 +31,7 @@ export class Executor {
 
   /** Runs an approved call. Returns the row afterwards; if another process has the claim, the row as it is. */
   execute(approval: Approval): Promise<Approval> {
-    return this.#once(approval, () => this.#claim(approval, "claim"));
+    return this.#once(approval, () => this.#claimAndRun(approval, "claim"));
   }
 
   /** The attempt of this process that has not ended, if any. */
@@ -63,8 +63,8 @@ export class Executor {
       // An agent run as a tool is claimed after it has finished, so its result is in its session.
       if (approval.innerSession !== undefined)
         return this.#takeOver(approval, await calls.readAgentOutcome(approval, approval.innerSession));
-      const repeatable = approval.effect !== "opaque" && !(approval.effect === "queryable" && !lookup);
-      if (repeatable && !approval.external) return this.#claim(approval, "reclaim");
+      const isRepeatable = approval.effect === "queryable" ? lookup !== undefined : approval.effect !== "opaque";
+      if (isRepeatable && !approval.external) return this.#claimAndRun(approval, "reclaim");
       return (await store.move(approval.id, { event: "lose" })).approval ?? approval;
     });
   }
@@ -101,7 +101,7 @@ export class Executor {
    * Everything that does not need the claim happens before it, above all finding the tool, which may take a network request:
    * if the process dies in there, the call has certainly not run.
    */
-  async #claim(approval: Approval, event: "claim" | "reclaim"): Promise<Approval> {
+  async #claimAndRun(approval: Approval, event: "claim" | "reclaim"): Promise<Approval> {
     const { store, calls, waitMs } = this.#options;
     const call = await calls.prepare(approval).catch((error: unknown) => failure(error));
     const claim = await store.move(approval.id, { event, ...this.#lease() });
@@ -109,6 +109,7 @@ export class Executor {
     const claimed = claim.approval;
     const result = "run" in call ? await this.#runUnderLease(claimed, call) : call;
     if (result) return this.#finish(claimed, result);
+    // A long-running tool has begun. Its result will be reported.
     await store.renewLease(claimed.id, claimed.fence, waitMs);
     return (await store.getApproval(claimed.id)) ?? claimed;
   }

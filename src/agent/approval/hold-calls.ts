@@ -18,12 +18,12 @@ export interface HoldOptions {
 }
 
 /** Decides by policy which calls are held, and makes their rows. The gate in `adk/` uses it. */
-export function holdCalls({ store, policies, logger, ...times }: HoldOptions): CallHolder {
+export function holdCalls({ store, policies, logger, ...limits }: HoldOptions): CallHolder {
   return {
     /** A policy that throws asks: the gate fails closed. */
-    async policyAsks(toolName, args) {
+    async policyWantsApproval(toolName, args) {
       const confirm = policies.get(toolName)?.confirm;
-      if (confirm === undefined || confirm === true) return confirm ?? false;
+      if (typeof confirm !== "function") return Boolean(confirm);
       try {
         // A predicate in plain JavaScript may return any value.
         const asks: unknown = await confirm(args);
@@ -54,14 +54,14 @@ export function holdCalls({ store, policies, logger, ...times }: HoldOptions): C
           state: call.gated ? "pending" : "approved",
           // A call that is not gated had this key before it had a row.
           ...(!call.gated && { idempotencyKey: callKey(call.session, toolCallId) }),
-          ttlMs: times.approvalTtlMs,
-          startMs: startSpan(call, times),
+          ttlMs: limits.approvalTtlMs,
+          startMs: startSpan(call, limits),
         },
-        { maxPending: times.maxPending },
+        { maxPending: limits.maxPending },
       );
       // The id may have a row already. Only the very same call may use it; for any other, no one is asked and nothing runs.
       if (row.id !== id && (row.input !== input || row.toolName !== toolName || isSettled(row.state)))
-        throw new BridgeError("conflict", `The id ${toolCallId} belongs to another call of ${row.toolName} already.`);
+        throw new BridgeError("conflict", `The id ${toolCallId} was used for another call of ${row.toolName} before.`);
       return row;
     },
 
@@ -69,7 +69,7 @@ export function holdCalls({ store, policies, logger, ...times }: HoldOptions): C
       return (await store.listApprovals({ session })).map(({ toolCallId }) => toolCallId);
     },
 
-    async release({ id }: Approval) {
+    async cancelUnshown({ id }: Approval) {
       await store.move(id, { event: "cancel", reason: "The call could not be shown." });
       await store.markTold(id);
     },

@@ -1,7 +1,17 @@
 /**
- * One call from the question to the outcome: `hold-calls.ts` makes the row, `executor.ts` runs an approved call once,
- * `outcome.ts` says what became of it, `family.ts` knows which rows belong together. The states are in
- * `protocol/approval.ts`.
+ * One call from the question to the outcome. Its row is an `Approval`; the states are in `protocol/approval.ts`. Rows of
+ * calls that no one is asked about, but whose result comes from outside, begin as `approved`.
+ *
+ *   The life of a gated call:
+ *     adk/gate-plugin.ts        the model calls the tool; the gate asks `hold-calls.ts` and holds the call
+ *     hold-calls.ts             decides by policy, makes the row: `pending`
+ *     log/turn-log.ts           shows the question; the turn ends as parked
+ *     chat/settlement.ts        a person says yes: `approved`, and the call starts
+ *     executor.ts               claims the row (`executing`), runs the tool through adk/tool-calls.ts, records the outcome
+ *     turn.ts                   a second turn shows the outcome, in the words of `outcome.ts`
+ *     conversation/plan.ts      the model is told, once
+ *
+ * `family.ts` knows which rows belong together when an agent is run as a tool.
  */
 export { Executor } from "./executor.ts";
 export { holdCalls } from "./hold-calls.ts";

@@ -11,7 +11,7 @@ const sentences = {
   denied: "The user rejected this call; it was not run.",
   indeterminate:
     "The call was started, but the server stopped before the outcome was recorded; nobody can know whether it took effect. Do not repeat it without asking the user.",
-  running: "The call was started; its outcome is not known yet.",
+  running: "The call was approved; its outcome is not known yet.",
   interrupted: "The call was interrupted; no result is available.",
 } as const;
 
@@ -97,8 +97,8 @@ export function questionChunks(approval: Approval): UIMessageChunk[] {
 
 /**
  * The outcome of one call in the chat. `answered` is the answer that the reading client has in its own copy of the call:
- * AI SDK accepts an output only after a yes and a denial only after a no. Without an answer (the question expired) `ai@6`
- * accepts neither, so only the `data-approval` is sent.
+ * AI SDK accepts an output only after a yes and a denial only after a no. For a question that ended without an answer (it
+ * expired or was cancelled) `ai@6` accepts neither, so only the `data-approval` is sent.
  */
 export function outcomeChunks(approval: Approval, answered: boolean | undefined): UIMessageChunk[] {
   const { toolCallId } = approval;

@@ -2,7 +2,7 @@ import type { Event } from "@google/adk";
 import type { UIMessageChunk } from "ai";
 import { isSettled } from "../../protocol/index.ts";
 import type { Approval, LogEntry, NewLogEntry, Store } from "../../stores/index.ts";
-import { answeredCalls, awaitsModel, openCalls, unknownCalls } from "../adk/history.ts";
+import { callsWithResponse, awaitsModel, openCalls, unknownCalls } from "../adk/history.ts";
 import { interruption, questionChunks } from "../approval/outcome.ts";
 import { continuesUnattended } from "../conversation/index.ts";
 
@@ -90,7 +90,7 @@ async function markTold(rows: readonly Approval[], store: Store): Promise<void> 
   for (const { id, session, toolCallId, state, told } of rows) {
     if (told || !isSettled(state)) continue;
     const events = (await store.events(session)).map(({ event }) => event as unknown as Event);
-    if (answeredCalls(events).has(toolCallId) && !unknownCalls(events).has(toolCallId)) await store.markTold(id);
+    if (callsWithResponse(events).has(toolCallId) && !unknownCalls(events).has(toolCallId)) await store.markTold(id);
   }
 }
 

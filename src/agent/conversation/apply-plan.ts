@@ -1,6 +1,6 @@
 import type { Session as AdkSession } from "@google/adk";
 import type { Part } from "@google/genai";
-import { AlreadyAnswered, type Store } from "../../stores/index.ts";
+import { AlreadyResponded, type Store } from "../../stores/index.ts";
 import { noteEvent, responseEvent } from "../adk/new-events.ts";
 import type { StoreSessionService } from "../adk/session-service.ts";
 import type { HistoryPlan } from "./plan.ts";
@@ -12,23 +12,26 @@ export interface Applied {
   notes: Part[];
   /** Rows to mark as told, once the model has been given the rest. */
   tells: string[];
+  /** False when another process had written one of the responses before. */
+  isComplete: boolean;
 }
 
-/** Appends what a plan says to the history. The only place that writes responses and notes. */
+/** Appends the records of a plan to the history. No other code of ours appends responses and notes. */
 export async function applyPlan(
   { records }: HistoryPlan,
   session: AdkSession,
   sessions: StoreSessionService,
 ): Promise<Applied> {
-  const applied: Applied = { responses: [], notes: [], tells: [] };
+  const applied: Applied = { responses: [], notes: [], tells: [], isComplete: true };
   for (const { response, send, note, tells } of records) {
     if (response) {
       const { open, ...fields } = response;
       try {
         await sessions.appendEvent({ session, event: responseEvent(open, fields.response, fields) });
       } catch (error) {
-        if (!(error instanceof AlreadyAnswered)) throw error;
-        continue; // another process continues this step
+        if (!(error instanceof AlreadyResponded)) throw error;
+        applied.isComplete = false;
+        continue;
       }
     }
     if (note) {
@@ -42,8 +45,8 @@ export async function applyPlan(
 }
 
 /**
- * Marks rows as told. If the process dies before this, the plan finds their responses in the history and only marks them,
- * or writes the same note again, which replaces it.
+ * Marks rows as told. If the process dies before this, the next plan finds their responses in the history and only marks
+ * them, or appends the same note again: an event with an id that is already there replaces it.
  */
 export async function markTold(rows: readonly string[], store: Store): Promise<void> {
   for (const id of rows) await store.markTold(id);

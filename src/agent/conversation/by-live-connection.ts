@@ -3,10 +3,10 @@ import type { Approval } from "../../stores/index.ts";
 import { modelName } from "../adk/agents.ts";
 import type { Progress, TurnLog } from "../log/turn-log.ts";
 import type { Turn } from "../turn-input.ts";
-import { type ConversationContext, keepMessage } from "./context.ts";
+import { type ConversationContext, storeMessage } from "./context.ts";
 import type { Conversation } from "./conversation.ts";
 import type { LiveConnection } from "./live-connection.ts";
-import type { LiveConnections } from "./live-connections.ts";
+import type { ConnectionPool } from "./connection-pool.ts";
 import { runWaitingAgents } from "./request-session.ts";
 
 /**
@@ -16,27 +16,27 @@ import { runWaitingAgents } from "./request-session.ts";
 export class LiveConversation implements Conversation {
   readonly #turn: Turn;
   readonly #context: ConversationContext;
-  readonly #connections: LiveConnections;
+  readonly #pool: ConnectionPool;
   /** The connection this turn has entered. */
   #entered: LiveConnection | undefined;
 
-  constructor(turn: Turn, context: ConversationContext, connections: LiveConnections) {
+  constructor(turn: Turn, context: ConversationContext, pool: ConnectionPool) {
     this.#turn = turn;
     this.#context = context;
-    this.#connections = connections;
+    this.#pool = pool;
   }
 
   get modelName(): string {
-    return this.#connections.model ?? modelName(this.#context.agent);
+    return this.#pool.model ?? modelName(this.#context.agent);
   }
 
   get hasSpeech(): boolean {
-    return this.#connections.get(this.#turn.chat.id)?.hasSpeech ?? false;
+    return this.#pool.get(this.#turn.chat.id)?.hasSpeech ?? false;
   }
 
   async say(message: UIMessage, log: TurnLog): Promise<Approval[]> {
     // The user interrupts what the model has begun to say unasked. Nothing of that has been shown.
-    if (this.hasSpeech) await this.#connections.close(this.#turn.chat.id);
+    if (this.hasSpeech) await this.#pool.close(this.#turn.chat.id);
     const connection = await this.#enter(log, message);
     await connection.say(message);
     return [];
@@ -60,16 +60,16 @@ export class LiveConversation implements Conversation {
   leave(): void {
     this.#entered?.leave();
     this.#entered = undefined;
-    this.#connections.rest(this.#turn.chat);
+    this.#pool.closeWhenIdle(this.#turn.chat);
   }
 
   async abandon(message: UIMessage | undefined): Promise<void> {
-    if (message) await keepMessage(message, this.#turn.chat, this.#context);
+    if (message) await storeMessage(message, this.#turn.chat, this.#context);
   }
 
   async #enter(log: TurnLog, message?: UIMessage): Promise<LiveConnection> {
     if (this.#entered) return this.#entered;
-    const connection = await this.#connections.open(this.#turn, message);
+    const connection = await this.#pool.open(this.#turn, message);
     connection.enter({ turn: this.#turn, log });
     this.#entered = connection;
     return connection;

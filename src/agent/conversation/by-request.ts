@@ -8,9 +8,11 @@ import { cancelFamily, familyOf } from "../approval/family.ts";
 import type { Progress, TurnLog } from "../log/turn-log.ts";
 import { atMost } from "../support/index.ts";
 import type { Turn } from "../turn-input.ts";
-import { type ConversationContext, keepMessage } from "./context.ts";
+import { type ConversationContext, storeMessage } from "./context.ts";
 import type { Conversation } from "./conversation.ts";
+import type { Occasion } from "./plan.ts";
 import { RequestSession } from "./request-session.ts";
+import { updateHistory } from "./update-history.ts";
 
 /**
  * A conversation by requests. New text ends what waits: every open call gets a response first. Outcomes go to the model
@@ -38,8 +40,8 @@ export class RequestConversation implements Conversation {
   async say(message: UIMessage): Promise<Approval[]> {
     await this.#closeLive();
     const ended = await this.#endWaitingCalls();
-    await this.#session.update({ kind: "message" });
-    this.#session.ask(messageToContent(message), { message: message.id });
+    await this.#updateHistory({ kind: "message" });
+    this.#session.begin(messageToContent(message), { message: message.id });
     return ended;
   }
 
@@ -49,7 +51,7 @@ export class RequestConversation implements Conversation {
   }
 
   async record(): Promise<void> {
-    await this.#session.update({ kind: "record" });
+    await this.#updateHistory({ kind: "record" });
   }
 
   listen(log: TurnLog): Promise<Progress> {
@@ -59,7 +61,12 @@ export class RequestConversation implements Conversation {
   leave(): void {}
 
   async abandon(message: UIMessage | undefined): Promise<void> {
-    if (message) await keepMessage(message, this.#turn.chat, this.#context);
+    if (message) await storeMessage(message, this.#turn.chat, this.#context);
+  }
+
+  async #updateHistory(occasion: Occasion): Promise<void> {
+    const session = await this.#context.sessions.load(this.#turn.chat);
+    await updateHistory(session, this.#turn.chat.id, occasion, this.#context);
   }
 
   /**

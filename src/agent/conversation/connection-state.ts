@@ -3,9 +3,9 @@
  *
  *              connected          enter               goAway
  *   opening ─────────────► idle ─────────► listening ────────► leaving
- *      │                   │  ▲  ◄─ leave ──┘  ▲                  │
- *      │            speech │  │                │ enter            │ leave
- *      │                   ▼  │                │                  │
+ *      │                   │   ◄── leave ──┘   ▲                  │
+ *      │            speech │                   │ enter            │ leave
+ *      │                   ▼                   │                  │
  *      │                 spoken ───────────────┘                  │
  *      └─────────── end, close, … (every state) ──────► closed ◄──┘
  *

@@ -24,7 +24,11 @@ export interface ConversationContext {
 }
 
 /** Stores a user's message in the history unless it is there. */
-export async function keepMessage(message: UIMessage, chat: Session, { sessions }: ConversationContext): Promise<void> {
+export async function storeMessage(
+  message: UIMessage,
+  chat: Session,
+  { sessions }: ConversationContext,
+): Promise<void> {
   const session = await sessions.load(chat);
   if (!session.events.some((event) => storesMessage(event, message)))
     await sessions.appendEvent({ session, event: messageEvent(message) });

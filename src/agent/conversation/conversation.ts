@@ -24,7 +24,10 @@ export interface Conversation {
    */
   deliver(log: TurnLog): Promise<"ask" | Progress>;
 
-  /** Writes outcomes that the model has not been told to its history, without asking it. */
+  /**
+   * Writes outcomes that can be told now to the model's history, without asking it. A live connection does nothing: it tells
+   * them with the next thing that is said.
+   */
   record(): Promise<void>;
 
   /** Shows the model's response until it has finished, or until its calls wait for a decision or a result. */

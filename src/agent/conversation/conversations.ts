@@ -7,7 +7,7 @@ import { LiveConversation } from "./by-live-connection.ts";
 import { RequestConversation } from "./by-request.ts";
 import type { ConversationContext } from "./context.ts";
 import type { Conversation } from "./conversation.ts";
-import { LiveConnections, type LiveOptions, type UnaskedListener } from "./live-connections.ts";
+import { ConnectionPool, type LiveOptions, type UnaskedListener } from "./connection-pool.ts";
 
 /**
  * Makes the conversation of each turn, and answers the questions that depend on the mode of a chat, so that no other code
@@ -15,46 +15,46 @@ import { LiveConnections, type LiveOptions, type UnaskedListener } from "./live-
  */
 export class Conversations {
   readonly #context: ConversationContext;
-  readonly #connections: LiveConnections;
+  readonly #pool: ConnectionPool;
 
   constructor(context: ConversationContext, live: LiveOptions) {
     this.#context = context;
-    this.#connections = new LiveConnections(context, live);
+    this.#pool = new ConnectionPool(context, live);
   }
 
   /** The conversation of a turn. Nothing is sent or opened yet. */
   of(turn: Turn): Conversation {
-    if (turn.mode === "live") return new LiveConversation(turn, this.#context, this.#connections);
-    return new RequestConversation(turn, this.#context, () => this.#connections.close(turn.chat.id));
+    if (turn.mode === "live") return new LiveConversation(turn, this.#context, this.#pool);
+    return new RequestConversation(turn, this.#context, () => this.#pool.close(turn.chat.id));
   }
 
   /** True while the chat's model listens between turns. */
   isOpen(chatId: string): boolean {
-    return this.#connections.has(chatId);
+    return this.#pool.has(chatId);
   }
 
   /** Ends what is open between turns. The next turn begins with the history. */
   close(chatId: string): Promise<void> {
-    return this.#connections.close(chatId);
+    return this.#pool.close(chatId);
   }
 
   closeAll(): Promise<void> {
-    return this.#connections.closeAll();
+    return this.#pool.closeAll();
   }
 
   /** A client is connected to the chat, so its connection stays open. Call the returned function when it leaves. */
   attach(owner: string, chatName: string): () => void {
-    return this.#connections.attach(owner, chatName);
+    return this.#pool.attach(owner, chatName);
   }
 
   /** Reports what a model does between turns. */
   subscribe(listener: UnaskedListener): void {
-    this.#connections.subscribe(listener);
+    this.#pool.subscribe(listener);
   }
 
   /** The model cancelled these calls, and they are settled now. */
   async recordCancelled(chatId: string, callIds: readonly string[]): Promise<void> {
-    await this.#connections.get(chatId)?.recordCancelled(callIds);
+    await this.#pool.get(chatId)?.recordCancelled(callIds);
   }
 
   /**

@@ -8,4 +8,4 @@
 export type { ConversationContext } from "./context.ts";
 export type { Conversation } from "./conversation.ts";
 export { continuesUnattended, Conversations } from "./conversations.ts";
-export type { LiveOptions } from "./live-connections.ts";
+export type { LiveOptions } from "./connection-pool.ts";

@@ -11,15 +11,15 @@ import { messageToContent } from "../adk/message-to-content.ts";
 import { emptyEvent, messageEvent, storesMessage } from "../adk/new-events.ts";
 import type { Progress } from "../log/turn-log.ts";
 import { abortable, describeError } from "../support/index.ts";
-import { applyPlan, markTold } from "./apply-plan.ts";
 import { type ConnectionEvent, type ConnectionState, isListening, nextConnectionState } from "./connection-state.ts";
 import type { ConversationContext } from "./context.ts";
 import { toReplyEvent } from "./live-event.ts";
-import { type Occasion, planHistory } from "./plan.ts";
+import type { Occasion } from "./plan.ts";
 import { isOver, nextReplyState, patienceMs, type ReplyState, type ReplyVerdict } from "./reply-state.ts";
 import { runAgent } from "./request-session.ts";
-import { type Listener, runScope } from "./run-scope.ts";
+import { type Listener, newRunScope } from "./new-run-scope.ts";
 import { Silence } from "./silence.ts";
+import { updateHistory } from "./update-history.ts";
 
 export interface LiveConnectionOptions {
   chat: Session;
@@ -55,9 +55,14 @@ export class LiveConnection {
   constructor(options: LiveConnectionOptions) {
     const { chat, context, model, connectMs } = options;
     this.#options = options;
-    const scope = runScope(
+    const scope = newRunScope(
       chat,
-      { mode: "live", freeResults: "send", isStopped: () => !isListening(this.#state), beforeRequest: () => undefined },
+      {
+        mode: "live",
+        freeResults: "send",
+        refusesCalls: () => !isListening(this.#state),
+        beforeRequest: () => undefined,
+      },
       context,
       () => this.#requireListener(),
       (approval, listener) => runAgent(approval, listener, context),
@@ -169,7 +174,7 @@ export class LiveConnection {
       const result = await this.#silence.limit(wait, patienceMs(reply, silenceMs));
       if (result === "silence" || result.done) {
         const next = nextReplyState(reply, result === "silence" ? "silence" : "gone");
-        if (!isOver(next)) continue;
+        if (!isOver(next)) continue; // tools are running
         await this.#end(next, result !== "silence");
         return "done";
       }
@@ -194,11 +199,12 @@ export class LiveConnection {
   /** Acts on a verdict that came from silence or from the end of the run. */
   async #end(verdict: ReplyVerdict, isGone: boolean): Promise<void> {
     const { context, silenceMs } = this.#options;
-    if (verdict === "lost") throw new BridgeError("unavailable", "The model ended the conversation.");
+    if (verdict === "disconnected") throw new BridgeError("unavailable", "The model ended the conversation.");
     if (verdict === "too-silent")
       throw new BridgeError("unavailable", `The model has said nothing for ${silenceMs / 1000} seconds.`);
     if (!isGone) return;
     void this.close();
+    // The agent's part is done: the next run starts at the root agent, not at the agent that called last.
     await context.sessions.appendEvent({ session: this.#run.session, event: emptyEvent() });
   }
 
@@ -243,15 +249,11 @@ export class LiveConnection {
   /** Brings the history up to date and sends the model what it waits for. */
   async #update(occasion: Occasion): Promise<"ask" | "wait" | "rest"> {
     const { chat, context } = this.#options;
-    const { store, sessions } = context;
-    const { session } = this.#run;
-    const rows = await store.listApprovals({ chat: chat.id });
-    const plan = planHistory({ session: session.id, events: session.events, rows }, occasion);
-    const { responses, notes, tells } = await applyPlan(plan, session, sessions);
-    this.#awaited.answered(responses.map(({ functionResponse }) => functionResponse?.id));
-    if (responses.length > 0) this.#run.send({ role: "user", parts: responses });
-    if (notes.length > 0) this.#run.send({ role: "user", parts: notes });
-    await markTold(tells, store);
+    const plan = await updateHistory(this.#run.session, chat.id, occasion, context, ({ responses, notes }) => {
+      this.#awaited.responded(responses.map(({ functionResponse }) => functionResponse?.id));
+      if (responses.length > 0) this.#run.send({ role: "user", parts: responses });
+      if (notes.length > 0) this.#run.send({ role: "user", parts: notes });
+    });
     return plan.next;
   }
 

@@ -12,7 +12,7 @@ export function toReplyEvent(event: Event, awaited: ReadonlySet<string>): ReplyE
   if (event.actions?.escalate === true || responses.some(({ name }) => name === taskCompleted)) return "completed";
   if (event.interrupted) return "interrupted";
   if (event.turnComplete) {
-    if (owed.some((id) => !awaited.has(id))) return "end-answered";
+    if (owed.some((id) => !awaited.has(id))) return "end-responded";
     return owed.length > 0 ? "end-waiting" : "end";
   }
   if (callsOf(event).length > 0) return "calls";

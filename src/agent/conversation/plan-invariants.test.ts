@@ -375,7 +375,7 @@ class Walk {
         // Only Gemini Live cancels calls, and its calls have ids of ours, which ADK keeps.
         return { kind: "cancelled", calls: choose(what.some, this.#inStepsThatKeepIds(open)) };
       case "connect":
-        return { kind: "connect", tells: what.tells };
+        return { kind: "connect", withMessage: what.tells };
       default:
         return { kind: what.do };
     }

@@ -25,7 +25,7 @@ const row = (id: string, fields: Partial<Approval> = {}): Approval =>
   approvalRow({ id: `apr-${id}`, toolCallId: id, state: "succeeded", ...fields });
 
 const live = (...awaited: string[]): Occasion => ({ kind: "live", awaited: new Set(awaited) });
-const connect = (tells: boolean): Occasion => ({ kind: "connect", tells });
+const connect = (withMessage: boolean): Occasion => ({ kind: "connect", withMessage });
 const message: Occasion = { kind: "message" };
 const outcomes: Occasion = { kind: "outcomes" };
 

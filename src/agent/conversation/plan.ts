@@ -3,7 +3,7 @@ import type { Part } from "@google/genai";
 import { isSettled } from "../../protocol/index.ts";
 import type { Approval, JsonObject } from "../../stores/index.ts";
 import {
-  answeredCalls,
+  callsWithResponse,
   hasMovedOn,
   keepsId,
   keptResults,
@@ -19,26 +19,31 @@ import { contextNote, interruptedResponse, outcomeNote } from "../approval/outco
 
 /**
  * The plan: from the history and the ledger to what has to be appended to the history, sent to the model and marked as
- * told. A pure function; `apply-plan.ts` carries it out. docs/design/history.md explains the table.
+ * told. A pure function; `update-history.ts` carries it out. docs/design/history.md explains the table, docs/design/adk.md
+ * the K numbers.
  *
- *                       | a message      | outcomes came,      | outcomes came,        | before a live
- *   an open call is     | by request     | by request          | live                  | connection opens
- *   --------------------|----------------|---------------------|-----------------------|------------------------
+ *                       | `message`      | `outcomes`          | `live`                | `connect`
+ *   an open call is     | by request     | by request          |                       | before going live
+ *   --------------------|----------------|---------------------|-----------------------|--------------------------
  *   settled             | P1 response    | P2 in the request,  | P4 response, sent if  | P6 with a message: as P4,
- *   kept (free result)  | P1 response    | with its whole step | awaited, else a note  | nothing is awaited
+ *   kept (free result)  | P1 response    | with its whole step | awaited, else a note  | no call is awaited
  *   unsettled           | P1 "not known  | P3 the model waits  | nothing               | nothing
  *                       |    yet"        |                     |                       |
  *   lost (no row,       | P1 interrupted | P2 interrupted      | nothing               | P6 interrupted
  *     no result)        |                |                     |                       |
  *
- *   P5 If the conversation has moved on since the call, by request too: the response goes in its place, a note follows.
+ *   `record` leaves open calls alone. `cancelled` gives the calls that the model cancelled their responses.
+ *
+ *   P3 A request must not contain a call without a response, so the model waits for every open call.
+ *   P5 By request, if something was said since the call: the response is appended where it belongs, and a note follows.
  *   P7 A settled row that the model was told "not known yet" about: a note. One whose response the history has: only marked.
- *   P8 A response that answers an older call must not be the last content, or ADK drops everything in between (K12): a note.
- *   P9 A step with an id that ADK removes from requests (K23) gets all its responses at once or none.
+ *   P8 The response to an older call must not be the last content, or ADK drops what was said in between (K12): a note.
+ *   P9 ADK removes some ids from requests (K23). A step with such an id gets all its responses at once or none.
  */
-export interface Ledger {
+export interface PlanInput {
   /** The id of the session whose history this is. */
   session: string;
+  /** The session's history. */
   events: readonly Event[];
   /** All rows of the chat. */
   rows: readonly Approval[];
@@ -48,14 +53,14 @@ export interface Ledger {
 export type Occasion =
   /** By request: a user's message follows, so no call may stay open. Rows that could be cancelled have been. */
   | { kind: "message" }
-  /** By request: calls were settled, and the model continues when its whole step is. */
+  /** By request: calls were settled, and the model continues when all its open calls are. */
   | { kind: "outcomes" }
   /** The model is not asked now. */
   | { kind: "record" }
   /** A live model gets outcomes; `awaited` are the calls it waits for on this connection. */
   | { kind: "live"; awaited: ReadonlySet<string> }
-  /** A live connection is about to open; `tells`: it begins with a message, so the history tells the outcomes. */
-  | { kind: "connect"; tells: boolean }
+  /** A live connection is about to open. If it begins with a message, the history already tells the outcomes. */
+  | { kind: "connect"; withMessage: boolean }
   /** A live model cancelled these calls itself. */
   | { kind: "cancelled"; calls: ReadonlySet<string> };
 
@@ -87,39 +92,31 @@ export interface HistoryRecord {
   tells: readonly string[];
 }
 
-export function planHistory(ledger: Ledger, occasion: Occasion): HistoryPlan {
-  const calls = openCalls(ledger.events).map((open) => knowledgeOf(open, ledger));
+export function planHistory(input: PlanInput, occasion: Occasion): HistoryPlan {
+  const calls = openCallsOf(input);
   switch (occasion.kind) {
     case "message": {
-      const records = calls.map(({ open, response, unknown, stateDelta, tells }) => ({
-        response: { open, response, unknown, stateDelta },
-        tells,
-      }));
-      return { records: [...records, ...lateRecords(ledger, records)], next: "ask" };
+      const records = calls.map(inPlace);
+      return { records: [...records, ...lateRecords(input, records)], next: "ask" };
     }
     case "outcomes":
-      return planOutcomes(ledger, calls);
+      return planOutcomes(input, calls);
     case "record":
-      return { records: lateRecords(ledger, []), next: "rest" };
+      return { records: lateRecords(input, []), next: "rest" };
     case "live": {
       const records = tellRecords(calls, new Set(["settled", "kept"]), occasion.awaited);
-      const all = [...records, ...lateRecords(ledger, records)];
+      const all = [...records, ...lateRecords(input, records)];
       return { records: all, next: makesModelSpeak(all, calls, occasion.awaited) ? "ask" : "rest" };
     }
     case "connect": {
-      const kinds: readonly Kind[] = occasion.tells ? ["lost", "settled", "kept"] : ["lost"];
+      const kinds: readonly Kind[] = occasion.withMessage ? ["lost", "settled", "kept"] : ["lost"];
       const records = tellRecords(calls, new Set(kinds), new Set());
-      const late = occasion.tells ? lateRecords(ledger, records) : [];
-      const all = [...records, ...late];
-      return { records: [...all, ...trailingNote(ledger, all)], next: "rest" };
+      const all = [...records, ...(occasion.withMessage ? lateRecords(input, records) : [])];
+      return { records: [...all, ...trailingNote(input, all)], next: "rest" };
     }
     case "cancelled": {
-      const cancelled = calls.filter(({ open, kind }) => occasion.calls.has(open.call.id) && kind === "settled");
-      const records = cancelled.map(({ open, response, unknown, stateDelta, tells }) => ({
-        response: { open, response, unknown, stateDelta },
-        tells,
-      }));
-      return { records, next: "rest" };
+      const isCancelled = ({ open, kind }: Knowledge) => occasion.calls.has(open.call.id) && kind === "settled";
+      return { records: calls.filter(isCancelled).map(inPlace), next: "rest" };
     }
   }
 }
@@ -138,31 +135,43 @@ interface Knowledge {
   stateDelta?: JsonObject | undefined;
 }
 
-function knowledgeOf(open: OpenCall, { session, events, rows }: Ledger): Knowledge {
-  const row = rows.find((each) => each.session === session && each.toolCallId === open.call.id);
-  if (row) {
-    const { response, tells, unknown } = tellable(row, rows);
-    const untold = tells.filter((id) => !rows.find((each) => each.id === id)?.told);
-    const kind = isSettled(row.state) ? "settled" : "unsettled";
-    return { kind, open, row, response, tells: untold, unknown, stateDelta: row.stateDelta };
-  }
-  const kept = keptResults(events).get(open.call.id);
-  return { kind: kept ? "kept" : "lost", open, response: kept ?? interruptedResponse, tells: [], unknown: [] };
+/** The open calls of the history, with what is known about each. */
+function openCallsOf({ session, events, rows }: PlanInput): Knowledge[] {
+  const own = new Map(rows.filter((row) => row.session === session).map((row) => [row.toolCallId, row]));
+  const told = new Set(rows.filter((row) => row.told).map(({ id }) => id));
+  const kept = keptResults(events);
+  return openCalls(events).map((open): Knowledge => {
+    const row = own.get(open.call.id);
+    if (row) {
+      const { response, tells, unknown } = tellable(row, rows);
+      const kind = isSettled(row.state) ? "settled" : "unsettled";
+      const { stateDelta } = row;
+      return { kind, open, row, response, tells: tells.filter((id) => !told.has(id)), unknown, stateDelta };
+    }
+    const result = kept.get(open.call.id);
+    return { kind: result ? "kept" : "lost", open, response: result ?? interruptedResponse, tells: [], unknown: [] };
+  });
+}
+
+/** The response to an open call, where it belongs. */
+function inPlace({ open, response, unknown, stateDelta, tells }: Knowledge): HistoryRecord {
+  return { response: { open, response, unknown, stateDelta }, tells };
 }
 
 /** P2, P3, P5, P8. */
-function planOutcomes(ledger: Ledger, calls: readonly Knowledge[]): HistoryPlan {
-  const late = lateRecords(ledger, []);
+function planOutcomes(input: PlanInput, calls: readonly Knowledge[]): HistoryPlan {
+  const late = lateRecords(input, []);
   const last = calls.at(-1)?.open.event;
+  // A note alone does not make the model speak; it reads the note with the next message.
   if (!last) return { records: late, next: "rest" };
   if (calls.some(({ kind }) => kind === "unsettled")) return { records: late, next: "wait" };
   const movedOn =
     calls.some(({ open }) => open.event.id !== last.id) ||
-    hasMovedOn(ledger.events, last) ||
+    hasMovedOn(input.events, last) ||
     late.some(({ note }) => note);
   if (movedOn) {
     const records = [...late, ...tellRecords(calls, new Set(["settled", "kept", "lost"]), new Set())];
-    return { records: [...records, ...trailingNote(ledger, records)], next: "ask" };
+    return { records: [...records, ...trailingNote(input, records)], next: "ask" };
   }
   const parts = calls.map(({ open: { call }, response }): Part => ({
     functionResponse: { id: call.id, name: call.name, response },
@@ -180,34 +189,40 @@ function tellRecords(
   awaited: ReadonlySet<string>,
 ): HistoryRecord[] {
   return calls.flatMap((known): HistoryRecord[] => {
-    const { kind, open, row, response, tells, unknown, stateDelta } = known;
+    const { kind, open, row, response, tells } = known;
     if (!kinds.has(kind)) return [];
     const { id, name, args = {} } = open.call;
     const keepsIds = callsOf(open.event).every(keepsId);
     const isPaired = keepsIds || calls.every((other) => other.open.event.id !== open.event.id || kinds.has(other.kind));
-    const inPlace = isPaired ? { response: { open, response, unknown, stateDelta } } : {};
-    if (kind === "lost") return isPaired ? [{ ...inPlace, tells }] : [];
-    if (awaited.has(id)) return [{ ...inPlace, send: { functionResponse: { id, name, response } }, tells }];
+    const record: HistoryRecord = isPaired ? inPlace(known) : { tells };
+    if (kind === "lost") return isPaired ? [record] : [];
+    if (awaited.has(id)) return [{ ...record, send: { functionResponse: { id, name, response } } }];
     // A result without a row is told with its response. A row that is told was sent or noted before.
     if (!isPaired && (!row || row.told)) return [];
-    if (row) return [{ ...inPlace, ...(!row.told && { note: lateNote(row) }), tells }];
-    const text = contextNote(name, JSON.stringify(args), "succeeded", response);
-    return [{ ...inPlace, note: { id: `late-${id}`, text }, tells }];
+    if (row) return [row.told ? record : { ...record, note: lateNote(row) }];
+    const text = contextNote(name, JSON.stringify(args), stateOf(response), response);
+    return [{ ...record, note: { id: `late-${id}`, text } }];
   });
 }
 
+/** How a call without a row ended, by its response. */
+function stateOf(response: JsonObject): string {
+  if (response["status"] === interruptedResponse.status) return interruptedResponse.status;
+  return Object.keys(response).length === 1 && typeof response["error"] === "string" ? "failed" : "succeeded";
+}
+
 /** P7: settled rows that the model has not been told about, except those that `planned` tells about. */
-function lateRecords({ session, events, rows }: Ledger, planned: readonly HistoryRecord[]): HistoryRecord[] {
+function lateRecords({ session, events, rows }: PlanInput, planned: readonly HistoryRecord[]): HistoryRecord[] {
   const told = new Set(planned.flatMap(({ tells }) => tells));
   const late = rows.filter((row) => isSettled(row.state) && !row.told && !told.has(row.id));
   if (late.length === 0) return [];
   const unknown = unknownCalls(events);
-  const answered = answeredCalls(events);
+  const responded = callsWithResponse(events);
   return late.flatMap((row): HistoryRecord[] => {
     const call = callInSession(row, session, rows);
     if (!call) return [];
     if (unknown.has(row.toolCallId)) return [{ note: lateNote(row), tells: [row.id] }];
-    return answered.has(call.toolCallId) ? [{ tells: [row.id] }] : [];
+    return responded.has(call.toolCallId) ? [{ tells: [row.id] }] : [];
   });
 }
 
@@ -230,19 +245,18 @@ function makesModelSpeak(
   return records.some(({ note }) => note) || [...sent].some((id) => !openSteps.has(stepOf.get(id)));
 }
 
-/** P8. */
-function trailingNote({ events, rows }: Ledger, records: readonly HistoryRecord[]): HistoryRecord[] {
+/** P8: a note about the response that the history would end with, if something else came after its call. */
+function trailingNote({ session, events, rows }: PlanInput, records: readonly HistoryRecord[]): HistoryRecord[] {
   const last = records.findLast(({ response, note }) => response ?? note);
   if (last?.note) return [];
-  const answered = last?.response ? responseTo(last.response) : lastResponse(events);
-  if (!answered) return [];
+  const responded = last?.response ? responseTo(last.response) : lastResponse(events);
+  if (!responded) return [];
   const isOther = ({ response, note }: HistoryRecord) =>
-    note !== undefined || (response !== undefined && response.open.event.id !== answered.event.id);
-  if (!hasMovedOn(events, answered.event) && !records.some(isOther)) return [];
-  const { id, name, args = {} } = answered.call;
-  const isLost = answered.response["status"] === interruptedResponse.status;
-  const state = rows.find(({ toolCallId }) => toolCallId === id)?.state ?? (isLost ? "interrupted" : "succeeded");
-  const text = contextNote(name, JSON.stringify(args), state, answered.response);
+    note !== undefined || (response !== undefined && response.open.event.id !== responded.event.id);
+  if (!hasMovedOn(events, responded.event) && !records.some(isOther)) return [];
+  const { id, name, args = {} } = responded.call;
+  const row = rows.find((each) => each.session === session && each.toolCallId === id);
+  const text = contextNote(name, JSON.stringify(args), row?.state ?? stateOf(responded.response), responded.response);
   return [{ note: { id: `behind-${id}`, text }, tells: [] }];
 }
 
@@ -250,7 +264,7 @@ function responseTo({ open, response }: NonNullable<HistoryRecord["response"]>) 
   return { ...open, response };
 }
 
-/** The response that the history ends with, and the call it answers. */
+/** The response that the history ends with, and its call. */
 function lastResponse(events: readonly Event[]) {
   const last = lastContent(events);
   const [response] = last ? responsesOf(last) : [];

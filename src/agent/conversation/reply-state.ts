@@ -38,7 +38,7 @@ export const replyEvents = [
   /** The same, with calls open that still wait. */
   "end-waiting",
   /** The same, with calls open at that moment that have been answered since. */
-  "end-answered",
+  "end-responded",
   /** Another agent of the run has connected. */
   "another",
   /** Nothing came for as long as `patienceMs` allows. */
@@ -49,7 +49,7 @@ export const replyEvents = [
 export type ReplyEvent = (typeof replyEvents)[number];
 
 /** How a turn can be over. */
-export type ReplyVerdict = "done" | "too-silent" | "lost";
+export type ReplyVerdict = "done" | "too-silent" | "disconnected";
 
 export const replyTable: Readonly<Record<ReplyState, Readonly<Record<ReplyEvent, ReplyState | ReplyVerdict>>>> = {
   silent: {
@@ -60,10 +60,10 @@ export const replyTable: Readonly<Record<ReplyState, Readonly<Record<ReplyEvent,
     interrupted: "interrupted",
     end: "done",
     "end-waiting": "silent",
-    "end-answered": "trailing",
+    "end-responded": "trailing",
     another: "silent",
     silence: "too-silent",
-    gone: "lost",
+    gone: "disconnected",
   },
   speaking: {
     text: "speaking",
@@ -73,10 +73,10 @@ export const replyTable: Readonly<Record<ReplyState, Readonly<Record<ReplyEvent,
     interrupted: "interrupted",
     end: "done",
     "end-waiting": "done",
-    "end-answered": "trailing",
+    "end-responded": "trailing",
     another: "silent",
     silence: "too-silent",
-    gone: "lost",
+    gone: "disconnected",
   },
   tools: {
     text: "speaking",
@@ -86,10 +86,10 @@ export const replyTable: Readonly<Record<ReplyState, Readonly<Record<ReplyEvent,
     interrupted: "interrupted",
     end: "done",
     "end-waiting": "silent",
-    "end-answered": "trailing",
+    "end-responded": "trailing",
     another: "silent",
     silence: "tools",
-    gone: "lost",
+    gone: "disconnected",
   },
   interrupted: {
     text: "interrupted",
@@ -99,10 +99,10 @@ export const replyTable: Readonly<Record<ReplyState, Readonly<Record<ReplyEvent,
     interrupted: "interrupted",
     end: "trailing",
     "end-waiting": "trailing",
-    "end-answered": "trailing",
+    "end-responded": "trailing",
     another: "silent",
     silence: "too-silent",
-    gone: "lost",
+    gone: "disconnected",
   },
   trailing: {
     text: "speaking",
@@ -112,10 +112,10 @@ export const replyTable: Readonly<Record<ReplyState, Readonly<Record<ReplyEvent,
     interrupted: "interrupted",
     end: "done",
     "end-waiting": "trailing",
-    "end-answered": "trailing",
+    "end-responded": "trailing",
     another: "silent",
     silence: "done",
-    gone: "lost",
+    gone: "disconnected",
   },
   complete: {
     text: "complete",
@@ -125,7 +125,7 @@ export const replyTable: Readonly<Record<ReplyState, Readonly<Record<ReplyEvent,
     interrupted: "complete",
     end: "done",
     "end-waiting": "complete",
-    "end-answered": "complete",
+    "end-responded": "complete",
     another: "silent",
     silence: "done",
     gone: "done",
@@ -137,7 +137,7 @@ export function nextReplyState(state: ReplyState, event: ReplyEvent): ReplyState
 }
 
 export function isOver(next: ReplyState | ReplyVerdict): next is ReplyVerdict {
-  return next === "done" || next === "too-silent" || next === "lost";
+  return next === "done" || next === "too-silent" || next === "disconnected";
 }
 
 /** How long a reply that may be over waits for more. */

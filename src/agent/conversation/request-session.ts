@@ -1,7 +1,7 @@
 import type { BaseAgent, Session as AdkSession } from "@google/adk";
 import type { Content } from "@google/genai";
 import { isSettled } from "../../protocol/index.ts";
-import { AlreadyAnswered, type Approval, type JsonObject, type Session, type Store } from "../../stores/index.ts";
+import { AlreadyResponded, type Approval, type JsonObject, type Session, type Store } from "../../stores/index.ts";
 import { agentOf, agentOutcome, agentRequest } from "../adk/agent-tool.ts";
 import { findAgentTool, laterInSequence } from "../adk/agents.ts";
 import type { EventMetadata } from "../adk/event-metadata.ts";
@@ -9,10 +9,11 @@ import { awaitsModel, openCalls } from "../adk/history.ts";
 import { emptyContent, runRequests } from "../adk/request-run.ts";
 import { rootOf } from "../adk/runners.ts";
 import type { Progress } from "../log/turn-log.ts";
-import { applyPlan, markTold } from "./apply-plan.ts";
+import { markTold } from "./apply-plan.ts";
 import type { ConversationContext } from "./context.ts";
-import { type HistoryPlan, type Occasion, planHistory } from "./plan.ts";
-import { type Listener, runScope } from "./run-scope.ts";
+import type { HistoryPlan } from "./plan.ts";
+import { updateHistory } from "./update-history.ts";
+import { type Listener, newRunScope } from "./new-run-scope.ts";
 
 /** What the next request says. */
 interface NextRequest {
@@ -24,8 +25,8 @@ interface NextRequest {
 }
 
 /**
- * One ADK session that is talked to by requests: the chat's own, or that of an agent which is run as a tool. The first
- * `ask` or `resume` decides what is said, `run` says it.
+ * One ADK session that is talked to by requests: the chat's own, or that of an agent which is run as a tool. `begin`
+ * or `resume` decides what the next request says, `run` makes it.
  */
 export class RequestSession {
   readonly #session: Session;
@@ -39,15 +40,16 @@ export class RequestSession {
     this.#context = context;
   }
 
-  /** The next request brings this content. */
-  ask(content: Content, metadata?: EventMetadata): void {
+  /** The next request says this. */
+  begin(content: Content, metadata?: EventMetadata): void {
     this.#next = { content, ...(metadata && { metadata }) };
   }
 
   /** The next request brings the outcomes of the open step, if the whole step is settled. */
   async resume(listener: Listener): Promise<"ask" | Progress> {
     await runWaitingAgents(this.#session, listener, this.#context);
-    const { plan, session } = await this.update({ kind: "outcomes" });
+    const session = await this.#context.sessions.load(this.#session);
+    const plan = await updateHistory(session, this.#session.chat, { kind: "outcomes" }, this.#context);
     if (plan.next === "wait") return "parked";
     if (plan.next === "rest") {
       // A crash may have cut off a model call after the responses were stored.
@@ -57,17 +59,6 @@ export class RequestSession {
     }
     this.#next = plan.request ? toNextRequest(plan.request) : { content: emptyContent };
     return "ask";
-  }
-
-  /** Brings the history up to date with the ledger. */
-  async update(occasion: Occasion) {
-    const { store, sessions } = this.#context;
-    const session = await sessions.load(this.#session);
-    const rows = await store.listApprovals({ chat: this.#session.chat });
-    const plan = planHistory({ session: session.id, events: session.events, rows }, occasion);
-    const { tells } = await applyPlan(plan, session, sessions);
-    await markTold(tells, store);
-    return { plan, session };
   }
 
   /** Makes the request, and those of the agents that come after it in a sequence. */
@@ -97,12 +88,12 @@ export class RequestSession {
     const { gate, runners, maxLlmCalls, logger } = this.#context;
     const { turn, log } = listener;
     const { id: sessionId, owner: userId } = this.#session;
-    const scope = runScope(
+    const scope = newRunScope(
       turn.chat,
       {
         mode: this.#mode,
-        freeResults: "set-aside",
-        isStopped: () => false,
+        freeResults: "keep",
+        refusesCalls: () => false,
         beforeRequest: () => log.countRequest(maxLlmCalls),
       },
       this.#context,
@@ -123,7 +114,7 @@ export class RequestSession {
       const inner = sessionId !== turn.chat.id;
       for await (const event of events) await log.event(event, inner);
     } catch (error) {
-      if (!(error instanceof AlreadyAnswered)) throw error;
+      if (!(error instanceof AlreadyResponded)) throw error;
       logger.info("Another process continues this step.", { chat: turn.chat.id, call: error.callId });
       return "parked";
     } finally {
@@ -169,7 +160,7 @@ export async function runAgent(
   const isNew = (await store.events(inner.id)).length === 0;
   if (isNew) {
     const text = agentRequest(tool, JSON.parse(approval.input) as JsonObject);
-    session.ask({ role: "user", parts: [{ text }] });
+    session.begin({ role: "user", parts: [{ text }] });
   }
   const next = isNew ? "ask" : await session.resume(listener);
   const progress = next === "ask" ? await session.run(listener) : next;

@@ -108,7 +108,7 @@ export class TurnLog {
   }
 
   /** Shows the question about a held call. A call that is not gated is shown without one. */
-  async ask(approval: Approval): Promise<void> {
+  async showQuestion(approval: Approval): Promise<void> {
     if (!approval.gated) return;
     const [announced, chunks] = announceCall(this.#state, approval.toolCallId);
     const [state, step] = openStep(announced);

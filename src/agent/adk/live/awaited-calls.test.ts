@@ -31,7 +31,7 @@ describe("the calls a live model waits for", () => {
   it("end when we have sent their responses", () => {
     const calls = new AwaitedCalls();
     calls.note(event(call("a"), call("b")));
-    calls.answered(["b", undefined]);
+    calls.responded(["b", undefined]);
     expect([...calls.ids]).toEqual(["a"]);
   });
 });

@@ -16,11 +16,11 @@ export class AwaitedCalls {
     if (notice?.connected) this.#ids.clear();
     for (const id of notice?.cancelled ?? []) this.#ids.delete(id);
     for (const { id } of callsOf(event)) this.#ids.add(id);
-    this.answered(responsesOf(event).map(({ id }) => id));
+    this.responded(responsesOf(event).map(({ id }) => id));
   }
 
   /** These calls have been answered. */
-  answered(ids: readonly (string | undefined)[]): void {
+  responded(ids: readonly (string | undefined)[]): void {
     for (const id of ids) if (id !== undefined) this.#ids.delete(id);
   }
 }

@@ -11,10 +11,10 @@ export interface Listener {
   log: TurnLog;
 }
 
-type Fixed = Pick<RunScope, "mode" | "freeResults" | "isStopped" | "beforeRequest">;
+type Fixed = Pick<RunScope, "mode" | "freeResults" | "refusesCalls" | "beforeRequest">;
 
 /** The half of a run's scope that both kinds of conversation share. `listener` throws when no turn listens. */
-export function runScope(
+export function newRunScope(
   { id, owner }: Session,
   fixed: Fixed,
   { store }: ConversationContext,
@@ -28,12 +28,12 @@ export function runScope(
     messageId: () => listener().turn.reply,
     onBegin: () => undefined,
     async beforeEvent() {
-      if (!fixed.isStopped()) await listener().log.flush();
+      if (!fixed.refusesCalls()) await listener().log.flush();
     },
-    async ask(approval) {
+    async showQuestion(approval) {
       const { turn, log } = listener();
       turn.signal.throwIfAborted();
-      await log.ask(approval);
+      await log.showQuestion(approval);
     },
     async runAgent(approval) {
       const settled = await runAgent(approval, listener());
@@ -42,7 +42,7 @@ export function runScope(
       return { response: approvalToResponse(settled) ?? {}, stateDelta: settled.stateDelta ?? {} };
     },
     countUsage(event) {
-      if (!fixed.isStopped()) listener().log.countUsage(event);
+      if (!fixed.refusesCalls()) listener().log.countUsage(event);
     },
   };
 }

@@ -6,7 +6,7 @@ import { abortable, describeError } from "../support/index.ts";
 import type { Turn } from "../turn-input.ts";
 import type { ConversationContext } from "./context.ts";
 import { LiveConnection } from "./live-connection.ts";
-import { RequestSession } from "./request-session.ts";
+import { updateHistory } from "./update-history.ts";
 
 export interface LiveOptions {
   /** The model's name over a live connection, if it differs from the agent's own. */
@@ -37,7 +37,7 @@ interface Entry {
 }
 
 /** The live connections of all chats, at most one each. Opened when a turn needs one, closed when no one does. */
-export class LiveConnections {
+export class ConnectionPool {
   /** The model's name, if it differs from the agent's own. */
   readonly model: string | undefined;
   readonly #options: Required<Omit<LiveOptions, "model">>;
@@ -118,18 +118,18 @@ export class LiveConnections {
   }
 
   /** A turn is over. Unless a client is connected to the chat, its connection closes after a while. */
-  rest(chat: Session): void {
+  closeWhenIdle(chat: Session): void {
     const entry = this.#entries.get(chat.id);
     if (!entry) return;
     clearTimeout(entry.idle);
     entry.idle = setTimeout(() => {
-      if (this.#attached.has(JSON.stringify([chat.owner, chat.name]))) this.rest(chat);
+      if (this.#attached.has(JSON.stringify([chat.owner, chat.name]))) this.closeWhenIdle(chat);
       else void this.close(chat.id);
     }, this.#options.idleMs);
     entry.idle.unref();
   }
 
-  #begin(chat: Session, tells: boolean): Entry {
+  #begin(chat: Session, withMessage: boolean): Entry {
     const { connectMs, silenceMs } = this.#options;
     const forget = () => {
       if (this.#entries.get(chat.id) === entry) this.#entries.delete(chat.id);
@@ -137,7 +137,8 @@ export class LiveConnections {
     };
     const connect = async () => {
       // What the model has not been told is in the history that the connection begins with.
-      await new RequestSession(chat, "live", this.#context).update({ kind: "connect", tells });
+      const session = await this.#context.sessions.load(chat);
+      await updateHistory(session, chat.id, { kind: "connect", withMessage }, this.#context);
       hardenLive(this.#context.agent);
       if (this.#entries.get(chat.id) !== entry)
         throw new BridgeError("unavailable", "The chat was left before it was connected.");
