@@ -320,6 +320,15 @@ export function describeConversation(name: string, mode: Mode): void {
         expect(timesAsked(stage, "hello, you")).toBe(1);
       });
 
+      it("keeps a message that is said again in the next turn once", async () => {
+        const stage = await openConversationStage();
+        const { said, input } = message("hello, you");
+        await giveUp(await stage.begin(mode, input));
+        expect(await stage.say(mode, said)).toMatchObject({ progress: "done", text: greeting });
+        expect(await stage.timesInHistory("hello, you")).toBe(1);
+        expect(timesAsked(stage, "hello, you")).toBe(1);
+      });
+
       it("changes nothing in a turn without a message", async () => {
         const stage = await openConversationStage();
         await stage.say(mode, "hello");
@@ -357,6 +366,26 @@ export function describeConversation(name: string, mode: Mode): void {
         expect(await stage.timesInHistory("slowly")).toBe(1);
         await expectNextTurnWorks(stage, mode);
         expect(timesAsked(stage, "slowly")).toBe(1);
+      });
+
+      it("rejects while the model does not respond at all", async () => {
+        const silent: Rule[] = [{ say: [pause(gate().opened)] }];
+        const stage = await openConversationStage({ rules: silent, live: { silent: true } });
+        const { said, input } = message("hello, you");
+        const begun = await stage.begin(mode, input);
+        const talk = async () => {
+          await begun.conversation.say(said, begun.log);
+          await begun.conversation.listen(begun.log);
+        };
+        const stopped = rejection(talk());
+        await Promise.race([stage.gemini.waitForRequest(1), stage.gemini.live.waitForSession(1)]);
+        begun.stop(stop);
+        expect(await stopped).toBe(stop);
+        await giveUp(begun);
+        expect(await stage.timesInHistory("hello, you")).toBe(1);
+        stage.gemini.reset(liveRules, { live: {} });
+        await expectNextTurnWorks(stage, mode);
+        expect(timesAsked(stage, "hello, you")).toBe(1);
       });
 
       it("keeps an outcome that the model was given, and it is not told again", async () => {
@@ -433,6 +462,47 @@ export function describeConversation(name: string, mode: Mode): void {
         expect(await stage.timesInHistory("fail")).toBe(1);
         await expectNextTurnWorks(stage, mode);
         expect(timesAsked(stage, "fail")).toBe(1);
+      });
+
+      it("has the outcome that it was given, and it is not told again", async () => {
+        let failures = 0;
+        const rules: Rule[] = [
+          {
+            when: ({ responses, fresh }) => !fresh && responses.length > 0,
+            say: () => {
+              failures += 1;
+              return [fail(503, "Overloaded.")];
+            },
+          },
+          ...liveRules,
+        ];
+        const stage = await openConversationStage({ rules });
+        const { reply } = await stage.say(mode, "pay");
+        await stage.decide(true);
+        const begun = await stage.begin(mode, settled, reply);
+        expect(await begun.conversation.deliver(begun.log)).toBe("ask");
+        await begun.conversation.listen(begun.log).catch(() => undefined);
+        await giveUp(begun);
+        expect(failures).toBe(1);
+        expect((await stage.deliver(mode, reply)).delivered).toBe("done");
+        await expectNextTurnWorks(stage, mode);
+        expect(stage.told()).toEqual([expect.stringContaining(paid(50))]);
+        expect(await stage.responsesPerCall()).toEqual([1]);
+      });
+
+      it("leaves one copy of a message in the history, however often it is said again", async () => {
+        let failures = 0;
+        const say = () => (failures++ < 2 ? [fail(503, "Overloaded.")] : [text("At last.")]);
+        const stage = await openConversationStage({ rules: [{ when: /^flaky$/, say }, ...liveRules] });
+        const { said, input } = message("flaky");
+        for (const _ of [1, 2]) {
+          const begun = await stage.begin(mode, input);
+          await begun.conversation.say(said, begun.log);
+          await begun.conversation.listen(begun.log).catch(() => undefined);
+          await giveUp(begun);
+        }
+        expect(await stage.say(mode, said)).toMatchObject({ progress: "done", text: "At last." });
+        expect(await stage.timesInHistory("flaky")).toBe(1);
       });
     });
 

@@ -1,4 +1,4 @@
-/** What the built package asks of those who install it. */
+/** What the built package needs to be installed beside it. */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -10,7 +10,7 @@ const { exports, dependencies, peerDependencies } = JSON.parse(readFileSync(join
   peerDependencies: Record<string, string>;
 };
 
-/** The packages that the declarations behind an entry point name, as a compiler finds them. */
+/** The packages that the declarations of an entry point import, directly or through other declarations. */
 function packagesNamedBy(entry: string): Set<string> {
   const seen = new Set<string>();
   const named = new Set<string>();
@@ -29,7 +29,7 @@ function packagesNamedBy(entry: string): Set<string> {
 describe.each(Object.entries(exports).filter(([, target]) => typeof target === "object"))(
   "the types of %s",
   (_, target) => {
-    it("name only packages that bring their own, and that whoever installs this one has", () => {
+    it("import only packages that have types and are installed with this one", () => {
       const { types } = target as { types: string };
       const file = join(root, types);
       expect(existsSync(file), "npm run build:package makes it").toBe(true);

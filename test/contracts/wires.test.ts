@@ -1,6 +1,6 @@
 /**
- * One suite for every wire: the same stories over SSE, over our chat wire and over AI SDK 7's own. What a person sees
- * is the same; the sequences of chunks differ only in where a response ends.
+ * One suite for every wire: the same stories over SSE, our chat wire and the wire of AI SDK 7. People see the same on all
+ * of them; the sequences of chunks differ only in where a response ends.
  */
 import type { UIMessage, UIMessageChunk } from "ai";
 import { describe, expect, it } from "vitest";
@@ -52,7 +52,7 @@ describe("the chunks of one story", () => {
   });
 });
 
-/** Each response on top of the message the client sent, as a stock chat reads it. */
+/** Reads a response as a stock chat does: as a continuation of the message that the client sent. */
 async function validateReply(
   ai: Ai,
   chunks: readonly UIMessageChunk[],
@@ -67,8 +67,8 @@ async function validateReply(
 }
 
 /**
- * All chunks of a story in a row, without where responses end, and with names that are the same in every run: ids and
- * times are the world's own, and so is what the model's wire counts.
+ * All chunks of a story in a row, without the ends of responses. Ids, times and token counts differ in every run, so ids
+ * get names that are the same in every run, and times and counts are left out.
  */
 function normalised({ replies }: { replies: readonly Received[] }): UIMessageChunk[] {
   const names = new Map<string, string>();

@@ -1,9 +1,11 @@
+import type { Event } from "@google/adk";
 import type { UIMessage } from "ai";
 import { isSettled } from "../../protocol/index.ts";
 import type { Approval } from "../../stores/index.ts";
 import { modelName } from "../adk/agents.ts";
-import { openCalls } from "../adk/history.ts";
+import { lastContent, openCalls } from "../adk/history.ts";
 import { messageToContent } from "../adk/message-to-content.ts";
+import { storesMessage } from "../adk/new-events.ts";
 import { cancelFamily, familyOf } from "../approval/family.ts";
 import type { Progress, TurnLog } from "../log/turn-log.ts";
 import { atMost } from "../support/index.ts";
@@ -39,6 +41,7 @@ export class RequestConversation implements Conversation {
 
   async say(message: UIMessage): Promise<Approval[]> {
     await this.#closeLive();
+    await this.#withdrawUnanswered(message);
     const ended = await this.#endWaitingCalls();
     await this.#updateHistory({ kind: "message" });
     this.#session.begin(messageToContent(message), { message: message.id });
@@ -67,6 +70,20 @@ export class RequestConversation implements Conversation {
   async #updateHistory(occasion: Occasion): Promise<void> {
     const session = await this.#context.sessions.load(this.#turn.chat);
     await updateHistory(session, this.#turn.chat.id, occasion, this.#context);
+  }
+
+  /** Withdraws this message if the history ends with it: its turn failed, and now it is said again. */
+  async #withdrawUnanswered(message: UIMessage): Promise<void> {
+    const { store } = this.#context;
+    const { id } = this.#turn.chat;
+    const stored = (await store.events(id)).map(({ position, event }) => ({
+      position,
+      event: event as unknown as Event,
+    }));
+    const last = lastContent(stored.map(({ event }) => event));
+    if (!last || !storesMessage(last, message)) return;
+    const from = stored.find(({ event }) => event === last);
+    if (from) await store.withdrawEvents(id, from.position);
   }
 
   /**
