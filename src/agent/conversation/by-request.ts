@@ -1,4 +1,4 @@
-import type { Event } from "@google/adk";
+import type { Session as AdkSession } from "@google/adk";
 import type { UIMessage } from "ai";
 import { isSettled } from "../../protocol/index.ts";
 import type { Approval } from "../../stores/index.ts";
@@ -12,7 +12,6 @@ import { atMost } from "../support/index.ts";
 import type { Turn } from "../turn-input.ts";
 import { type ConversationContext, storeMessage } from "./context.ts";
 import type { Conversation } from "./conversation.ts";
-import type { Occasion } from "./plan.ts";
 import { RequestSession } from "./request-session.ts";
 import { updateHistory } from "./update-history.ts";
 
@@ -41,9 +40,8 @@ export class RequestConversation implements Conversation {
 
   async say(message: UIMessage): Promise<Approval[]> {
     await this.#closeLive();
-    await this.#withdrawUnanswered(message);
     const ended = await this.#endWaitingCalls();
-    await this.#updateHistory({ kind: "message" });
+    await updateHistory(await this.#historyBefore(message), this.#turn.chat.id, { kind: "message" }, this.#context);
     this.#session.begin(messageToContent(message), { message: message.id });
     return ended;
   }
@@ -54,7 +52,8 @@ export class RequestConversation implements Conversation {
   }
 
   async record(): Promise<void> {
-    await this.#updateHistory({ kind: "record" });
+    const session = await this.#context.sessions.load(this.#turn.chat);
+    await updateHistory(session, this.#turn.chat.id, { kind: "record" }, this.#context);
   }
 
   listen(log: TurnLog): Promise<Progress> {
@@ -67,23 +66,16 @@ export class RequestConversation implements Conversation {
     if (message) await storeMessage(message, this.#turn.chat, this.#context);
   }
 
-  async #updateHistory(occasion: Occasion): Promise<void> {
-    const session = await this.#context.sessions.load(this.#turn.chat);
-    await updateHistory(session, this.#turn.chat.id, occasion, this.#context);
-  }
-
-  /** Withdraws this message if the history ends with it: its turn failed, and now it is said again. */
-  async #withdrawUnanswered(message: UIMessage): Promise<void> {
-    const { store } = this.#context;
-    const { id } = this.#turn.chat;
-    const stored = (await store.events(id)).map(({ position, event }) => ({
-      position,
-      event: event as unknown as Event,
-    }));
-    const last = lastContent(stored.map(({ event }) => event));
-    if (!last || !storesMessage(last, message)) return;
-    const from = stored.find(({ event }) => event === last);
-    if (from) await store.withdrawEvents(id, from.position);
+  /** The history without this message. If it ends with the message, a turn has failed, and the message is said again. */
+  async #historyBefore(message: UIMessage): Promise<AdkSession> {
+    const { store, sessions } = this.#context;
+    const { chat } = this.#turn;
+    const session = await sessions.load(chat);
+    const last = lastContent(session.events);
+    if (!last || !storesMessage(last, message)) return session;
+    const stored = (await store.events(chat.id)).find(({ event }) => event["id"] === last.id);
+    if (stored) await store.withdrawEvents(chat.id, stored.position);
+    return sessions.load(chat);
   }
 
   /**
