@@ -66,9 +66,8 @@ const withAdk = [...agentRooms.filter((room) => room !== "agent/support"), "test
 const mayUse: Readonly<Record<string, readonly string[]>> = {
   "@google/adk": withAdk,
   "@google/genai": withAdk,
-  "node:http": [...serverRooms, "stores", "testing"],
-  // Nothing keeps it out of protocol, stores and client.
-  ws: [...serverRooms, "testing", "protocol", "stores", "client"],
+  "node:http": [...serverRooms, "testing"],
+  ws: [...serverRooms, "testing"],
   react: [],
   "adk-stream-protocol": [],
   "adk-stream-protocol/protocol": [],
