@@ -1,4 +1,3 @@
-import type { BaseAgent, BasePlugin } from "@google/adk";
 import type { UIMessage } from "ai";
 import type { ApprovalState, ApprovalView, Decision } from "../protocol/index.ts";
 import type { JsonObject, LogEntry, Session, Store } from "../stores/index.ts";
@@ -11,7 +10,8 @@ import {
   StoreSessionService,
   ToolCalls,
 } from "./adk/index.ts";
-import { approvalToView, Executor, holdCalls, type ToolPolicy } from "./approval/index.ts";
+import { approvalToView, Executor, holdCalls } from "./approval/index.ts";
+import { type BridgeOptions, checkOptions } from "./bridge-options.ts";
 import {
   ChatTurns,
   closeOpenTurns,
@@ -23,37 +23,9 @@ import {
   Submissions,
   unknownChat,
 } from "./chat/index.ts";
-import { Conversations, type LiveOptions } from "./conversation/index.ts";
+import { Conversations } from "./conversation/index.ts";
 import { followLog, type LoggedChunk, logToMessages, type ReadOptions, readTurn } from "./log/index.ts";
 import { atMost, consoleLogger, describeError, type Logger } from "./support/index.ts";
-
-export interface BridgeOptions {
-  agent: BaseAgent;
-  store: Store;
-  appName?: string;
-  /** What the server knows about tools, by name: which to ask about, and what a crash in the middle of one means. */
-  tools?: Record<string, ToolPolicy>;
-  /** Your own ADK plugins; they run after the gate. */
-  plugins?: BasePlugin[];
-  /** How long a person has to answer. Default 15 minutes. */
-  approvalTtlMs?: number;
-  /** How long after a yes a call may still start. Default 5 minutes. */
-  startMs?: number;
-  /** How many questions one chat may have open. Default 32. */
-  maxPending?: number;
-  /** How often one turn may ask the model; in live mode, how often the model may call tools. Default 50. */
-  maxLlmCalls?: number;
-  /** How long new text waits for a running tool. Default 1 second. */
-  graceMs?: number;
-  /** How long a claim lasts unless its executor renews it. Default 10 seconds. */
-  leaseMs?: number;
-  /** How often the bridge looks for expired approvals and lost claims; 0 leaves it to calls of `sweep`. Default 1 second. */
-  sweepMs?: number;
-  /** How a Gemini Live model is reached. */
-  live?: LiveOptions;
-  /** Receives details. Default: warnings and errors go to the console. `silentLogger` drops everything. */
-  logger?: Logger;
-}
 
 /** How long closing waits for running tools. The outcome of a tool that is cut off may never be known. */
 const closingMs = 5000;
@@ -85,6 +57,7 @@ export class Bridge {
   #sweeping: Promise<void> | undefined;
 
   constructor(options: BridgeOptions) {
+    checkOptions(options);
     const { agent, store, logger = consoleLogger, maxLlmCalls = 50, graceMs = 1000 } = options;
     const { approvalTtlMs = 15 * 60_000, startMs = 5 * 60_000, maxPending = 32, leaseMs = 10_000 } = options;
     requireAgent(agent);

@@ -12,7 +12,8 @@
  */
 export { clientTool, idempotencyKey } from "./adk/index.ts";
 export type { ToolPolicy } from "./approval/index.ts";
-export { Bridge, type BridgeOptions, createBridge } from "./bridge.ts";
+export { Bridge, createBridge } from "./bridge.ts";
+export type { BridgeOptions } from "./bridge-options.ts";
 export type { Answer, Reading, Reply, Submission } from "./chat/index.ts";
 export { consoleLogger, type Logger, silentLogger } from "./support/index.ts";
 export type { LogEntry } from "../stores/index.ts";
