@@ -190,7 +190,7 @@ function tellRecords(
     if (awaited.has(id)) return [{ ...inPlace, send: { functionResponse: { id, name, response } }, tells }];
     // A result without a row is told with its response. A row that is told was sent or noted before.
     if (!isPaired && (!row || row.told)) return [];
-    if (row) return [{ ...inPlace, ...(!row.told && { note: lateNote(row) }), tells }];
+    if (row) return [{ ...inPlace, ...(!row.told && { note: lateNote(row, response) }), tells }];
     const text = contextNote(name, JSON.stringify(args), "succeeded", response);
     return [{ ...inPlace, note: { id: `late-${id}`, text }, tells }];
   });
@@ -211,8 +211,8 @@ function lateRecords({ session, events, rows }: Ledger, planned: readonly Histor
   });
 }
 
-function lateNote(row: Approval): { id: string; text: string } {
-  return { id: `late-${row.id}`, text: outcomeNote(row) };
+function lateNote(row: Approval, response?: JsonObject): { id: string; text: string } {
+  return { id: `late-${row.id}`, text: outcomeNote(row, response) };
 }
 
 /**
