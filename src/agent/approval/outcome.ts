@@ -135,8 +135,8 @@ export function approvalToView(approval: Approval): ApprovalView {
 }
 
 /** The outcome of a call that already has a response, or can no longer get one, as a note to the model. */
-export function outcomeNote(approval: Approval): string {
-  return contextNote(approval.toolName, approval.input, approval.state, approvalToResponse(approval));
+export function outcomeNote(approval: Approval, response = approvalToResponse(approval)): string {
+  return contextNote(approval.toolName, approval.input, approval.state, response);
 }
 
 /** A note about an earlier call, attributed to no speaker. */

@@ -5,7 +5,6 @@
  *
  * Only this folder and the wires know whether a chat is in request or live mode.
  */
-export type { ConversationContext } from "./context.ts";
 export type { Conversation } from "./conversation.ts";
 export { continuesUnattended, Conversations } from "./conversations.ts";
 export type { LiveOptions } from "./connection-pool.ts";

@@ -35,7 +35,8 @@ function plan(events: readonly Event[], rows: readonly Approval[], occasion: Occ
 
 /** What a plan does, one word for each thing it does. */
 function describePlan({ records, request, next }: HistoryPlan): string[] {
-  const word = (response: Record<string, unknown> = {}) => String(response["status"] ?? Object.keys(response).join());
+  const word = ({ status, ...response }: Record<string, unknown> = {}) =>
+    typeof status === "string" ? status : Object.keys(response).join();
   return [
     ...records.flatMap(({ response, send, note, tells }) => [
       ...(response ? [`respond ${response.open.call.id}: ${word(response.response)}`] : []),
@@ -288,6 +289,13 @@ describe("outcomes for a live model", () => {
     expect(plan(events, [row("c1"), row("c2", { state: "pending" })], live("c1", "c2")).at(-1)).toBe("ask");
   });
 
+  it("say in a note what an agent that failed had done until then", () => {
+    const rows = [row("c1", { state: "failed", innerSession: "inner" }), row("i1", { session: "inner" })];
+    const { records } = planHistory({ session: "chat", events: [asked(), step("c1")], rows }, live());
+    expect(records[0]?.note?.text).toContain('"calls":[{"name":"pay","args":{"amount":5},"state":"succeeded"');
+    expect(records[0]?.tells).toEqual(["apr-c1", "apr-i1"]);
+  });
+
   it("are not sent again after they were sent", () => {
     const events = [asked(), step("c1"), responded("c1")];
     expect(plan(events, [row("c1", { told: true })], live("c1"))).toEqual(["rest"]);
@@ -339,6 +347,8 @@ describe("P7: an outcome that comes after its response", () => {
     const rows = [row("c1", { innerSession: "inner", state: "approved" }), row("i1", { session: "inner" })];
     const inner = planHistory({ session: "inner", events: [asked(), step("i1")], rows }, outcomes);
     expect(describePlan(inner)).toEqual(["request i1: paid", "tell apr-i1", "ask"]);
+    const sameId = [row("i1", { session: "inner", state: "pending" }), row("i1")];
+    expect(plan([asked(), step("i1")], sameId, outcomes)).toEqual(["request i1: paid", "tell apr-i1", "ask"]);
     const elsewhere = [...rows, row("c9")];
     expect(describePlan(planHistory({ session: "inner", events: [asked()], rows: elsewhere }, message))).toEqual([
       "ask",
@@ -413,7 +423,8 @@ describe("P9: a step with ids that ADK removes from requests", () => {
   });
 
   it("is told once while it waits", () => {
-    expect(plan(events, [row("adk-1", { told: true }), waits], live())).toEqual(["rest"]);
+    const rows = [row("adk-1", { told: true }), waits];
+    expect(planHistory({ session: "chat", events, rows }, live())).toEqual({ records: [], next: "rest" });
   });
 
   it("counts as such if ADK removes only one of its ids", () => {

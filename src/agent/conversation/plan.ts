@@ -199,7 +199,7 @@ function tellRecords(
     if (awaited.has(id)) return [{ ...record, send: { functionResponse: { id, name, response } } }];
     // A result without a row is told with its response. A row that is told was sent or noted before.
     if (!isPaired && (!row || row.told)) return [];
-    if (row) return [row.told ? record : { ...record, note: lateNote(row) }];
+    if (row) return [row.told ? record : { ...record, note: lateNote(row, response) }];
     const text = contextNote(name, JSON.stringify(args), stateOf(response), response);
     return [{ ...record, note: { id: `late-${id}`, text } }];
   });
@@ -226,8 +226,8 @@ function lateRecords({ session, events, rows }: PlanInput, planned: readonly His
   });
 }
 
-function lateNote(row: Approval): { id: string; text: string } {
-  return { id: `late-${row.id}`, text: outcomeNote(row) };
+function lateNote(row: Approval, response?: JsonObject): { id: string; text: string } {
+  return { id: `late-${row.id}`, text: outcomeNote(row, response) };
 }
 
 /**

@@ -398,32 +398,11 @@ describe("other parts", () => {
 describe("sources", () => {
   const web = { web: { uri: "https://example.com/a", title: "A" } };
 
-  it("come from grounding: pages, places, pictures and documents", () => {
-    const groundingChunks = [
-      web,
-      { maps: { uri: "https://maps.example/1", title: "Place" } },
-      { image: { sourceUri: "https://example.com/picture", title: "Picture" } },
-      { retrievedContext: { uri: "gs://bucket/doc", title: "Doc" } },
-      { retrievedContext: { title: "Untold" } },
-      { web: {} },
-    ];
-    expect(chunksOf([whole("Yes.", { groundingMetadata: { groundingChunks } })]).slice(4)).toEqual([
+  it("come after the text that names them, from grounding and citations", () => {
+    const citationMetadata = { citations: [{ uri: "https://example.com/b" }] };
+    const chunks = chunksOf([whole("Yes.", { groundingMetadata: { groundingChunks: [web] }, citationMetadata })]);
+    expect(chunks.slice(4)).toEqual([
       { type: "source-url", sourceId: "https://example.com/a", url: "https://example.com/a", title: "A" },
-      { type: "source-url", sourceId: "https://maps.example/1", url: "https://maps.example/1", title: "Place" },
-      {
-        type: "source-url",
-        sourceId: "https://example.com/picture",
-        url: "https://example.com/picture",
-        title: "Picture",
-      },
-      { type: "source-document", sourceId: "gs://bucket/doc", mediaType: "text/plain", title: "Doc" },
-      { type: "source-document", sourceId: "Untold", mediaType: "text/plain", title: "Untold" },
-    ]);
-  });
-
-  it("come from citations too", () => {
-    const citationMetadata = { citations: [{ uri: "https://example.com/b" }, { startIndex: 3 }] };
-    expect(chunksOf([whole("Yes.", { citationMetadata })]).slice(4)).toEqual([
       { type: "source-url", sourceId: "https://example.com/b", url: "https://example.com/b" },
     ]);
   });
@@ -514,84 +493,22 @@ describe("the ending", () => {
 });
 
 describe("usage", () => {
-  type MoreCounts = Partial<
-    Record<"thoughtsTokenCount" | "cachedContentTokenCount" | "toolUsePromptTokenCount" | "totalTokenCount", number>
-  >;
-  const count = (promptTokenCount: number, candidatesTokenCount: number, more: MoreCounts = {}) => ({
-    usageMetadata: {
-      promptTokenCount,
-      candidatesTokenCount,
-      totalTokenCount: promptTokenCount + candidatesTokenCount,
-      ...more,
-    },
-  });
+  const usageMetadata = { promptTokenCount: 10, candidatesTokenCount: 1 };
 
-  it("has AI SDK's names", () => {
-    const metadata = count(10, 5, {
-      thoughtsTokenCount: 3,
-      cachedContentTokenCount: 4,
-      toolUsePromptTokenCount: 2,
-      totalTokenCount: 20,
-    });
-    expect(totalUsage(stateOf([whole("Yes.", metadata)]).usage)).toEqual({
-      inputTokens: 12,
-      outputTokens: 8,
-      totalTokens: 20,
-      reasoningTokens: 3,
-      cachedInputTokens: 4,
-    });
-  });
-
-  it("is nothing where nothing was counted", () => {
-    expect(totalUsage(initialChunkState.usage)).toMatchObject({ inputTokens: 0, outputTokens: 0, totalTokens: 0 });
-  });
-
-  it("of one call is what its last event says", () => {
-    const events = [
-      said([{ text: "A" }], { partial: true, ...count(10, 1) }),
-      said([{ text: "B" }], { partial: true, ...count(10, 2) }),
-      whole("AB", { ...count(10, 2), finishReason: FinishReason.STOP }),
-    ];
-    expect(totalUsage(stateOf(events).usage)).toMatchObject({ inputTokens: 10, outputTokens: 2 });
-  });
-
-  it("is the sum over all calls", () => {
-    const events = [
-      { ...called(["c1", "a"]), ...count(10, 1) },
-      responded(["c1", "a"]),
-      event(count(10, 2)),
-      said([{ text: "B" }], { partial: true, ...count(20, 1) }),
-      whole("B", { ...count(20, 3), finishReason: FinishReason.STOP }),
-      whole("Again.", { ...count(40, 5), finishReason: FinishReason.STOP }),
-    ];
-    expect(totalUsage(stateOf(events).usage)).toMatchObject({ inputTokens: 70, outputTokens: 10, totalTokens: 80 });
-  });
-
-  it("of a parent that is counted after its child does not replace the child's", () => {
-    const events = [
-      { ...called(["c1", "transfer_to_agent"]), author: "parent", ...count(10, 1) },
-      { ...responded(["c1", "transfer_to_agent"]), author: "parent" },
-      whole("I am the child.", { author: "child", ...count(100, 1), finishReason: FinishReason.STOP }),
-      event({ author: "parent", ...count(10, 2) }),
-    ];
-    const [last, ...before] = events.toReversed();
-    const state = withUsage(stateOf(before.toReversed()), last!);
-    expect(totalUsage(state.usage)).toMatchObject({ inputTokens: 110, outputTokens: 3 });
-  });
-
-  it("of an agent run as a tool is added", () => {
+  it("of an agent run as a tool is counted with its caller's", () => {
     const [state] = play(
       [
-        { ...called(["c1", "helper"]), ...count(10, 1) },
-        whole("Hi.", { invocationId: "run-2", author: "helper", ...count(100, 1) }),
+        { ...called(["c1", "helper"]), usageMetadata },
+        whole("Hi.", { invocationId: "run-2", author: "helper", usageMetadata }),
       ],
       (index) => ({ inner: index === 1 }),
     );
-    expect(totalUsage(state.usage)).toMatchObject({ inputTokens: 110, outputTokens: 2 });
+    expect(totalUsage(state.usage)).toMatchObject({ inputTokens: 20, outputTokens: 2 });
   });
 
   it("is counted without anything being shown", () => {
-    const state = withUsage(initialChunkState, event(count(10, 1)));
+    const state = withUsage(initialChunkState, event({ usageMetadata }));
+    expect(totalUsage(state.usage)).toMatchObject({ inputTokens: 10, outputTokens: 1 });
     expect({ ...state, usage: initialChunkState.usage }).toEqual(initialChunkState);
   });
 });

@@ -1,0 +1,120 @@
+import { describe, expect, it } from "vitest";
+import { memoryStore } from "../../stores/memory.ts";
+import type { HeldCall, RunScope } from "../adk/run-scope.ts";
+import { type Logger, silentLogger } from "../support/index.ts";
+import { holdCalls } from "./hold-calls.ts";
+import type { ToolPolicy } from "./policy.ts";
+
+/** A holder over a store with one chat. */
+async function open(policy: ToolPolicy = {}) {
+  const clock = { now: 1_800_000_000_000 };
+  const store = memoryStore({ now: () => clock.now });
+  const { id: chat } = await store.openChat({ owner: "me", name: "chat", appName: "app" });
+  const warnings: string[] = [];
+  const logger: Logger = { ...silentLogger, warn: (text) => void warnings.push(text) };
+  const policies = new Map([["pay", policy]]);
+  const holder = holdCalls({ store, policies, approvalTtlMs: 5000, startMs: 1000, maxPending: 2, logger });
+  const run = { chat, owner: "me", mode: "live", messageId: () => "msg_1" } as RunScope;
+  const hold = (fields: Partial<HeldCall> = {}) => {
+    const args = { b: 2, a: 1 };
+    const call = { toolCallId: "c1", toolName: "pay", args, session: chat, agent: "agent", gated: true };
+    return holder.hold({ ...call, external: false, ...fields }, run);
+  };
+  return { store, clock, chat, holder, hold, warnings };
+}
+
+describe("the policy of a tool", () => {
+  it("asks always, by its arguments, or never", async () => {
+    expect(await (await open({ confirm: true })).holder.policyWantsApproval("pay", {})).toBe(true);
+    const { holder } = await open({ confirm: ({ amount }) => Number(amount) > 3 });
+    expect(await holder.policyWantsApproval("pay", { amount: 5 })).toBe(true);
+    expect(await holder.policyWantsApproval("pay", { amount: 1 })).toBe(false);
+    expect(await holder.policyWantsApproval("another_tool", { amount: 5 })).toBe(false);
+    expect(await (await open()).holder.policyWantsApproval("pay", {})).toBe(false);
+  });
+
+  it("asks if it throws, and says so in the log", async () => {
+    const confirm = () => Promise.reject(new Error("broken"));
+    const { holder, warnings } = await open({ confirm });
+    expect(await holder.policyWantsApproval("pay", {})).toBe(true);
+    expect(warnings).toEqual(["The policy of a tool threw; its call is held."]);
+  });
+});
+
+describe("the row of a held call", () => {
+  it("binds who calls what, with the arguments in canonical form", async () => {
+    const { hold, chat, clock } = await open({ effect: "idempotent" });
+    expect(await hold({ hint: "Sure?", branch: "left" })).toMatchObject({
+      ...{ chat, session: chat, owner: "me", mode: "live", messageId: "msg_1", agent: "agent", branch: "left" },
+      ...{ toolCallId: "c1", toolName: "pay", input: '{"a":1,"b":2}', hint: "Sure?", effect: "idempotent" },
+      ...{ state: "pending", gated: true, told: false, expiresAt: clock.now + 5000, startMs: 1000 },
+      id: expect.stringMatching(/^apr_/),
+      digest: expect.stringMatching(/./),
+    });
+  });
+
+  it("is approved from the start if no person is asked, with the key that the tool had before", async () => {
+    const { hold, chat } = await open();
+    const row = await hold({ gated: false, external: true });
+    expect(row).toMatchObject({ state: "approved", gated: false, idempotencyKey: `${chat}:c1` });
+  });
+
+  it("says how long the call may wait for its start or its result", async () => {
+    const { hold, chat, store } = await open();
+    await store.openSession({ id: "inner", chat, appName: "helper" });
+    expect((await hold({ toolCallId: "c2", gated: false, external: true })).startMs).toBe(5000);
+    const agent = await hold({ toolCallId: "c3", gated: false, external: true, innerSession: "inner" });
+    expect(agent.startMs).toBe(Number.MAX_SAFE_INTEGER);
+  });
+
+  it("is the existing one for the very same call while it waits", async () => {
+    const { hold } = await open();
+    const first = await hold();
+    expect((await hold()).id).toBe(first.id);
+    expect((await hold({ args: { a: 1, b: 2 } })).id).toBe(first.id);
+  });
+
+  it.each([
+    ["other arguments", { args: { a: 2 } }],
+    ["another tool", { toolName: "refund" }],
+  ])("refuses a call with the same id and %s", async (_, fields) => {
+    const { hold } = await open();
+    await hold();
+    await expect(hold(fields)).rejects.toMatchObject({ code: "conflict" });
+  });
+
+  it("refuses the same call again once it is settled", async () => {
+    const { hold, store } = await open();
+    const { id } = await hold();
+    await store.move(id, { event: "deny", by: "me" });
+    await expect(hold()).rejects.toMatchObject({ code: "conflict" });
+  });
+
+  it("is not made when too many calls wait", async () => {
+    const { hold } = await open();
+    await hold({ toolCallId: "c1" });
+    await hold({ toolCallId: "c2" });
+    await expect(hold({ toolCallId: "c3" })).rejects.toMatchObject({ code: "too_many" });
+  });
+});
+
+describe("the calls of a session", () => {
+  it("are known by their ids, also after they are settled", async () => {
+    const { hold, holder, store, chat } = await open();
+    const { id } = await hold({ toolCallId: "c1" });
+    await hold({ toolCallId: "c2" });
+    await store.move(id, { event: "deny", by: "me" });
+    expect(await holder.callIds(chat)).toEqual(["c1", "c2"]);
+    expect(await holder.callIds("elsewhere")).toEqual([]);
+  });
+});
+
+describe("a call that could not be shown", () => {
+  it("is cancelled, and the model is not told about it again", async () => {
+    const { hold, holder, store } = await open();
+    const row = await hold();
+    await holder.cancelUnshown(row);
+    const released = { state: "cancelled", reason: "The call could not be shown.", told: true };
+    expect(await store.getApproval(row.id)).toMatchObject(released);
+  });
+});
