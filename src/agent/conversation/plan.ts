@@ -95,26 +95,25 @@ export interface HistoryRecord {
 export function planHistory(input: PlanInput, occasion: Occasion): HistoryPlan {
   const calls = openCallsOf(input);
   switch (occasion.kind) {
-    case "message": {
-      const records = calls.map(inPlace);
-      return { records: [...records, ...lateRecords(input, records)], next: "ask" };
-    }
+    case "message":
+      return { records: [...calls.map(inPlace), ...lateRecords(input)], next: "ask" };
     case "outcomes":
       return planOutcomes(input, calls);
     case "record":
-      return { records: lateRecords(input, []), next: "rest" };
+      return { records: lateRecords(input), next: "rest" };
     case "live": {
-      const records = tellRecords(calls, new Set(["settled", "kept"]), occasion.awaited);
-      const all = [...records, ...lateRecords(input, records)];
-      return { records: all, next: makesModelSpeak(all, calls, occasion.awaited) ? "ask" : "rest" };
+      const told = tellRecords(calls, new Set(["settled", "kept"]), occasion.awaited);
+      const records = [...told, ...lateRecords(input)];
+      return { records, next: makesModelSpeak(records, calls, occasion.awaited) ? "ask" : "rest" };
     }
     case "connect": {
       const kinds: readonly Kind[] = occasion.withMessage ? ["lost", "settled", "kept"] : ["lost"];
-      const records = tellRecords(calls, new Set(kinds), new Set());
-      const all = [...records, ...(occasion.withMessage ? lateRecords(input, records) : [])];
-      return { records: [...all, ...trailingNote(input, all)], next: "rest" };
+      const told = tellRecords(calls, new Set(kinds), new Set());
+      const records = [...told, ...(occasion.withMessage ? lateRecords(input) : [])];
+      return { records: [...records, ...trailingNote(input, records)], next: "rest" };
     }
     case "cancelled": {
+      // Only Gemini Live cancels calls. They have ids that requests keep, so P9 does not apply.
       const isCancelled = ({ open, kind }: Knowledge) => occasion.calls.has(open.call.id) && kind === "settled";
       return { records: calls.filter(isCancelled).map(inPlace), next: "rest" };
     }
@@ -160,7 +159,7 @@ function inPlace({ open, response, unknown, stateDelta, tells }: Knowledge): His
 
 /** P2, P3, P5, P8. */
 function planOutcomes(input: PlanInput, calls: readonly Knowledge[]): HistoryPlan {
-  const late = lateRecords(input, []);
+  const late = lateRecords(input);
   const last = calls.at(-1)?.open.event;
   // A note alone does not make the model speak; it reads the note with the next message.
   if (!last) return { records: late, next: "rest" };
@@ -211,10 +210,9 @@ function stateOf(response: JsonObject): string {
   return Object.keys(response).length === 1 && typeof response["error"] === "string" ? "failed" : "succeeded";
 }
 
-/** P7: settled rows that the model has not been told about, except those that `planned` tells about. */
-function lateRecords({ session, events, rows }: PlanInput, planned: readonly HistoryRecord[]): HistoryRecord[] {
-  const told = new Set(planned.flatMap(({ tells }) => tells));
-  const late = rows.filter((row) => isSettled(row.state) && !row.told && !told.has(row.id));
+/** P7: settled rows that the model has not been told about, and whose call has a response. */
+function lateRecords({ session, events, rows }: PlanInput): HistoryRecord[] {
+  const late = rows.filter((row) => isSettled(row.state) && !row.told);
   if (late.length === 0) return [];
   const unknown = unknownCalls(events);
   const responded = callsWithResponse(events);
@@ -249,7 +247,7 @@ function makesModelSpeak(
 function trailingNote({ session, events, rows }: PlanInput, records: readonly HistoryRecord[]): HistoryRecord[] {
   const last = records.findLast(({ response, note }) => response ?? note);
   if (last?.note) return [];
-  const responded = last?.response ? responseTo(last.response) : lastResponse(events);
+  const responded = last?.response ? { ...last.response.open, response: last.response.response } : lastResponse(events);
   if (!responded) return [];
   const isOther = ({ response, note }: HistoryRecord) =>
     note !== undefined || (response !== undefined && response.open.event.id !== responded.event.id);
@@ -258,10 +256,6 @@ function trailingNote({ session, events, rows }: PlanInput, records: readonly Hi
   const row = rows.find((each) => each.session === session && each.toolCallId === id);
   const text = contextNote(name, JSON.stringify(args), row?.state ?? stateOf(responded.response), responded.response);
   return [{ note: { id: `behind-${id}`, text }, tells: [] }];
-}
-
-function responseTo({ open, response }: NonNullable<HistoryRecord["response"]>) {
-  return { ...open, response };
 }
 
 /** The response that the history ends with, and its call. */
