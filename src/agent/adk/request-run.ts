@@ -18,7 +18,7 @@ export interface RequestRunOptions {
 export const emptyContent: Content = { role: "user", parts: [{ text: "" }] };
 
 /** The events of one ADK run by requests. Ends when ADK does, when the signal aborts, or after two errors in a row. */
-export async function* runRequests(runner: Runner, options: RequestRunOptions): AsyncGenerator<Event> {
+export function runRequests(runner: Runner, options: RequestRunOptions): AsyncGenerator<Event> {
   const { userId, sessionId, content, metadata, stateDelta, maxLlmCalls, signal } = options;
   const events = runner.runAsync({
     userId,
@@ -30,10 +30,9 @@ export async function* runRequests(runner: Runner, options: RequestRunOptions): 
     runConfig: { streamingMode: StreamingMode.SSE, maxLlmCalls },
   });
   let failures = 0;
-  for await (const event of stepThrough(events, signal)) {
-    yield event;
-    failures = event.errorCode === undefined ? 0 : failures + 1;
+  return stepThrough(events, signal, ({ errorCode }) => {
+    failures = errorCode === undefined ? 0 : failures + 1;
     // ADK reports an error as an event and goes on. A loop would fail for ever and block the process.
-    if (failures > 1) return;
-  }
+    return failures > 1;
+  });
 }

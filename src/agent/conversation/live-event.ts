@@ -8,6 +8,8 @@ import type { ReplyEvent } from "./reply-state.ts";
 export function toReplyEvent(event: Event, awaited: ReadonlySet<string>): ReplyEvent | undefined {
   const { notice, owed = [] } = metadataOf(event);
   if (notice) return notice.connected ? "another" : undefined;
+  // Most events are pieces of text.
+  if (event.partial) return hasText(event) ? "text" : undefined;
   const responses = responsesOf(event);
   if (event.actions?.escalate === true || responses.some(({ name }) => name === taskCompleted)) return "completed";
   if (event.interrupted) return "interrupted";

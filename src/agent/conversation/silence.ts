@@ -4,7 +4,7 @@ export class Silence {
   #onSilence = (): void => undefined;
 
   /** The promise's value, or `"silence"` when it takes longer than `ms`. Without `ms` there is no limit. */
-  async limit<T>(promise: Promise<T>, ms: number | undefined): Promise<T | "silence"> {
+  limit<T>(promise: Promise<T>, ms: number | undefined): Promise<T | "silence"> {
     if (ms === undefined) return promise;
     return new Promise((resolve, reject) => {
       this.#onSilence = () => resolve("silence");

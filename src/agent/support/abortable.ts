@@ -10,16 +10,22 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
 }
 
 /**
- * Steps through a generator until it ends or the signal aborts. ADK's generators do not always end after an abort while
- * a tool runs (the response body they wait for never settles), so the wait itself is aborted.
+ * Steps through a generator until it ends, the signal aborts, or `isLast` is true for a value. ADK's generators do not
+ * always end after an abort while a tool runs (the response body they wait for never settles), so the wait itself is
+ * aborted.
  */
-export async function* stepThrough<T>(source: AsyncGenerator<T>, signal: AbortSignal): AsyncGenerator<T> {
+export async function* stepThrough<T>(
+  source: AsyncGenerator<T>,
+  signal: AbortSignal,
+  isLast: (value: T) => boolean = () => false,
+): AsyncGenerator<T> {
   try {
     for (;;) {
       signal.throwIfAborted();
       const next = await abortable(source.next(), signal);
       if (next.done) return;
       yield next.value;
+      if (isLast(next.value)) return;
     }
   } finally {
     // Not awaited: a source that hangs in its next step would hang here too.

@@ -13,6 +13,8 @@ export class AwaitedCalls {
   /** Takes note of an event: calls are awaited until they are answered or cancelled, or another connection takes over. */
   note(event: Event): void {
     const notice = noticeOf(event);
+    // Most events are pieces of text.
+    if (event.partial && !notice) return;
     if (notice?.connected) this.#ids.clear();
     for (const id of notice?.cancelled ?? []) this.#ids.delete(id);
     for (const { id } of callsOf(event)) this.#ids.add(id);

@@ -91,7 +91,7 @@ export class LiveRun {
 
   /** The next event, left in place. The same promise until `take` is called. */
   peek(): Promise<IteratorResult<Event>> {
-    const [early] = this.#early;
+    const early = this.#early[0];
     this.#next ??= early ? Promise.resolve(early) : this.#pull();
     return this.#next;
   }
