@@ -4,6 +4,7 @@ import type { JsonObject, LogEntry, Session, Store } from "../stores/index.ts";
 import {
   agentTools,
   GatePlugin,
+  refuseReservedTools,
   refuseUnknownTools,
   requireAgent,
   Runners,
@@ -63,6 +64,7 @@ export class Bridge {
     requireAgent(agent);
     const appName = options.appName ?? agent.name;
     const policies = new Map(Object.entries(options.tools ?? {}));
+    refuseReservedTools(agent);
     refuseUnknownTools(agent, [...policies.keys()]);
 
     const sessions = new StoreSessionService(store);

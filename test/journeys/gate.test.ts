@@ -293,6 +293,68 @@ describe("a tool that requests confirmation itself", () => {
   });
 });
 
+describe("a tool of unusual make", () => {
+  const policy = { bridge: { tools: { delete_file: { confirm: true } } } } as const;
+  const gated = (tool: (ran: unknown[]) => BaseTool) =>
+    openStory([call("delete_file", { file: "a.txt" })], (ran) => ({ tools: [tool(ran)], ...policy }));
+  const returning = (ran: unknown[], result: unknown): BaseTool => {
+    const tool = new DeleteTool(ran);
+    tool.runAsync = (({ args }: RunAsyncToolRequest) => {
+      ran.push(args);
+      return result;
+    }) as unknown as BaseTool["runAsync"];
+    return tool;
+  };
+
+  it("X15: may return a plain value from runAsync, as in ADK", async () => {
+    const { world, ran } = await gated((list) => returning(list, { deleted: "a.txt" }));
+    const reply = await yes(world, await say(world, "go"), "delete_file");
+    expect(states(reply)).toEqual(["approved", "executing", "succeeded"]);
+    expect(ran).toEqual([{ file: "a.txt" }]);
+    await expectSound(world);
+  });
+
+  const failure = { isError: true, content: [{ type: "text", text: "No such file." }] };
+
+  it("X21: has failed if its MCP result says so, after a yes", async () => {
+    const { world, ran } = await gated((list) => returning(list, failure));
+    const reply = await yes(world, await say(world, "go"), "delete_file");
+    expect(sequence(reply)).toBe("start toe ss text fs finish [DONE]");
+    expect(states(reply)).toEqual(["approved", "executing", "failed"]);
+    expect(JSON.stringify(reply.chunks)).toContain("No such file.");
+    expect(ran).toHaveLength(1);
+    await expectSound(world);
+  });
+
+  it("X21: is shown as failed if its MCP result says so, without a question", async () => {
+    const { world } = await openStory([call("delete_file", { file: "a.txt" })], (ran) => ({
+      tools: [returning(ran, failure)],
+    }));
+    expect(sequence(await say(world, "go"))).toBe("start ss tis tia toe fs ss text fs finish [DONE]");
+    await expectSound(world);
+  });
+
+  it("X16: is refused at start if ADK reserves its name", async () => {
+    await expect(openWorld({ tools: [new DeleteTool([], "adk_request_delete")] })).rejects.toThrow(
+      "Names that begin with adk_request_ are reserved by ADK. Rename the tool adk_request_delete.",
+    );
+  });
+
+  it("X16: does not run if a toolset brings it with a name that ADK reserves", async () => {
+    const { world, ran } = await openStory([call("adk_request_delete", { file: "a.txt" })], (list) => ({
+      agent: ({ model }) =>
+        new LlmAgent({
+          name: "root_agent",
+          model: model(),
+          tools: [new FileToolset(new DeleteTool(list, "adk_request_delete"))],
+        }),
+    }));
+    await say(world, "go");
+    expect(ran).toEqual([]);
+    expect((await say(world, "hello")).chunks.at(-1)).toMatchObject({ type: "finish" });
+  });
+});
+
 describe("the server's policy", () => {
   const kinds: [string, (ran: unknown[]) => WorldOptions][] = [
     ["a custom BaseTool", (ran) => ({ tools: [new DeleteTool(ran)] })],

@@ -16,7 +16,7 @@ import { isInLoop } from "./agents.ts";
 import { isClientTool } from "./client-tool.ts";
 import { addMetadata, type KeptPart } from "./event-metadata.ts";
 import { GatheredCalls } from "./gathered-calls.ts";
-import { openCalls } from "./history.ts";
+import { isReserved, openCalls } from "./history.ts";
 import { noteHandover } from "./live/handover.ts";
 import { MissingTool } from "./missing-tool.ts";
 import { beginWithUser, orderResponses } from "./request-contents.ts";
@@ -84,6 +84,8 @@ export class GatePlugin extends BasePlugin {
   override async beforeToolCallback({ tool, toolArgs, toolContext }: ToolCallback): Promise<Result | undefined> {
     if (this.#approved.has(toolContext)) return undefined;
     if (tool instanceof MissingTool) return tool.runAsync();
+    // A toolset may bring such a tool at any time. Its call would be invisible.
+    if (isReserved(tool.name)) return { error: `The name ${tool.name} is reserved by ADK; the tool was not run.` };
     if (this.#isStopped(toolContext)) return { error: "The turn was stopped; the tool was not run." };
     const gated =
       (await this.#holder.policyWantsApproval(tool.name, toolArgs)) ||

@@ -8,7 +8,7 @@
  *   gate-plugin, gathered-calls, tool-…     the gate in front of every tool, and tools outside ADK's loop
  *   live/                                   the connection to a live model
  */
-export { agentTools, refuseUnknownTools, requireAgent } from "./agents.ts";
+export { agentTools, refuseReservedTools, refuseUnknownTools, requireAgent } from "./agents.ts";
 export { clientTool } from "./client-tool.ts";
 export { GatePlugin } from "./gate-plugin.ts";
 export { idempotencyKey } from "./idempotency-key.ts";

@@ -16,7 +16,7 @@ import { isClientTool } from "./client-tool.ts";
 import type { GatePlugin } from "./gate-plugin.ts";
 import { setIdempotencyKey } from "./idempotency-key.ts";
 import type { Runners } from "./runners.ts";
-import { dropNonJsonState, type ToolOutcome, toObject } from "./tool-result.ts";
+import { dropNonJsonState, mcpError, type ToolOutcome, toObject } from "./tool-result.ts";
 
 /** A call that is ready to run. */
 export interface PreparedCall {
@@ -98,7 +98,10 @@ export class ToolCalls {
       if (approval.toolCallId in context.actions.requestedToolConfirmations)
         throw new Error("The tool asked for a second approval, which is not supported.");
       if (tool.isLongRunning && result == null) return undefined;
-      return { event: "succeed", outcome: toObject(result), stateDelta: this.#stateDelta(approval, context) };
+      const error = mcpError(result);
+      const outcome = error === undefined ? toObject(result) : { error };
+      const event = error === undefined ? "succeed" : "fail";
+      return { event, outcome, stateDelta: this.#stateDelta(approval, context) };
     } catch (error) {
       const outcome = { error: describeError(error) };
       return { event: "fail", outcome, stateDelta: this.#stateDelta(approval, context) };
@@ -130,7 +133,9 @@ async function callTool({ agent, tool, args, context }: Call, logger: Logger): P
     result = await callback({ tool, args, context });
     if (result) break;
   }
-  result ??= await tool.runAsync({ args, toolContext: context }).catch(async (error: unknown) => {
+  // ADK awaits what `runAsync` returns, so a tool in plain JavaScript need not return a promise.
+  const run = async () => tool.runAsync({ args, toolContext: context });
+  result ??= await run().catch(async (error: unknown) => {
     const handled = error instanceof Error ? await pluginManager.runOnToolErrorCallback({ ...call, error }) : undefined;
     if (handled == null) throw error;
     return handled;

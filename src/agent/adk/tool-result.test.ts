@@ -1,10 +1,23 @@
 import type { Context } from "@google/adk";
 import { describe, expect, it } from "vitest";
-import { dropNonJsonState, needsConversion, toObject } from "./tool-result.ts";
+import { dropNonJsonState, mcpError, needsConversion, toObject } from "./tool-result.ts";
 
 const circular: Record<string, unknown> = {};
 circular["self"] = circular;
 const unwritable = { result: "The tool ran; its result could not be written as JSON." };
+
+describe("the error of an MCP call", () => {
+  it.each<[string, unknown, string | undefined]>([
+    ["its texts", { isError: true, content: [{ type: "text", text: "No such file." }] }, "No such file."],
+    ["several lines", { isError: true, content: [{ text: "a" }, { type: "image" }, { text: "b" }] }, "a\nb"],
+    ["none given", { isError: true, content: [] }, "The tool failed without a message."],
+    ["a success", { isError: false, content: [{ type: "text", text: "Done." }] }, undefined],
+    ["a result of another kind", { isError: true }, undefined],
+    ["no object", "isError", undefined],
+  ])("%s", (_, value, error) => {
+    expect(mcpError(value)).toBe(error);
+  });
+});
 
 describe("a tool's result as an object", () => {
   it.each([

@@ -15,6 +15,21 @@ export function toObject(value: unknown): JsonObject {
   return toJson(typeof value === "object" ? value : { result: value });
 }
 
+/**
+ * The error of a failed MCP call; undefined for every other result. MCP reports the failure of a tool as a result with
+ * `isError`, not as an error of the protocol.
+ */
+export function mcpError(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { isError, content } = value as { isError?: unknown; content?: unknown };
+  if (isError !== true || !Array.isArray(content)) return undefined;
+  const texts = content.flatMap((part: unknown) => {
+    const text = typeof part === "object" && part !== null && "text" in part ? part.text : undefined;
+    return typeof text === "string" ? [text] : [];
+  });
+  return texts.join("\n") || "The tool failed without a message.";
+}
+
 /** True when a result is not JSON, or would be stored as a different value. */
 export function needsConversion(value: unknown): boolean {
   if (value === undefined || value === null) return false;

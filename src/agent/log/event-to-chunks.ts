@@ -3,6 +3,7 @@ import type { FunctionResponse, Part } from "@google/genai";
 import type { FinishReason, UIMessageChunk } from "ai";
 import { hasHeldCall } from "../adk/event-metadata.ts";
 import { type Call, callsOf, isReserved, keptOf, responsesOf } from "../adk/history.ts";
+import { mcpError } from "../adk/tool-result.ts";
 import { isFinishReason, modelErrorText, refusalText, toFinishReason } from "./finish-reason.ts";
 import { sourcesOf } from "./sources.ts";
 import { countUsage, type UsageCounts } from "./usage.ts";
@@ -212,7 +213,7 @@ function responseToChunks(before: ChunkState, { id: toolCallId, name, response }
   const [state, chunks] = announceCall(before, toolCallId);
   // ADK's shape for a throw, and the ledger's for a failed call. A result with an error among other fields is a result.
   const isFailure = response && (Object.keys(response).length === 1 || response["status"] === "failed");
-  const error = isFailure ? response["error"] : undefined;
+  const error = isFailure ? response["error"] : mcpError(response);
   return [
     state,
     [

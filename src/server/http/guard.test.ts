@@ -110,6 +110,21 @@ describe("the owner", () => {
     expect(await ask({}, { authenticate: () => found as never })).toBe("unauthenticated");
   });
 
+  test("an owner may be given as a string", async () => {
+    expect(await ask({}, { authenticate: () => "alice" })).toBe("alice");
+    expect(await ask({}, { authenticate: async () => "" })).toBe("unauthenticated");
+  });
+
+  test.each([[["alice"]], [7], [{ name: "alice" }]])(
+    "X31: an owner that is not a string is an error: %j",
+    async (owner) => {
+      const request = new Request("http://127.0.0.1:3000/stream", { headers: { host: own } });
+      await expect(guard(request, { authenticate: () => ({ owner }) as never })).rejects.toThrow(
+        `authenticate must return the owner as a string; it returned ${JSON.stringify(owner)}.`,
+      );
+    },
+  );
+
   test("is not found when the hook fails", async () => {
     const authenticate = () => {
       throw new Error("no database");

@@ -1,7 +1,10 @@
 import { BridgeError } from "../../protocol/index.ts";
 
 /** Finds who sends a request. Return undefined to refuse it. */
-export type Authenticate = (request: Request) => Promise<{ owner: string } | undefined> | { owner: string } | undefined;
+export type Authenticate = (request: Request) => Promise<Identity | undefined> | Identity | undefined;
+
+/** The owner of the chats that a request may use. */
+export type Identity = string | { owner: string };
 
 export interface GuardOptions {
   /** Finds the owner. Without it only this machine is served, and all its requests have the same owner. */
@@ -29,9 +32,13 @@ export async function guard(
     );
   if (purpose === "change") checkOrigin(request, allowedOrigins, authenticate !== undefined);
   if (!authenticate) return "local";
-  const found = await authenticate(request);
-  if (!found?.owner) throw new BridgeError("unauthenticated", "This request is not authenticated.");
-  return found.owner;
+  const found: unknown = await authenticate(request);
+  const owner = typeof found === "object" && found !== null ? (found as { owner?: unknown }).owner : found;
+  if (owner === undefined || owner === null || owner === "")
+    throw new BridgeError("unauthenticated", "This request is not authenticated.");
+  if (typeof owner !== "string")
+    throw new TypeError(`authenticate must return the owner as a string; it returned ${JSON.stringify(owner)}.`);
+  return owner;
 }
 
 /** Browsers name the origin of a request; one that may change something must come from a known page. */
