@@ -402,6 +402,41 @@ describe("the server's policy", () => {
       });
     });
 
+  it("X9: is evaluated with the defaults and changes of the tool's schema", async () => {
+    const schema = z.object({ amount: z.coerce.number().default(5000) });
+    const judged: unknown[] = [];
+    const { world, ran } = await openStory([call("pay", {})], (list) => ({
+      tools: [
+        new FunctionTool({
+          name: "pay",
+          description: "Pays.",
+          parameters: schema,
+          execute: (args) => {
+            list.push(args);
+            return { paid: args.amount };
+          },
+        }),
+      ],
+      bridge: {
+        tools: {
+          pay: {
+            confirm: (args) => {
+              judged.push(args);
+              return Number(args["amount"]) > 100;
+            },
+          },
+        },
+      },
+    }));
+    const question = await say(world, "go");
+    expect(judged).toEqual([{ amount: 5000 }]);
+    expect(sequence(question)).toBe(asksOnce);
+    expect(ran).toEqual([]);
+    await yes(world, question, "pay");
+    expect(ran).toEqual([{ amount: 5000 }]);
+    await expectSound(world);
+  });
+
   it("is evaluated with the arguments of each call", async () => {
     const { world, ran } = await openStory(
       [call("delete_file", { file: "b.tmp" }), call("delete_file", { file: "a.txt" })],

@@ -21,7 +21,7 @@ import { noteHandover } from "./live/handover.ts";
 import { MissingTool } from "./missing-tool.ts";
 import { beginWithUser, orderResponses } from "./request-contents.ts";
 import type { CallHolder, HeldCall, RunScope } from "./run-scope.ts";
-import { invalidArguments, toolWantsApproval } from "./tool-checks.ts";
+import { invalidArguments, parsedArguments, toolWantsApproval } from "./tool-checks.ts";
 import { dropNonJsonState, needsConversion, toObject } from "./tool-result.ts";
 
 /**
@@ -88,7 +88,7 @@ export class GatePlugin extends BasePlugin {
     if (isReserved(tool.name)) return { error: `The name ${tool.name} is reserved by ADK; the tool was not run.` };
     if (this.#isStopped(toolContext)) return { error: "The turn was stopped; the tool was not run." };
     const gated =
-      (await this.#holder.policyWantsApproval(tool.name, toolArgs)) ||
+      (await this.#holder.policyWantsApproval(tool.name, () => parsedArguments(tool, toolArgs))) ||
       (await toolWantsApproval(tool, toolArgs, toolContext));
     if (typeof gated !== "boolean") return gated;
     // K10: ADK runs an agent's tool without plugins. We run it ourselves, and hold the call while the agent waits.

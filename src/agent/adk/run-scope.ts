@@ -58,8 +58,8 @@ export interface HeldCall {
 
 /** Decides which calls are held, and records them. Implemented in `approval/`. */
 export interface CallHolder {
-  /** True when the server's own policy for this tool wants a person to approve the call. */
-  policyWantsApproval(toolName: string, args: Record<string, unknown>): Promise<boolean>;
+  /** True when the server's own policy for this tool wants a person to approve the call with these arguments. */
+  policyWantsApproval(toolName: string, args: () => Record<string, unknown>): Promise<boolean>;
   /** Creates the row of a held call, or finds the one that exists for this very call. */
   hold(call: HeldCall, run: RunScope): Promise<Approval>;
   /** Ids of the session's calls in the ledger, including calls that are no longer in the history. */

@@ -21,14 +21,30 @@ export async function toolWantsApproval(tool: BaseTool, args: Args, context: Con
 
 /** The error for arguments that the tool would refuse: a person is not asked about those. */
 export function invalidArguments(tool: BaseTool, args: Args): ErrorResult | undefined {
-  const { validateArgs } = tool as BaseTool & { validateArgs?: (args: Args) => unknown };
-  if (!isFunctionTool(tool) || typeof validateArgs !== "function") return undefined;
   try {
-    validateArgs.call(tool, args);
+    parse(tool, args);
     return undefined;
   } catch (error) {
     return errorOf(tool, error);
   }
+}
+
+/**
+ * The arguments that the tool function will get, with the defaults and changes of the tool's schema. Arguments that do not
+ * fit the schema are returned as they are: the tool refuses them.
+ */
+export function parsedArguments(tool: BaseTool, args: Args): Args {
+  try {
+    return parse(tool, args);
+  } catch {
+    return args;
+  }
+}
+
+/** Applies the schema of a `FunctionTool`. Other tools have none that we know. */
+function parse(tool: BaseTool, args: Args): Args {
+  const { validateArgs } = tool as BaseTool & { validateArgs?: (args: Args) => Args };
+  return isFunctionTool(tool) && typeof validateArgs === "function" ? validateArgs.call(tool, args) : args;
 }
 
 function errorOf({ name }: BaseTool, error: unknown): ErrorResult {

@@ -25,18 +25,18 @@ async function open(policy: ToolPolicy = {}) {
 
 describe("the policy of a tool", () => {
   it("asks always, by its arguments, or never", async () => {
-    expect(await (await open({ confirm: true })).holder.policyWantsApproval("pay", {})).toBe(true);
+    expect(await (await open({ confirm: true })).holder.policyWantsApproval("pay", () => ({}))).toBe(true);
     const { holder } = await open({ confirm: ({ amount }) => Number(amount) > 3 });
-    expect(await holder.policyWantsApproval("pay", { amount: 5 })).toBe(true);
-    expect(await holder.policyWantsApproval("pay", { amount: 1 })).toBe(false);
-    expect(await holder.policyWantsApproval("another_tool", { amount: 5 })).toBe(false);
-    expect(await (await open()).holder.policyWantsApproval("pay", {})).toBe(false);
+    expect(await holder.policyWantsApproval("pay", () => ({ amount: 5 }))).toBe(true);
+    expect(await holder.policyWantsApproval("pay", () => ({ amount: 1 }))).toBe(false);
+    expect(await holder.policyWantsApproval("another_tool", () => ({ amount: 5 }))).toBe(false);
+    expect(await (await open()).holder.policyWantsApproval("pay", () => ({}))).toBe(false);
   });
 
   it("asks if it throws, and says so in the log", async () => {
     const confirm = () => Promise.reject(new Error("broken"));
     const { holder, warnings } = await open({ confirm });
-    expect(await holder.policyWantsApproval("pay", {})).toBe(true);
+    expect(await holder.policyWantsApproval("pay", () => ({}))).toBe(true);
     expect(warnings).toEqual(["The policy of a tool threw; its call is held."]);
   });
 });

@@ -26,7 +26,7 @@ export function holdCalls({ store, policies, logger, ...limits }: HoldOptions): 
       if (typeof confirm !== "function") return Boolean(confirm);
       try {
         // A predicate in plain JavaScript may return any value.
-        const asks: unknown = await confirm(args);
+        const asks: unknown = await confirm(args());
         return Boolean(asks);
       } catch (error) {
         logger.warn("The policy of a tool threw; its call is held.", { tool: toolName, error: describeError(error) });

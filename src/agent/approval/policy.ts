@@ -2,7 +2,10 @@ import type { EffectClass } from "../../protocol/index.ts";
 
 /** What the server knows about a tool beyond the tool's own code, by name. It can ask for approval but never waive it. */
 export interface ToolPolicy {
-  /** Ask a person first. Also for tools that ADK itself never gates: a custom `BaseTool`, MCP toolsets, `AgentTool`. */
+  /**
+   * Ask a person first. A function gets the arguments as the tool will get them: with the defaults of its schema. Also for
+   * tools that ADK itself never gates: a custom `BaseTool`, MCP toolsets, `AgentTool`.
+   */
   confirm?: true | ((args: Record<string, unknown>) => boolean | Promise<boolean>);
   /** What a crash in the middle of the call means. Default `opaque`. */
   effect?: EffectClass;
