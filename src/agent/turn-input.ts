@@ -22,7 +22,7 @@ export type TurnInput =
   | { kind: "message"; message: UIMessage; /** False when the log shows the message already. */ record: boolean }
   | {
       kind: "settled";
-      /** The rows that were answered, expired or recovered. */
+      /** The rows that were answered, expired or recovered. Approved ones run in this turn, unless they run already. */
       approvals: readonly string[];
       /** What the client that sent the answers has in its own copy of each call; absent when no client sent any. */
       answered?: ReadonlyMap<string, boolean>;

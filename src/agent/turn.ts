@@ -98,17 +98,18 @@ async function runAndShowCalls(
     if (approval.decidedAt !== undefined && approval.state !== "denied" && !waitsOutside)
       await log.write(dataApproval({ ...approval, state: "approved", outcome: undefined }));
     if (!approval.external && (approval.state === "approved" || approval.state === "executing")) {
-      const attempt = executor.attempt(id) ?? executor.execute(approval);
+      const attempt = executor.execute(approval);
       await log.write(dataApproval({ ...approval, state: "executing" }));
       approval = await abortable(attempt, signal);
     }
     if (!isSettled(approval.state)) waiting.push(approval);
-    // Clients know only the calls of the message they are reading, so a call of an older message gets its data alone.
+    // Clients know only the calls of the message they are reading, so a call of an older one gets only a `data-approval`.
     else if (approval.messageId !== reply) await log.writeStep(dataApproval(approval));
     else if (approval.innerSession) await log.showInner(approval, input.answered?.get(id));
     else await log.write(outcomeChunks(approval, input.answered?.get(id)));
   }
-  // An approved browser tool has no outcome yet. A step of its own keeps stock clients from sending the answer again.
+  // An approved browser tool has no outcome yet. It gets an AI SDK step of its own, or stock clients would send the answer
+  // again.
   if (waiting.length > 0) await log.writeStep(waiting.flatMap(dataApproval));
 }
 

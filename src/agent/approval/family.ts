@@ -52,7 +52,7 @@ export function tellable(row: Approval, rows: readonly Approval[]) {
 export async function cancelFamily(approval: Approval, store: Store): Promise<Approval[]> {
   const inner = approval.innerSession ? await store.listApprovals({ session: approval.innerSession }) : [];
   const cancelled = (await Promise.all(inner.map((row) => cancelFamily(row, store)))).flat();
-  // A row past its time expires instead. It is shown and told like a cancelled one.
+  // `applied` is also true for a row past its time, which expires instead. It is shown and told like a cancelled one.
   const { applied, approval: row } = await store.move(approval.id, { event: "cancel" });
   return applied && row ? [...cancelled, row] : cancelled;
 }

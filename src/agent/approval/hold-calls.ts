@@ -20,7 +20,7 @@ export interface HoldOptions {
 /** Decides by policy which calls are held, and makes their rows. The gate in `adk/` uses it. */
 export function holdCalls({ store, policies, logger, ...limits }: HoldOptions): CallHolder {
   return {
-    /** A policy that throws asks: the gate fails closed. */
+    /** If a policy throws, a person is asked. */
     async policyWantsApproval(toolName, args) {
       const confirm = policies.get(toolName)?.confirm;
       if (typeof confirm !== "function") return Boolean(confirm);
@@ -59,9 +59,9 @@ export function holdCalls({ store, policies, logger, ...limits }: HoldOptions): 
         },
         { maxPending: limits.maxPending },
       );
-      // The id may have a row already. Only the very same call may use it; for any other, no one is asked and nothing runs.
+      // This `toolCallId` may have a row already. Only the very same call may use it; for any other, no one is asked and nothing runs.
       if (row.id !== id && (row.input !== input || row.toolName !== toolName || isSettled(row.state)))
-        throw new BridgeError("conflict", `The id ${toolCallId} was used for another call of ${row.toolName} before.`);
+        throw new BridgeError("conflict", `The id ${toolCallId} was used before, for a call of ${row.toolName}.`);
       return row;
     },
 

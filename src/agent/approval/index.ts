@@ -9,7 +9,7 @@
  *     chat/settlement.ts        a person says yes: `approved`, and the call starts
  *     executor.ts               claims the row (`executing`), runs the tool through adk/tool-calls.ts, records the outcome
  *     turn.ts                   a second turn shows the outcome, in the words of `outcome.ts`
- *     conversation/plan.ts      the model is told, once
+ *     conversation/plan.ts      decides what the model is told, once; the conversation tells it
  *
  * `family.ts` knows which rows belong together when an agent is run as a tool.
  */

@@ -79,8 +79,8 @@ export class RequestConversation implements Conversation {
   }
 
   /**
-   * Cancels the open calls that have not started, and gives those that run a moment to end. Returns the rows that this
-   * ended.
+   * Cancels open calls that wait for a person or for a result from outside, and gives calls that run here a moment to end.
+   * Returns the rows that this ended.
    */
   async #endWaitingCalls(): Promise<Approval[]> {
     const { store, sessions, executor, graceMs } = this.#context;

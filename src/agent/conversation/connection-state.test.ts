@@ -19,15 +19,15 @@ const expected: Record<ConnectionEvent, Record<ConnectionState, Cell>> = {
   leave: row("ignored", "ignored", "ignored", "idle", "closed", "ignored"),
   speech: row("ignored", "spoken", "ignored", "ignored", "ignored", "ignored"),
   another: row("ignored", "closed", "closed", "ignored", "ignored", "ignored"),
-  goAway: row("closed", "closed", "closed", "leaving", "ignored", "ignored"),
+  goAway: row("closed", "closed", "closed", "lastTurn", "ignored", "ignored"),
   end: row("closed", "closed", "closed", "closed", "closed", "ignored"),
   close: row("closed", "closed", "closed", "closed", "closed", "ignored"),
 };
 
 function row(
-  ...[opening, idle, spoken, listening, leaving, closed]: [Cell, Cell, Cell, Cell, Cell, Cell]
+  ...[opening, idle, spoken, listening, lastTurn, closed]: [Cell, Cell, Cell, Cell, Cell, Cell]
 ): Record<ConnectionState, Cell> {
-  return { opening, idle, spoken, listening, leaving, closed };
+  return { opening, idle, spoken, listening, lastTurn, closed };
 }
 
 describe("the table of a live connection", () => {
@@ -63,7 +63,7 @@ describe("a live connection", () => {
   });
 
   it("C2: shows calls only while a turn listens", () => {
-    expect(connectionStates.filter(isListening)).toEqual(["listening", "leaving"]);
+    expect(connectionStates.filter(isListening)).toEqual(["listening", "lastTurn"]);
   });
 
   it("C3: keeps speech between turns until a turn takes it", () => {
@@ -74,7 +74,7 @@ describe("a live connection", () => {
   });
 
   it("C4: lets a turn finish after goAway, and closes then", () => {
-    expect(after("connected", "enter", "goAway")).toBe("leaving");
+    expect(after("connected", "enter", "goAway")).toBe("lastTurn");
     expect(after("connected", "enter", "goAway", "leave")).toBe("closed");
   });
 

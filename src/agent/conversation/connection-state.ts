@@ -2,7 +2,7 @@
  * The life of a live connection, as a state machine. docs/design/live.md has the same drawing and rules.
  *
  *              connected          enter               goAway
- *   opening ─────────────► idle ─────────► listening ────────► leaving
+ *   opening ─────────────► idle ─────────► listening ────────► lastTurn
  *      │                   │   ◄── leave ──┘   ▲                  │
  *      │            speech │                   │ enter            │ leave
  *      │                   ▼                   │                  │
@@ -13,10 +13,10 @@
  *   C2 Calls are shown only while a turn listens; at any other time they are refused.
  *   C3 Speech between turns waits in `spoken` until a turn takes it. Nothing more is read meanwhile.
  *   C4 After `goAway` the turn that listens may finish; then the connection closes. Without a turn it closes at once.
- *   C5 Between turns no one has asked for another agent, so a connection that one opens is closed (`another`).
+ *   C5 If another agent connects between turns (`another`), no one has asked for it: the connection closes.
  *   C6 `closed` is final.
  */
-export const connectionStates = ["opening", "idle", "spoken", "listening", "leaving", "closed"] as const;
+export const connectionStates = ["opening", "idle", "spoken", "listening", "lastTurn", "closed"] as const;
 export type ConnectionState = (typeof connectionStates)[number];
 
 export const connectionEvents = [
@@ -79,11 +79,11 @@ export const connectionTable: Readonly<
     leave: "idle",
     speech: "ignored",
     another: "ignored",
-    goAway: "leaving",
+    goAway: "lastTurn",
     end: "closed",
     close: "closed",
   },
-  leaving: {
+  lastTurn: {
     connected: "ignored",
     enter: "refused",
     leave: "closed",
@@ -114,5 +114,5 @@ export function nextConnectionState(state: ConnectionState, event: ConnectionEve
 
 /** True while a turn listens. */
 export function isListening(state: ConnectionState): boolean {
-  return state === "listening" || state === "leaving";
+  return state === "listening" || state === "lastTurn";
 }

@@ -20,7 +20,7 @@ export interface Conversation {
 
   /**
    * Gives the model the outcomes of its calls. `ask`: its response follows, so listen. `parked`: it is not asked before
-   * other calls are settled. `done`: there was nothing to tell.
+   * other calls are settled. `done`: it will not respond now, even if something was told.
    */
   deliver(log: TurnLog): Promise<"ask" | Progress>;
 

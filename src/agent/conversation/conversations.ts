@@ -58,8 +58,9 @@ export class Conversations {
   }
 
   /**
-   * How a chat continues after an outcome. `requested` is the mode of the request that caused it, if one did. Without a
-   * request, a reply that was asked live only shows the outcome: the model hears of it when someone talks to it again.
+   * How a chat continues after an outcome. `requested` is the mode of the client that caused it, if one did. Without a
+   * client, the outcome of a live call is only shown, unless the connection is still open: the model is told when someone
+   * talks to it again.
    */
   async continuation(
     chatId: string,

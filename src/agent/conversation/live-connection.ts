@@ -174,7 +174,7 @@ export class LiveConnection {
       const result = await this.#silence.limit(wait, patienceMs(reply, silenceMs));
       if (result === "silence" || result.done) {
         const next = nextReplyState(reply, result === "silence" ? "silence" : "gone");
-        if (!isOver(next)) continue; // tools are running
+        if (!isOver(next)) continue; // for the compiler: tools have no time limit, and the end of a run is a verdict
         await this.#end(next, result !== "silence");
         return "done";
       }

@@ -19,7 +19,7 @@ import { contextNote, interruptedResponse, outcomeNote } from "../approval/outco
 
 /**
  * The plan: from the history and the ledger to what has to be appended to the history, sent to the model and marked as
- * told. A pure function; `update-history.ts` carries it out. docs/design/history.md explains the table, docs/design/adk.md
+ * told. A pure function; `update-history.ts` writes the records, and the conversation sends `request` or `send`. docs/design/history.md explains the table, docs/design/adk.md
  * the K numbers.
  *
  *                       | `message`      | `outcomes`          | `live`                | `connect`

@@ -14,7 +14,7 @@
  *   L1 The end of the model's turn ends ours, once it has said something or had nothing to wait for.
  *   L2 A turn that only called ends without a word; ours goes on until the results have been spoken about.
  *   L3 The end that follows an interruption belongs to the interrupted reply. More may follow, or not: `trailing`.
- *   L4 If calls were answered before their turn ended, the model may have more to say about them: `trailing`.
+ *   L4 If calls got their responses before we read the end of their turn, the model may have more to say: `trailing`.
  *   L5 Silence means failure, except while tools run (it means nothing) and when the reply may be over (it is over).
  *   L6 After an agent has said that its part is done, the end of the run is the end of the turn. Otherwise it is a failure.
  *   L7 When another agent takes over, the reply starts again.
@@ -37,7 +37,7 @@ export const replyEvents = [
   "end",
   /** The same, with calls open that still wait. */
   "end-waiting",
-  /** The same, with calls open at that moment that have been answered since. */
+  /** The same, with calls open at that moment that have got their responses since. */
   "end-responded",
   /** Another agent of the run has connected. */
   "another",
