@@ -126,7 +126,10 @@ export interface ApprovalView extends ApprovalData {
   id: string;
   /** The assistant message the call is in. */
   messageId: string;
+  /** The arguments as the tool gets them. */
   input: unknown;
+  /** The arguments as the model sent them, if the tool's schema changed them. */
+  rawInput?: unknown;
   digest: string;
   hint?: string;
   createdAt: number;

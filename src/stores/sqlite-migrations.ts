@@ -113,6 +113,7 @@ export const migrations: readonly string[] = [
   `
   ALTER TABLE approval ADD COLUMN mode TEXT NOT NULL DEFAULT 'request' CHECK (mode IN ('request', 'live'));
   UPDATE approval SET mode = 'live' WHERE toolCallId LIKE 'live-%' OR session LIKE '%~live-%';
+  ALTER TABLE approval ADD COLUMN rawInput TEXT;
   UPDATE OR IGNORE approval SET idempotencyKey = session || ':' || toolCallId WHERE gated = 0;
   `,
 ];

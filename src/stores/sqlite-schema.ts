@@ -17,6 +17,7 @@ export const approvalColumns = {
   toolCallId: "fixed",
   toolName: "fixed",
   input: "fixed",
+  rawInput: "fixed",
   digest: "fixed",
   messageId: "fixed",
   agent: "fixed",

@@ -135,6 +135,8 @@ export interface NewApproval {
   owner: string;
   toolCallId: string;
   toolName: string;
+  /** Canonical JSON of what the model sent, if the tool's schema changed it. */
+  rawInput?: string;
   /** Canonical JSON of the arguments: what was shown and what runs. */
   input: string;
   digest: string;

@@ -13,6 +13,7 @@ import { BridgeError } from "../../protocol/index.ts";
 import type { Approval } from "../../stores/index.ts";
 import { describeError, type Logger } from "../support/index.ts";
 import { isInLoop } from "./agents.ts";
+import { shownArguments } from "./bound-arguments.ts";
 import { isClientTool } from "./client-tool.ts";
 import { addMetadata, type KeptPart } from "./event-metadata.ts";
 import { GatheredCalls } from "./gathered-calls.ts";
@@ -270,7 +271,8 @@ function describeCall(tool: BaseTool, args: Args, context: Context) {
   return {
     toolCallId: context.functionCallId ?? "",
     toolName: tool.name,
-    args,
+    args: shownArguments(parsedArguments(tool, args)),
+    rawArgs: args,
     session: context.sessionId,
     agent: agent?.name ?? "",
     ...(branch !== undefined && { branch }),

@@ -43,7 +43,10 @@ export interface AgentResult {
 export interface HeldCall {
   toolCallId: string;
   toolName: string;
+  /** The arguments as the tool will get them, as JSON. */
   args: Record<string, unknown>;
+  /** The arguments as the model sent them. */
+  rawArgs: Record<string, unknown>;
   session: string;
   agent: string;
   branch?: string;

@@ -12,6 +12,7 @@ import type { Approval, JsonObject, Store } from "../../stores/index.ts";
 import { describeError, type Logger } from "../support/index.ts";
 import { agentOutcome } from "./agent-tool.ts";
 import { findAgentTool, findTool } from "./agents.ts";
+import { bindTool } from "./bound-arguments.ts";
 import { isClientTool } from "./client-tool.ts";
 import type { GatePlugin } from "./gate-plugin.ts";
 import { setIdempotencyKey } from "./idempotency-key.ts";
@@ -61,7 +62,8 @@ export class ToolCalls {
     });
     this.#options.gate.pass(context);
     setIdempotencyKey(context, approval.idempotencyKey);
-    const call = { agent, tool, context, args: JSON.parse(approval.input) as JsonObject };
+    const args = JSON.parse(approval.rawInput ?? approval.input) as JsonObject;
+    const call = { agent, tool, bound: bindTool(tool, approval), context, args };
     return { run: () => this.#run(approval, call) };
   }
 
@@ -120,12 +122,14 @@ export class ToolCalls {
 interface Call {
   agent: LlmAgent;
   tool: BaseTool;
+  /** The tool, bound to the approved arguments. */
+  bound: Pick<BaseTool, "runAsync">;
   context: Context;
   args: JsonObject;
 }
 
 /** The tool with the callbacks that ADK runs around it: first those of the plugins, then those of the agent. */
-async function callTool({ agent, tool, args, context }: Call, logger: Logger): Promise<unknown> {
+async function callTool({ agent, tool, bound, args, context }: Call, logger: Logger): Promise<unknown> {
   const { pluginManager } = context.invocationContext;
   const call = { tool, toolArgs: args, toolContext: context };
   let result: unknown = await pluginManager.runBeforeToolCallback(call);
@@ -134,7 +138,7 @@ async function callTool({ agent, tool, args, context }: Call, logger: Logger): P
     if (result) break;
   }
   // ADK awaits what `runAsync` returns, so a tool in plain JavaScript need not return a promise.
-  const run = async () => tool.runAsync({ args, toolContext: context });
+  const run = async () => bound.runAsync({ args, toolContext: context });
   result ??= await run().catch(async (error: unknown) => {
     const handled = error instanceof Error ? await pluginManager.runOnToolErrorCallback({ ...call, error }) : undefined;
     if (handled == null) throw error;

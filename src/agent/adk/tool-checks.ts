@@ -1,5 +1,6 @@
 import { type BaseTool, type Context, isFunctionTool } from "@google/adk";
 import { describeError } from "../support/index.ts";
+import { parseArguments } from "./bound-arguments.ts";
 
 type Args = Record<string, unknown>;
 type ErrorResult = { error: string };
@@ -22,7 +23,7 @@ export async function toolWantsApproval(tool: BaseTool, args: Args, context: Con
 /** The error for arguments that the tool would refuse: a person is not asked about those. */
 export function invalidArguments(tool: BaseTool, args: Args): ErrorResult | undefined {
   try {
-    parse(tool, args);
+    parseArguments(tool, args);
     return undefined;
   } catch (error) {
     return errorOf(tool, error);
@@ -35,16 +36,10 @@ export function invalidArguments(tool: BaseTool, args: Args): ErrorResult | unde
  */
 export function parsedArguments(tool: BaseTool, args: Args): Args {
   try {
-    return parse(tool, args);
+    return parseArguments(tool, args);
   } catch {
     return args;
   }
-}
-
-/** Applies the schema of a `FunctionTool`. Other tools have none that we know. */
-function parse(tool: BaseTool, args: Args): Args {
-  const { validateArgs } = tool as BaseTool & { validateArgs?: (args: Args) => Args };
-  return isFunctionTool(tool) && typeof validateArgs === "function" ? validateArgs.call(tool, args) : args;
 }
 
 function errorOf({ name }: BaseTool, error: unknown): ErrorResult {

@@ -16,8 +16,8 @@ async function open(policy: ToolPolicy = {}) {
   const holder = holdCalls({ store, policies, approvalTtlMs: 5000, startMs: 1000, maxPending: 2, logger });
   const run = { chat, owner: "me", mode: "live", messageId: () => "msg_1" } as RunScope;
   const hold = (fields: Partial<HeldCall> = {}) => {
-    const args = { b: 2, a: 1 };
-    const call = { toolCallId: "c1", toolName: "pay", args, session: chat, agent: "agent", gated: true };
+    const args = fields.args ?? { b: 2, a: 1 };
+    const call = { toolCallId: "c1", toolName: "pay", args, rawArgs: args, session: chat, agent: "agent", gated: true };
     return holder.hold({ ...call, external: false, ...fields }, run);
   };
   return { store, clock, chat, holder, hold, warnings };
@@ -117,4 +117,13 @@ describe("a call that could not be shown", () => {
     const released = { state: "cancelled", reason: "The call could not be shown.", told: true };
     expect(await store.getApproval(row.id)).toMatchObject(released);
   });
+});
+
+it("keeps what the model sent beside what will run, if they differ", async () => {
+  const { hold } = await open();
+  expect(await hold({ args: { amount: 5 }, rawArgs: { amount: "5" } })).toMatchObject({
+    input: '{"amount":5}',
+    rawInput: '{"amount":"5"}',
+  });
+  expect(await hold({ toolCallId: "c2" })).not.toHaveProperty("rawInput");
 });

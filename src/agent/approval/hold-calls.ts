@@ -35,9 +35,10 @@ export function holdCalls({ store, policies, logger, ...limits }: HoldOptions): 
     },
 
     async hold(call, run) {
-      const { args, ...fields } = call;
+      const { args, rawArgs, ...fields } = call;
       const id = newId("apr");
       const input = canonicalJson(args);
+      const rawInput = canonicalJson(rawArgs);
       const { chat, owner, mode } = run;
       const { toolCallId, toolName } = call;
       const row = await store.createApproval(
@@ -45,6 +46,7 @@ export function holdCalls({ store, policies, logger, ...limits }: HoldOptions): 
           ...fields,
           id,
           input,
+          ...(rawInput !== input && { rawInput }),
           chat,
           owner,
           mode,

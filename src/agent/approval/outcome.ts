@@ -90,9 +90,14 @@ export function interruption(toolCallId: string): UIMessageChunk {
 
 /** Asks a person; part of the step that made the call. */
 export function questionChunks(approval: Approval): UIMessageChunk[] {
-  const { id: approvalId, toolCallId, hint } = approval;
+  const { id: approvalId, toolCallId, toolName, hint, rawInput } = approval;
   const descriptor = hint === undefined ? {} : { approvalDescriptor: { hint } };
-  return [{ type: "tool-approval-request", approvalId, toolCallId, ...descriptor }, ...dataApproval(approval)];
+  // The call was announced as the model sent it. The question is about what will run.
+  const input = JSON.parse(approval.input) as unknown;
+  const bound: UIMessageChunk[] =
+    rawInput === undefined ? [] : [{ type: "tool-input-available", toolCallId, toolName, input }];
+  const request: UIMessageChunk = { type: "tool-approval-request", approvalId, toolCallId, ...descriptor };
+  return [...bound, request, ...dataApproval(approval)];
 }
 
 /**
@@ -126,6 +131,7 @@ export function approvalToView(approval: Approval): ApprovalView {
     id: approval.id,
     messageId: approval.messageId,
     input: JSON.parse(approval.input) as unknown,
+    ...(approval.rawInput !== undefined && { rawInput: JSON.parse(approval.rawInput) as unknown }),
     digest: approval.digest,
     createdAt: approval.createdAt,
     ...(approval.hint !== undefined && { hint: approval.hint }),
