@@ -92,7 +92,7 @@ describe("an approved call", () => {
       #runs = 0;
       override async runAsync(request: Parameters<FunctionTool["runAsync"]>[0]) {
         this.#runs += 1;
-        return super.runAsync(request);
+        return { runs: this.#runs, result: await super.runAsync(request) };
       }
     }
     const { tool, ran } = toolWith(changing, Counting as typeof FunctionTool);
