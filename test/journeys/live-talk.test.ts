@@ -446,6 +446,16 @@ for (const behavior of behaviors)
         await expectWhole(stage);
       });
 
+    it("continues in its own message, the last, when it is answered aside together with an older one", async () => {
+      const stage = await openLiveStage({ behavior });
+      await stage.say("pay");
+      const question = await stage.say("pay");
+      const answers = (await stage.pending()).map(({ id }) => ({ id, approved: true }));
+      expect(messageIdOf(await stage.answer(answers, { aside: true }))).toBe(messageIdOf(question));
+      await stage.untilIdle();
+      await expectWhole(stage);
+    });
+
     for (const way of ["aside", "outside the chat"] as const)
       it(`continues in its own message when it is answered ${way} and that message is the last`, async () => {
         const stage = await openLiveStage({ behavior });
