@@ -46,7 +46,7 @@ export const replyEvents = [
   "end",
   /** The same, with calls open that still wait. */
   "end-waiting",
-  /** The same, with calls open at that moment that have been answered since. */
+  /** The same, with calls open at that moment that have been answered since; or the end comes with its interruption. */
   "end-responded",
   /** Another agent of the run has connected. */
   "another",
