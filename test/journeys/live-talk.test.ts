@@ -612,6 +612,25 @@ for (const behavior of behaviors)
           expect(open).toEqual([]);
         });
 
+    it("can come from an agent run as a tool when the server stops: no payment is made that the model is not told", async () => {
+      const stage = await openLiveStage({ behavior, ...behindClerk });
+      let closing: Promise<void> | undefined;
+      stage.dieAt(({ when, operation, args }) => {
+        const asks = when === "before" && operation === "append" && JSON.stringify(args).includes("approval-request");
+        if (asks) closing ??= stage.bridge.close();
+        return false;
+      });
+      await stage.say("ask the clerk to pay").catch(() => undefined);
+      await closing;
+      await stage.restart();
+      for (const { id } of await stage.pending()) await stage.answer([{ id, approved: true }]);
+      await stage.untilIdle();
+      await stage.say("hello");
+      const known = stage.textToModel(stage.gemini.live.sessions.at(-1)).join("");
+      for (const { amount } of stage.payments) expect(known).toContain(`"paid":${amount}`);
+      await expectWhole(stage);
+    });
+
     it("is never asked about a tool that does not exist", async () => {
       const stage = await openStory([call("no_such_tool", { a: 1 })], { behavior });
       const reply = await stage.say("go");

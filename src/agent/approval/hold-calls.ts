@@ -3,6 +3,7 @@ import type { Approval, Store } from "../../stores/index.ts";
 import { callKey } from "../adk/idempotency-key.ts";
 import type { CallHolder, HeldCall } from "../adk/run-scope.ts";
 import { describeError, type Logger, newId } from "../support/index.ts";
+import { cancelFamily } from "./family.ts";
 import type { ToolPolicies } from "./policy.ts";
 
 export interface HoldOptions {
@@ -69,9 +70,11 @@ export function holdCalls({ store, policies, logger, ...limits }: HoldOptions): 
       return (await store.listApprovals({ session })).map(({ toolCallId }) => toolCallId);
     },
 
-    async cancelUnshown({ id }: Approval) {
-      await store.move(id, { event: "cancel", reason: "The call could not be shown." });
-      await store.markTold(id);
+    async cancelUnshown(approval: Approval) {
+      await store.move(approval.id, { event: "cancel", reason: "The call could not be shown." });
+      await store.markTold(approval.id);
+      // An agent may have asked before it was interrupted. Nothing would tell the model what a yes leads to.
+      await cancelFamily(approval, store);
     },
   };
 }
