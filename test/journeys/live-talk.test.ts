@@ -450,8 +450,8 @@ for (const behavior of behaviors)
       const stage = await openLiveStage({ behavior });
       await stage.say("pay");
       const question = await stage.say("pay");
-      const answers = (await stage.pending()).map(({ id }) => ({ id, approved: true }));
-      expect(messageIdOf(await stage.answer(answers, { aside: true }))).toBe(messageIdOf(question));
+      const both = (await stage.pending()).map(({ id }) => ({ id, approved: true }));
+      expect(messageIdOf(await stage.answer(both, { aside: true }))).toBe(messageIdOf(question));
       await stage.untilIdle();
       await expectWhole(stage);
     });
