@@ -317,6 +317,45 @@ describe.each(modes)("text that does not come from a model (live: $live)", (how)
   });
 });
 
+describe.each(modes)("calls that do not come from a model (live: $live)", (how) => {
+  /** An agent of plain code that shows a call with its result, and then speaks. */
+  class Librarian extends BaseAgent {
+    protected override async *runAsyncImpl({ invocationId }: InvocationContext): AsyncGenerator<Event, void, void> {
+      const said = (content: Content) => createEvent({ invocationId, author: this.name, content });
+      const looked = { id: `look-${invocationId}`, name: "look_up" };
+      yield said({ role: "model", parts: [{ functionCall: { ...looked, args: {} } }] });
+      yield said({ role: "user", parts: [{ functionResponse: { ...looked, response: { found: 1 } } }] });
+      yield said({ role: "model", parts: [{ text: "Found." }] });
+    }
+    protected override runLiveImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+      return this.runAsyncImpl(context);
+    }
+  }
+
+  it("are part of the reply of an agent of plain code", async () => {
+    const stage = await openLiveStage({ agent: () => new Librarian({ name: "librarian" }) });
+    for (const words of ["hello", "hello again"])
+      expect(sequence(await stage.say(words, how))).toBe("start ss tis tia toa fs ss text fs finish [DONE]");
+  });
+
+  it("are part of the reply if an agent of plain code is the last of a sequence", async () => {
+    const stage = await openLiveStage({
+      agent: ({ model, tools }) =>
+        new SequentialAgent({
+          name: "team",
+          subAgents: [
+            new LlmAgent({ name: "clerk", model: model(), instruction: "Help.", tools }),
+            new Librarian({ name: "librarian" }),
+          ],
+        }),
+      rules: [{ when: /^go$/, say: [text("First."), ...(how.live ? [call("task_completed", {})] : [])] }, ...liveRules],
+    });
+    const reply = await stage.say("go", how);
+    expect(textOf(reply)).toBe("First.Found.");
+    expect(reply.chunks.at(-1)).toMatchObject({ type: "finish", finishReason: "stop" });
+  });
+});
+
 describe.each(modes)("work that never ends (live: $live)", (how) => {
   it("is stopped if it never calls a model, does not block the event loop, and can be closed", async () => {
     const skipped = () => ({ role: "model", parts: [{ text: "Skipped." }] });

@@ -446,6 +446,16 @@ for (const behavior of behaviors)
         await expectWhole(stage);
       });
 
+    it("continues in its own message, the last, when it is answered aside together with an older one", async () => {
+      const stage = await openLiveStage({ behavior });
+      await stage.say("pay");
+      const question = await stage.say("pay");
+      const both = (await stage.pending()).map(({ id }) => ({ id, approved: true }));
+      expect(messageIdOf(await stage.answer(both, { aside: true }))).toBe(messageIdOf(question));
+      await stage.untilIdle();
+      await expectWhole(stage);
+    });
+
     for (const way of ["aside", "outside the chat"] as const)
       it(`continues in its own message when it is answered ${way} and that message is the last`, async () => {
         const stage = await openLiveStage({ behavior });
@@ -601,6 +611,25 @@ for (const behavior of behaviors)
           const { open } = await expectWhole(stage);
           expect(open).toEqual([]);
         });
+
+    it("can come from an agent run as a tool when the server stops: no payment is made that the model is not told", async () => {
+      const stage = await openLiveStage({ behavior, ...behindClerk });
+      let closing: Promise<void> | undefined;
+      stage.dieAt(({ when, operation, args }) => {
+        const asks = when === "before" && operation === "append" && JSON.stringify(args).includes("approval-request");
+        if (asks) closing ??= stage.bridge.close();
+        return false;
+      });
+      await stage.say("ask the clerk to pay").catch(() => undefined);
+      await closing;
+      await stage.restart();
+      for (const { id } of await stage.pending()) await stage.answer([{ id, approved: true }]);
+      await stage.untilIdle();
+      await stage.say("hello");
+      const known = stage.textToModel(stage.gemini.live.sessions.at(-1)).join("");
+      for (const { amount } of stage.payments) expect(known).toContain(`"paid":${amount}`);
+      await expectWhole(stage);
+    });
 
     it("is never asked about a tool that does not exist", async () => {
       const stage = await openStory([call("no_such_tool", { a: 1 })], { behavior });

@@ -123,7 +123,7 @@ export class GatePlugin extends BasePlugin {
     if (failure) return tool.isLongRunning ? { error: failure.message } : undefined;
     if (request) {
       const { hint, payload } = request;
-      return this.#hold(tool, toolArgs, toolContext, { gated: true, external: false, hint, payload });
+      return this.#hold(tool, toolArgs, toolContext, { gated: true, external: false, hint, payload, hasRun: true });
     }
     if (tool.isLongRunning && result == null)
       return this.#hold(tool, toolArgs, toolContext, { gated: false, external: true });
@@ -251,7 +251,7 @@ export class EnteredRun {
   }
 }
 
-type Held = Pick<HeldCall, "gated" | "external" | "hint" | "payload" | "innerSession">;
+type Held = Pick<HeldCall, "gated" | "external" | "hint" | "payload" | "innerSession" | "hasRun">;
 type Args = Record<string, unknown>;
 type Result = Record<string, unknown>;
 interface Invocation {

@@ -57,6 +57,8 @@ export interface HeldCall {
   hint?: string;
   payload?: unknown;
   innerSession?: string;
+  /** True when the tool has run and asked for approval itself. It has the key of the call already. */
+  hasRun?: boolean;
 }
 
 /** Decides which calls are held, and records them. Implemented in `approval/`. */

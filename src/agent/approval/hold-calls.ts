@@ -3,6 +3,7 @@ import type { Approval, Store } from "../../stores/index.ts";
 import { callKey } from "../adk/idempotency-key.ts";
 import type { CallHolder, HeldCall } from "../adk/run-scope.ts";
 import { describeError, type Logger, newId } from "../support/index.ts";
+import { cancelFamily } from "./family.ts";
 import type { ToolPolicies } from "./policy.ts";
 
 export interface HoldOptions {
@@ -35,7 +36,7 @@ export function holdCalls({ store, policies, logger, ...limits }: HoldOptions): 
     },
 
     async hold(call, run) {
-      const { args, rawArgs, ...fields } = call;
+      const { args, rawArgs, hasRun, ...fields } = call;
       const id = newId("apr");
       const input = canonicalJson(args);
       const rawInput = canonicalJson(rawArgs);
@@ -54,8 +55,8 @@ export function holdCalls({ store, policies, logger, ...limits }: HoldOptions): 
           digest: await actionDigest({ approvalId: id, owner, chat, toolCallId, toolName, input: args }),
           effect: policies.get(toolName)?.effect ?? "opaque",
           state: call.gated ? "pending" : "approved",
-          // A call that is not gated had this key before it had a row.
-          ...(!call.gated && { idempotencyKey: callKey(call.session, toolCallId) }),
+          // The tool was given this key before the call had a row.
+          ...((!call.gated || hasRun) && { idempotencyKey: callKey(call.session, toolCallId) }),
           ttlMs: limits.approvalTtlMs,
           startMs: startSpan(call, limits),
         },
@@ -71,9 +72,11 @@ export function holdCalls({ store, policies, logger, ...limits }: HoldOptions): 
       return (await store.listApprovals({ session })).map(({ toolCallId }) => toolCallId);
     },
 
-    async cancelUnshown({ id }: Approval) {
-      await store.move(id, { event: "cancel", reason: "The call could not be shown." });
-      await store.markTold(id);
+    async cancelUnshown(approval: Approval) {
+      await store.move(approval.id, { event: "cancel", reason: "The call could not be shown." });
+      await store.markTold(approval.id);
+      // An agent may have asked before it was interrupted. Nothing would tell the model what a yes leads to.
+      await cancelFamily(approval, store);
     },
   };
 }

@@ -104,9 +104,10 @@ export class Submissions {
         changed.filter((approval) => approval.messageId === about),
         changed.filter((approval) => approval.messageId !== about),
       ];
+      // Found before other turns begin: they write to older messages, and this one would no longer be the last.
+      const reply = aside ? await conversations.placeFor(chat.id, about) : about;
       for (const approval of elsewhere) await turns.continue(queue, [approval], { reply: approval.messageId, mode });
       if (here.length === 0) return this.#replyToRepeated(chat, queue, given, said, about);
-      const reply = aside ? await conversations.placeFor(chat.id, about) : about;
       // Every answered call is settled in the reply to its answer. Stock clients send an unsettled answer again, for ever.
       const repeated = given
         .filter(({ answer, shown }) => answer.approved !== undefined && !shown)

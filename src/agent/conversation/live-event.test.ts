@@ -3,6 +3,7 @@ import type { Part } from "@google/genai";
 import { describe, expect, it } from "vitest";
 import type { EventMetadata } from "../adk/event-metadata.ts";
 import { toReplyEvent } from "./live-event.ts";
+import { nextReplyState } from "./reply-state.ts";
 
 const said = (...parts: Part[]): Event => createEvent({ author: "agent", content: { role: "model", parts } });
 const call: Part = { functionCall: { id: "c1", name: "pay" } };
@@ -43,7 +44,8 @@ describe("what an ADK event means for a live reply", () => {
     expect(toReplyEvent(ended(["c1", "c2"]), new Set(["c1"]))).toBe("end-responded");
   });
 
-  it("an interruption comes before the end of the turn that it is in", () => {
-    expect(toReplyEvent(createEvent({ interrupted: true, turnComplete: true }), new Set())).toBe("interrupted");
+  it("an interruption and the end of its turn in one event: no other end follows, and more may be said", () => {
+    const event = toReplyEvent(createEvent({ interrupted: true, turnComplete: true }), new Set());
+    expect(event && nextReplyState("speaking", event)).toBe("trailing");
   });
 });

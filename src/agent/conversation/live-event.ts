@@ -12,9 +12,10 @@ export function toReplyEvent(event: Event, awaited: ReadonlySet<string>): ReplyE
   if (event.partial) return hasText(event) ? "text" : undefined;
   const responses = responsesOf(event);
   if (event.actions?.escalate === true || responses.some(({ name }) => name === taskCompleted)) return "completed";
-  if (event.interrupted) return "interrupted";
+  if (event.interrupted && !event.turnComplete) return "interrupted";
   if (event.turnComplete) {
-    if (owed.some((id) => !awaited.has(id))) return "end-responded";
+    // An interruption and the end it is followed by, in one event: more may follow here too.
+    if (event.interrupted || owed.some((id) => !awaited.has(id))) return "end-responded";
     return owed.length > 0 ? "end-waiting" : "end";
   }
   if (callsOf(event).length > 0) return "calls";

@@ -16,23 +16,25 @@ type Cell = ReplyState | ReplyVerdict;
 
 /** The whole table once more, so that a changed cell fails here. */
 const expected: Record<ReplyEvent, Record<ReplyState, Cell>> = {
-  text: row("speaking", "speaking", "speaking", "interrupted", "speaking", "complete"),
-  calls: row("tools", "tools", "tools", "tools", "tools", "tools"),
-  results: row("silent", "silent", "silent", "interrupted", "silent", "complete"),
-  completed: row("complete", "complete", "complete", "complete", "complete", "complete"),
-  interrupted: row("interrupted", "interrupted", "interrupted", "interrupted", "interrupted", "complete"),
-  end: row("done", "done", "done", "trailing", "done", "done"),
-  "end-waiting": row("silent", "done", "silent", "trailing", "trailing", "complete"),
-  "end-responded": row("trailing", "trailing", "trailing", "trailing", "trailing", "complete"),
-  another: row("silent", "silent", "silent", "silent", "silent", "silent"),
-  silence: row("too-silent", "too-silent", "tools", "too-silent", "done", "done"),
-  gone: row("disconnected", "disconnected", "disconnected", "disconnected", "disconnected", "done"),
+  text: row("speaking", "speaking", "speaking", "interrupted", "speaking", "complete", "complete"),
+  calls: row("tools", "tools", "tools", "tools", "tools", "complete-tools", "complete-tools"),
+  results: row("silent", "silent", "silent", "interrupted", "silent", "complete", "complete"),
+  completed: row("complete", "complete", "complete", "complete", "complete", "complete", "complete"),
+  interrupted: row("interrupted", "interrupted", "interrupted", "interrupted", "interrupted", "complete", "complete"),
+  end: row("done", "done", "done", "trailing", "done", "done", "done"),
+  "end-waiting": row("silent", "done", "silent", "trailing", "trailing", "complete", "complete"),
+  "end-responded": row("trailing", "trailing", "trailing", "trailing", "trailing", "complete", "complete"),
+  another: row("silent", "silent", "silent", "silent", "silent", "silent", "silent"),
+  silence: row("too-silent", "too-silent", "tools", "too-silent", "done", "done", "complete-tools"),
+  gone: row("disconnected", "disconnected", "disconnected", "disconnected", "disconnected", "done", "done"),
 };
 
 function row(
-  ...[silent, speaking, tools, interrupted, trailing, complete]: [Cell, Cell, Cell, Cell, Cell, Cell]
+  ...[silent, speaking, tools, interrupted, trailing, complete, completeTools]: [
+    ...[Cell, Cell, Cell, Cell, Cell, Cell, Cell],
+  ]
 ): Record<ReplyState, Cell> {
-  return { silent, speaking, tools, interrupted, trailing, complete };
+  return { silent, speaking, tools, interrupted, trailing, complete, "complete-tools": completeTools };
 }
 
 describe("the table of a live reply", () => {
@@ -53,6 +55,8 @@ describe("the table of a live reply", () => {
 function after(...events: ReplyEvent[]): Cell {
   return events.reduce<Cell>((state, event) => (isOver(state) ? state : nextReplyState(state, event)), "silent");
 }
+
+const isComplete = (state: ReplyState) => state === "complete" || state === "complete-tools";
 
 describe("a live reply", () => {
   it("L1: is over at the end of the model's turn, once the model has spoken or had nothing to wait for", () => {
@@ -91,6 +95,7 @@ describe("a live reply", () => {
 
   it("L5: has no limit while tools run, and a short one when it may be over", () => {
     expect(patienceMs("tools", 30_000)).toBeUndefined();
+    expect(patienceMs("complete-tools", 30_000)).toBeUndefined();
     expect(patienceMs("trailing", 30_000)).toBe(5000);
     expect(patienceMs("trailing", 1000)).toBe(1000);
     for (const state of ["silent", "speaking", "interrupted", "complete"] as const)
@@ -99,8 +104,8 @@ describe("a live reply", () => {
 
   it("L6: is over when the run ends after the agent has said so; otherwise it is lost", () => {
     expect(after("completed", "gone")).toBe("done");
-    for (const state of replyStates)
-      if (state !== "complete") expect(nextReplyState(state, "gone")).toBe("disconnected");
+    expect(after("completed", "calls", "results", "text", "gone")).toBe("done");
+    for (const state of replyStates) if (!isComplete(state)) expect(nextReplyState(state, "gone")).toBe("disconnected");
   });
 
   it("L7: starts again when another agent takes over", () => {
@@ -117,7 +122,7 @@ describe("on every walk of a live reply", () => {
         const state = after(...events);
         if (isOver(state)) return;
         const end = nextReplyState(state, "gone");
-        expect(end).toBe(state === "complete" ? "done" : "disconnected");
+        expect(end).toBe(isComplete(state) ? "done" : "disconnected");
         if (end === "done") expect(events).toContain("completed");
       }),
     );

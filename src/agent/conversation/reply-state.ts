@@ -17,9 +17,18 @@
  *   L4 If calls got their responses before we read the end of their turn, the model may have more to say: `trailing`.
  *   L5 Silence means failure, except while tools run (it means nothing) and when the reply may be over (it is over).
  *   L6 After an agent has said that its part is done, the end of the run is the end of the turn. Otherwise it is a failure.
+ *      An agent of plain code that comes next may still call: `complete-tools`.
  *   L7 When another agent takes over, the reply starts again.
  */
-export const replyStates = ["silent", "speaking", "tools", "interrupted", "trailing", "complete"] as const;
+export const replyStates = [
+  "silent",
+  "speaking",
+  "tools",
+  "interrupted",
+  "trailing",
+  "complete",
+  "complete-tools",
+] as const;
 export type ReplyState = (typeof replyStates)[number];
 
 export const replyEvents = [
@@ -37,7 +46,7 @@ export const replyEvents = [
   "end",
   /** The same, with calls open that still wait. */
   "end-waiting",
-  /** The same, with calls open at that moment that have got their responses since. */
+  /** The same, with calls open at that moment that have got their responses since; or the end of an interrupted reply. */
   "end-responded",
   /** Another agent of the run has connected. */
   "another",
@@ -119,7 +128,7 @@ export const replyTable: Readonly<Record<ReplyState, Readonly<Record<ReplyEvent,
   },
   complete: {
     text: "complete",
-    calls: "tools",
+    calls: "complete-tools",
     results: "complete",
     completed: "complete",
     interrupted: "complete",
@@ -128,6 +137,19 @@ export const replyTable: Readonly<Record<ReplyState, Readonly<Record<ReplyEvent,
     "end-responded": "complete",
     another: "silent",
     silence: "done",
+    gone: "done",
+  },
+  "complete-tools": {
+    text: "complete",
+    calls: "complete-tools",
+    results: "complete",
+    completed: "complete",
+    interrupted: "complete",
+    end: "done",
+    "end-waiting": "complete",
+    "end-responded": "complete",
+    another: "silent",
+    silence: "complete-tools",
     gone: "done",
   },
 };
@@ -145,6 +167,6 @@ const trailingMs = 5000;
 
 /** L5: how long the model may be silent in a state; undefined while silence means nothing. */
 export function patienceMs(state: ReplyState, silenceMs: number): number | undefined {
-  if (state === "tools") return undefined;
+  if (state === "tools" || state === "complete-tools") return undefined;
   return state === "trailing" ? Math.min(silenceMs, trailingMs) : silenceMs;
 }
