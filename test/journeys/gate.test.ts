@@ -377,6 +377,30 @@ describe("a tool of unusual make", () => {
     await expectSound(world);
   });
 
+  it("has the same idempotency key when it asks and when it runs after the yes", async () => {
+    const keys: string[] = [];
+    const { world } = await openStory([call("pay", { amount: 5 })], () => ({
+      tools: [
+        new FunctionTool({
+          name: "pay",
+          description: "Pays.",
+          parameters: z.object({ amount: z.number() }),
+          execute: ({ amount }, context) => {
+            if (!context) throw new Error("no context");
+            keys.push(idempotencyKey(context));
+            if (context.toolConfirmation) return { paid: amount };
+            context.requestConfirmation({ hint: "Sure?" });
+            return { waits: true };
+          },
+        }),
+      ],
+    }));
+    await yes(world, await say(world, "go"), "pay");
+    expect(keys).toHaveLength(2);
+    expect(keys[1]).toBe(keys[0]);
+    await expectSound(world);
+  });
+
   const failure = { isError: true, content: [{ type: "text", text: "No such file." }] };
 
   it("X21: has failed if its MCP result says so, after a yes", async () => {
