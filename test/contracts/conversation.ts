@@ -116,6 +116,52 @@ export function describeConversation(name: string, mode: Mode): void {
       });
     });
 
+    describe("the schema of a tool", () => {
+      const transfer = (ran: unknown[]) =>
+        new FunctionTool({
+          name: "transfer",
+          description: "Transfers money.",
+          parameters: z.object({ amount: z.number().default(5000), to: z.string().transform((to) => to.trim()) }),
+          execute: (args) => {
+            ran.push(args);
+            return { sent: args.amount };
+          },
+        });
+      const rules: Rule[] = [
+        { when: ({ responses }) => responses.length > 0, say: [text("Sent.")] },
+        { say: [call("transfer", { to: " Hanako " })] },
+      ];
+      const parsed = { amount: 5000, to: "Hanako" };
+
+      it("is applied before the policy judges the call and before a person is asked, and what was shown runs", async () => {
+        const ran: unknown[] = [];
+        const judged: unknown[] = [];
+        const confirm = (args: Record<string, unknown>) => {
+          judged.push(args);
+          return Number(args["amount"]) > 100;
+        };
+        const stage = await openConversationStage({
+          rules,
+          tools: [transfer(ran)],
+          policies: { transfer: { confirm } },
+        });
+        const { reply, progress, chunks } = await stage.say(mode, "send");
+        expect(progress).toBe("parked");
+        expect(judged).toEqual([parsed]);
+        const inputs = chunks.flatMap((chunk) => (chunk.type === "tool-input-available" ? [chunk.input] : []));
+        expect(inputs.at(-1)).toEqual(parsed);
+        const [row] = await stage.rows();
+        expect(JSON.parse(row?.input ?? "")).toEqual(parsed);
+        expect(JSON.parse(row?.rawInput ?? "")).toEqual({ to: " Hanako " });
+        await stage.decide(true);
+        expect(ran).toEqual([parsed]);
+        const { conversation, log } = await stage.begin(mode, settled, reply);
+        expect(await conversation.deliver(log)).toBe("ask");
+        expect(await conversation.listen(log)).toBe("done");
+        conversation.leave();
+      });
+    });
+
     describe("a gated call", () => {
       it("parks the turn: the question is in the log and in the ledger, and nothing has run", async () => {
         const stage = await openConversationStage();
