@@ -87,6 +87,16 @@ describe("an approved call", () => {
     expect(tool.ran).toEqual([{ file: "a" }]);
   });
 
+  it("of a tool whose runAsync was replaced is checked all the same", async () => {
+    const { tool } = toolWith(z.object({ to: z.string() }));
+    const ran: unknown[] = [];
+    tool.runAsync = async ({ args }) => void ran.push(args);
+    const bound = bindTool(tool, asked(tool, { to: "Hanako" }));
+    await expect(bound.runAsync({ args: { to: "Mallory" }, toolContext })).rejects.toThrow("were changed");
+    await bound.runAsync({ args: { to: "Hanako" }, toolContext });
+    expect(ran).toEqual([{ to: "Hanako" }]);
+  });
+
   it("of a subclass with private fields runs only if its schema gives the same value again", async () => {
     class Counting extends FunctionTool<z.ZodObject> {
       #runs = 0;

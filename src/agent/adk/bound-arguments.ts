@@ -50,8 +50,12 @@ export function bindTool(
   return Object.create(tool, { validateArgs: { value: validateArgs } }) as BaseTool;
 }
 
-/** A subclass may have private fields, which an object that only inherits from it does not have. */
+/**
+ * True when `runAsync` is ADK's own, which gives the function what `validateArgs` returns. A tool with methods of its own
+ * may not call it, and a subclass may have private fields, which an object that only inherits from it does not have.
+ */
 function isPlainFunctionTool(tool: BaseTool): boolean {
+  if (Object.hasOwn(tool, "runAsync") || Object.hasOwn(tool, "validateArgs")) return false;
   const prototype: unknown = Object.getPrototypeOf(tool);
   return prototype === FunctionTool.prototype || prototype === LongRunningFunctionTool.prototype;
 }
