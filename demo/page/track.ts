@@ -19,6 +19,7 @@ export function trackOf(row: Pick<ApprovalView, "state" | "decidedAt">): Track {
     case "approved":
       return { reached: 1, at: "moving" };
     case "executing":
+    case "waiting":
       return { reached: 2, at: "moving" };
     case "succeeded":
       return { reached: 3, at: "over" };

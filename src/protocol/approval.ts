@@ -4,9 +4,13 @@
  *   pending ─ approve ─► approved ─ claim ─► executing ─ succeed ─► succeeded
  *      │ deny ─► denied      │ expire ─► expired    ├─ fail ─► failed
  *      │ expire ─► expired   │ cancel ─► cancelled  ├─ reclaim ─► executing (higher fence)
- *      └ cancel ─► cancelled                        └─ lose ─► indeterminate ─ succeed | fail ─►
+ *      └ cancel ─► cancelled │                      ├─ lose ─► indeterminate ─ succeed | fail ─►
+ *                            │                      └─ begin ─┐
+ *                            └─ begin ─► waiting ◄────────────┘
+ *                                           └─ succeed | fail | lose ─►
  *
- * `transition` is pure and total. A store moves a row only along it, one compare-and-set at a time;
+ * `executing`: a process of ours is inside the call, under a lease. `waiting`: the call has begun, and someone outside will
+ * report its result: a browser, a webhook, a person. `transition` is pure and total. A store moves a row only along it, one compare-and-set at a time;
  * docs/design/approval.md names each rule.
  */
 
@@ -14,6 +18,7 @@ export const approvalStates = [
   "pending",
   "approved",
   "executing",
+  "waiting",
   "succeeded",
   "failed",
   "denied",
@@ -30,6 +35,7 @@ export const approvalEvents = [
   "cancel",
   "claim",
   "reclaim",
+  "begin",
   "succeed",
   "fail",
   "lose",
@@ -54,6 +60,7 @@ export const transitions: Readonly<Record<ApprovalState, Readonly<Record<Approva
     cancel: to("cancelled"),
     claim: no("undecided"),
     reclaim: no("undecided"),
+    begin: no("undecided"),
     succeed: no("undecided"),
     fail: no("undecided"),
     lose: no("undecided"),
@@ -65,6 +72,7 @@ export const transitions: Readonly<Record<ApprovalState, Readonly<Record<Approva
     cancel: to("cancelled"),
     claim: to("executing"),
     reclaim: no("decided"),
+    begin: to("waiting"),
     succeed: no("decided"),
     fail: no("decided"),
     lose: no("decided"),
@@ -76,6 +84,19 @@ export const transitions: Readonly<Record<ApprovalState, Readonly<Record<Approva
     cancel: no("running"),
     claim: no("running"),
     reclaim: to("executing"),
+    begin: to("waiting"),
+    succeed: to("succeeded"),
+    fail: to("failed"),
+    lose: to("indeterminate"),
+  },
+  waiting: {
+    approve: no("running"),
+    deny: no("running"),
+    expire: no("running"),
+    cancel: no("running"),
+    claim: no("running"),
+    reclaim: no("running"),
+    begin: no("running"),
     succeed: to("succeeded"),
     fail: to("failed"),
     lose: to("indeterminate"),
@@ -95,7 +116,7 @@ export function transition(state: ApprovalState, event: ApprovalEvent): Cell {
 
 /** True if the model can be told an outcome. `indeterminate` is one: it is not known whether the call took effect. */
 export function isSettled(state: ApprovalState): boolean {
-  return state !== "pending" && state !== "approved" && state !== "executing";
+  return state !== "pending" && state !== "approved" && state !== "executing" && state !== "waiting";
 }
 
 /** What a crash in the middle of the call means; declared per tool, `opaque` by default. */
@@ -115,8 +136,15 @@ export interface ApprovalData {
   toolName: string;
   state: ApprovalState;
   expiresAt?: number;
+  /** Who decided: the actor that authentication found. */
   decidedBy?: string;
   reason?: string;
+  /** While the call waits: the time until which its result may be reported. */
+  reportBy?: number;
+  /** While the call waits: what its tool said when it had begun. */
+  interim?: unknown;
+  /** Who resolved a call whose outcome was not known. */
+  resolvedBy?: string;
   output?: unknown;
   errorText?: string;
 }

@@ -7,6 +7,7 @@ const created = 1_000;
 const ttlMs = 60;
 const startMs = 30;
 const leaseMs = 10;
+const reportMs = 90;
 const expiresAt = created + ttlMs;
 
 const asked: NewApproval = {
@@ -27,10 +28,11 @@ const asked: NewApproval = {
   state: "pending",
   ttlMs,
   startMs,
+  reportMs,
 };
 
 /** A change that `transition` knows as `event`, by the attempt that holds the row where that matters. */
-function changeOf(event: Change["event"]): Change {
+function changeOf(event: Change["event"], state?: ApprovalState): Change {
   switch (event) {
     case "approve":
     case "deny":
@@ -40,7 +42,10 @@ function changeOf(event: Change["event"]): Change {
       return { event, leaseOwner: "worker", leaseMs };
     case "succeed":
     case "fail":
-      return { event, outcome: { event }, fence: 1 };
+      if (state === "indeterminate") return { event, outcome: { event }, by: "alice" };
+      return { event, outcome: { event }, ...(state !== "waiting" && { fence: 1 }) };
+    case "begin":
+      return { event, ...(state === "executing" && { fence: 1 }) };
     default:
       return { event };
   }
@@ -50,6 +55,7 @@ const waysTo: Record<ApprovalState, Change["event"][]> = {
   pending: [],
   approved: ["approve"],
   executing: ["approve", "claim"],
+  waiting: ["approve", "claim", "begin"],
   succeeded: ["approve", "claim", "succeed"],
   failed: ["approve", "claim", "fail"],
   denied: ["deny"],
@@ -63,15 +69,25 @@ function rowIn(state: ApprovalState): Approval {
   let row = newApprovalRow(asked, created);
   for (const event of waysTo[state]) {
     const at = { expire: expiresAt, lose: created + leaseMs }[event as string] ?? created;
-    const applied = applyChange(row, changeOf(event), at);
+    const applied = applyChange(row, changeOf(event, row.state), at);
     if (!applied?.moved) throw new Error(`${event} does not move a ${row.state} row.`);
     row = applied.approval;
   }
   return row;
 }
 
-/** From when on a row in `state` is too late for everything but expiring; undefined for states without a deadline. */
-const deadlines: Partial<Record<ApprovalState, number>> = { pending: expiresAt, approved: created + startMs };
+/** From when on a row in `state` is too late for everything else; undefined for states without a deadline. */
+const deadlines: Partial<Record<ApprovalState, number>> = {
+  pending: expiresAt,
+  approved: created + startMs,
+  waiting: created + reportMs,
+};
+
+/** What happens to a row at its deadline. */
+const atDeadline = (state: ApprovalState) =>
+  state === "waiting"
+    ? ({ event: "lose", state: "indeterminate" } as const)
+    : ({ event: "expire", state: "expired" } as const);
 
 describe("applyChange", () => {
   const cells = approvalStates.flatMap((state) => approvalEvents.map((event) => ({ state, event })));
@@ -81,20 +97,22 @@ describe("applyChange", () => {
     // Late enough for a lease to have lapsed, in time for every deadline.
     const now = created + leaseMs;
     const cell = transition(state, event);
-    const applied = applyChange(row, changeOf(event), now);
-    if (!("to" in cell) || event === "expire") expect(applied).toBeUndefined();
+    const applied = applyChange(row, changeOf(event, state), now);
+    const isEarly = event === "expire" || (event === "lose" && state === "waiting");
+    if (!("to" in cell) || isEarly) expect(applied).toBeUndefined();
     else expect(applied).toMatchObject({ moved: true, event, approval: { state: cell.to } });
   });
 
-  test.each(cells)("X32: $state × $event after the deadline expires the row, where it has one", ({ state, event }) => {
+  test.each(cells)("X32: $state × $event after the deadline ends the row, where it has one", ({ state, event }) => {
     const row = rowIn(state);
     const deadline = deadlines[state];
-    const applied = applyChange(row, changeOf(event), deadline ?? created + 1_000 * ttlMs);
+    const applied = applyChange(row, changeOf(event, state), deadline ?? created + 1_000 * ttlMs);
     if (deadline !== undefined) {
+      const end = atDeadline(state);
       expect(applied).toEqual({
-        approval: { ...row, state: "expired", finishedAt: deadline },
-        event: "expire",
-        moved: event === "expire",
+        approval: { ...row, state: end.state, finishedAt: deadline },
+        event: end.event,
+        moved: event === end.event,
       });
     } else {
       expect(applied?.approval.state).not.toBe("expired");
@@ -105,9 +123,11 @@ describe("applyChange", () => {
   test("a deadline begins at its own millisecond", () => {
     for (const [state, deadline] of Object.entries(deadlines) as [ApprovalState, number][]) {
       const row = rowIn(state);
-      expect(applyChange(row, { event: "expire" }, deadline - 1)).toBeUndefined();
-      expect(applyChange(row, { event: "cancel" }, deadline - 1)?.approval.state).toBe("cancelled");
-      expect(applyChange(row, { event: "cancel" }, deadline)?.approval.state).toBe("expired");
+      const end = atDeadline(state);
+      expect(applyChange(row, { event: end.event }, deadline - 1)).toBeUndefined();
+      const early = applyChange(row, { event: "cancel" }, deadline - 1);
+      expect(early?.approval.state).toBe(state === "waiting" ? undefined : "cancelled");
+      expect(applyChange(row, { event: "cancel" }, deadline)?.approval.state).toBe(end.state);
     }
   });
 
@@ -154,13 +174,41 @@ describe("applyChange", () => {
     ["executing", 1, true],
     ["executing", 0, false],
     ["executing", 2, false],
-    ["executing", undefined, false],
-    ["indeterminate", undefined, true],
+    ["executing", undefined, true],
+    ["waiting", undefined, true],
+    ["waiting", 1, false],
+    ["indeterminate", undefined, false],
     ["indeterminate", 1, true],
     ["indeterminate", 2, false],
   ] as const)("%s takes an outcome with fence %s: %s", (state, fence, taken) => {
     for (const event of ["succeed", "fail"] as const)
       expect(applyChange(rowIn(state), { event, outcome: {}, fence }, created)?.moved ?? false).toBe(taken);
+  });
+
+  test("only a call whose result is reported can begin, and only such a call takes a report while it runs", () => {
+    const row = { ...rowIn("executing"), reportMs: undefined };
+    expect(applyChange(row, { event: "begin", fence: 1 }, created)).toBeUndefined();
+    expect(applyChange(row, { event: "succeed", outcome: {} }, created)).toBeUndefined();
+  });
+
+  test("a call begins with its interim status and its time for a report, and gives its lease back", () => {
+    const begun = applyChange(rowIn("executing"), { event: "begin", fence: 1, interim: { job: 7 } }, 1_005)?.approval;
+    expect(begun).toMatchObject({ state: "waiting", interim: { job: 7 }, reportBy: 1_005 + reportMs, fence: 1 });
+    expect(begun).not.toHaveProperty("leaseOwner");
+    expect(applyChange(rowIn("executing"), { event: "begin", fence: 2 }, 1_005)).toBeUndefined();
+    expect(applyChange(rowIn("executing"), { event: "begin" }, 1_005)).toBeUndefined();
+    expect(applyChange(rowIn("approved"), { event: "begin", fence: 0 }, 1_005)).toBeUndefined();
+    const outside = newApprovalRow({ ...asked, state: "waiting", interim: { job: 7 } }, created);
+    expect(outside).toMatchObject({ reportBy: created + reportMs, interim: { job: 7 } });
+  });
+
+  test("a person who resolves a call is named, and the model has to be told again", () => {
+    const row = { ...rowIn("indeterminate"), told: true };
+    const change = { event: "succeed", outcome: { sent: true }, by: "bob", reason: "seen" } as const;
+    expect(applyChange(row, change, 1_500)).toMatchObject({
+      by: "bob",
+      approval: { state: "succeeded", outcome: { sent: true }, resolvedBy: "bob", reason: "seen", told: false },
+    });
   });
 
   test("leaves the row it was given alone", () => {
@@ -206,6 +254,7 @@ describe("dueAt", () => {
     ["pending", expiresAt],
     ["approved", 0],
     ["executing", created + leaseMs],
+    ["waiting", created + reportMs],
     ["succeeded", 0],
     ["failed", 0],
     ["denied", 0],
@@ -216,8 +265,8 @@ describe("dueAt", () => {
     expect(dueAt(rowIn(state))).toBe(due);
   });
 
-  test("a call that is answered from outside is due when its time to be answered is over", () => {
-    expect(dueAt({ ...rowIn("approved"), external: true })).toBe(created + startMs);
+  test("an agent that runs as a tool is due when its time to start is over", () => {
+    expect(dueAt({ ...rowIn("approved"), external: true, innerSession: "inner" })).toBe(created + startMs);
   });
 
   test("a settled row that was told is never due", () => {

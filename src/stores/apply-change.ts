@@ -5,8 +5,8 @@ import type { Approval, Change, NewApproval } from "./store.ts";
  * What a change does to an approval, as pure functions of the row, the change and the clock. Every store calls these and
  * only stores the result, so that two stores cannot disagree about a deadline, a lease or a fence.
  *
- * A row past its deadline expires with the first change that finds it, whatever that change is. At `expiresAt`, `startBy`
- * and `leaseUntil` themselves it is already too late.
+ * A row past its deadline expires with the first change that finds it, whatever that change is; one that has begun becomes
+ * indeterminate instead. At `expiresAt`, `startBy`, `reportBy` and `leaseUntil` themselves it is already too late.
  */
 
 /** What to write: the new row, and the event for the audit. */
@@ -26,9 +26,11 @@ export function newApprovalRow(approval: NewApproval, now: number): Approval {
     ...call,
     hint: wellFormed(hint),
     startMs: later(0, call.startMs),
+    reportMs: call.reportMs === undefined ? undefined : later(0, call.reportMs),
     createdAt: now,
     expiresAt: later(now, ttlMs),
     startBy: call.state === "approved" ? later(now, call.startMs) : undefined,
+    reportBy: call.state === "waiting" ? reportTime(call, now) : undefined,
     idempotencyKey: call.idempotencyKey ?? call.id,
     fence: 0,
     told: false,
@@ -43,7 +45,7 @@ export function refusePast(maxPending: number, pending: number): void {
 
 /** The row after `change`; undefined when the change is refused, and then nothing may be written. */
 export function applyChange(row: Approval, change: Change, now: number): Applied | undefined {
-  if (deadlinePassed(row, now)) return expired(row, now, change.event === "expire");
+  if (deadlinePassed(row, now)) return overdue(row, now, change.event);
   const cell = transition(row.state, change.event);
   if (!("to" in cell)) return undefined;
   const move = (fields: Partial<Approval>, by?: string): Applied => ({
@@ -80,15 +82,27 @@ export function applyChange(row: Approval, change: Change, now: number): Applied
       const leaseOwner = wellFormed(change.leaseOwner);
       return move({ fence: row.fence + 1, leaseOwner, leaseUntil: later(now, change.leaseMs) }, leaseOwner);
     }
+    case "begin": {
+      if (row.reportMs === undefined) return undefined;
+      const { interim, stateDelta, actions } = change;
+      const holds = row.state === "approved" ? change.fence === undefined : change.fence === row.fence;
+      return holds ? move({ ...released, reportBy: reportTime(row, now), interim, stateDelta, actions }) : undefined;
+    }
     case "succeed":
     case "fail": {
-      // Only the attempt that holds the row may finish it. No attempt holds an indeterminate row, so it needs no fence.
-      const holds = change.fence === undefined ? row.state === "indeterminate" : change.fence === row.fence;
-      if (!holds) return undefined;
-      return move({ ...released, outcome: change.outcome, stateDelta: change.stateDelta, finishedAt: now });
+      if (!mayFinish(row, change)) return undefined;
+      const { outcome, stateDelta = row.stateDelta, actions = row.actions } = change;
+      const by = wellFormed(change.by);
+      // A person has found out what happened. The model was told that nobody knows, so it has to be told again.
+      const resolution =
+        row.state === "indeterminate"
+          ? { resolvedBy: by, reason: wellFormed(change.reason) ?? row.reason, told: false }
+          : {};
+      return move({ ...released, outcome, stateDelta, actions, finishedAt: now, ...resolution }, by);
     }
     case "lose":
-      return leaseLapsed(row, now) ? move({ ...released, finishedAt: now }) : undefined;
+      // The time of a waiting row is checked above.
+      return row.state === "executing" && leaseLapsed(row, now) ? move({ ...released, finishedAt: now }) : undefined;
     default:
       return change satisfies never;
   }
@@ -109,9 +123,12 @@ export function dueAt(row: Approval): number | undefined {
     case "pending":
       return row.expiresAt;
     case "approved":
-      return row.external ? row.startBy : 0;
+      // An agent that runs as a tool is not started here; its turn runs it.
+      return row.innerSession === undefined ? 0 : row.startBy;
     case "executing":
       return row.leaseUntil;
+    case "waiting":
+      return row.reportBy;
     default:
       return row.told ? undefined : 0;
   }
@@ -136,13 +153,33 @@ function withoutUndefined<T extends object>(value: T): T {
 const released = { leaseOwner: undefined, leaseUntil: undefined };
 const loneSurrogate = /\p{Surrogate}/u;
 
-function expired(row: Approval, now: number, moved: boolean): Applied {
-  return { approval: { ...row, state: "expired", finishedAt: now }, event: "expire", moved };
+/**
+ * Who may record an outcome: the attempt that holds the row, by its fence; anyone who reports on a row that waits, which no
+ * attempt holds; a person, by name, for a row whose outcome is not known. A long-running tool may be reported on before it
+ * has returned. An attempt that was given up may still say what became of it.
+ */
+function mayFinish(row: Approval, { fence, by }: { fence?: number; by?: string }): boolean {
+  if (fence !== undefined) return fence === row.fence && row.state !== "waiting";
+  if (row.state === "indeterminate") return by !== undefined;
+  return row.state === "waiting" || (row.state === "executing" && row.reportMs !== undefined);
 }
 
-/** Only a row that waits has a deadline: for its decision, and then for its start. */
+function reportTime({ reportMs = 0 }: { reportMs?: number }, now: number): number {
+  return later(now, reportMs);
+}
+
+/** The row past its deadline. One that has begun may have had an effect. */
+function overdue(row: Approval, now: number, asked: Change["event"]): Applied {
+  const hasBegun = row.state === "waiting";
+  const event = hasBegun ? "lose" : "expire";
+  const approval: Approval = { ...row, state: hasBegun ? "indeterminate" : "expired", finishedAt: now };
+  return { approval, event, moved: asked === event };
+}
+
+/** Only a row that waits has a deadline: for its decision, then for its start, then for a report. */
 function deadlinePassed(row: Approval, now: number): boolean {
   if (row.state === "pending") return now >= row.expiresAt;
+  if (row.state === "waiting") return row.reportBy === undefined || now >= row.reportBy;
   return row.state === "approved" && (row.startBy === undefined || now >= row.startBy);
 }
 

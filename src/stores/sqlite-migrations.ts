@@ -116,4 +116,20 @@ export const migrations: readonly string[] = [
   ALTER TABLE approval ADD COLUMN rawInput TEXT;
   UPDATE OR IGNORE approval SET idempotencyKey = session || ':' || toolCallId WHERE gated = 0;
   `,
+  // Until here a call that had begun and waited for a report was `executing`, or `approved` if it ran outside; it had the
+  // time to answer a question for it. It gets a day from its beginning.
+  `
+  ALTER TABLE approval ADD COLUMN requestedBy TEXT;
+  ALTER TABLE approval ADD COLUMN toolHash TEXT;
+  ALTER TABLE approval ADD COLUMN card TEXT;
+  ALTER TABLE approval ADD COLUMN reportMs INTEGER;
+  ALTER TABLE approval ADD COLUMN reportBy INTEGER;
+  ALTER TABLE approval ADD COLUMN interim TEXT;
+  ALTER TABLE approval ADD COLUMN actions TEXT;
+  ALTER TABLE approval ADD COLUMN resolvedBy TEXT;
+  UPDATE approval SET reportMs = 86400000 WHERE external = 1 AND innerSession IS NULL;
+  UPDATE approval SET state = 'waiting', reportBy = coalesce(decidedAt, createdAt) + 86400000,
+    dueAt = coalesce(decidedAt, createdAt) + 86400000
+    WHERE state = 'approved' AND external = 1 AND innerSession IS NULL;
+  `,
 ];

@@ -8,7 +8,14 @@ export type Row = Record<string, SQLOutputValue>;
 
 const allColumns = Object.keys(approvalColumns) as (keyof Approval)[];
 const movingColumns = allColumns.filter((column) => approvalColumns[column] === "moves");
-const jsonColumns: ReadonlySet<string> = new Set<keyof Approval>(["payload", "outcome", "stateDelta"]);
+const jsonColumns: ReadonlySet<string> = new Set<keyof Approval>([
+  "card",
+  "payload",
+  "interim",
+  "outcome",
+  "stateDelta",
+  "actions",
+]);
 const booleanColumns: ReadonlySet<string> = new Set<keyof Approval>(["external", "gated", "told"]);
 
 export const insertApproval = `INSERT INTO approval (${[...allColumns, "dueAt"].join(", ")})

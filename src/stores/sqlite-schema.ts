@@ -23,12 +23,16 @@ export const approvalColumns = {
   agent: "fixed",
   branch: "fixed",
   mode: "fixed",
+  requestedBy: "fixed",
+  toolHash: "fixed",
+  card: "fixed",
   hint: "fixed",
   payload: "fixed",
   external: "fixed",
   effect: "fixed",
   gated: "fixed",
   startMs: "fixed",
+  reportMs: "fixed",
   innerSession: "fixed",
   createdAt: "fixed",
   expiresAt: "fixed",
@@ -42,8 +46,12 @@ export const approvalColumns = {
   fence: "moves",
   leaseOwner: "moves",
   leaseUntil: "moves",
+  reportBy: "moves",
+  interim: "moves",
   outcome: "moves",
   stateDelta: "moves",
+  actions: "moves",
+  resolvedBy: "moves",
   finishedAt: "moves",
   told: "moves",
 } as const satisfies Record<keyof Approval, "fixed" | "moves">;
@@ -85,10 +93,10 @@ function triggers(): Record<string, string> {
   return {
     approval_starts_once: refuse(
       "BEFORE INSERT ON approval",
-      `NEW.state NOT IN ('pending', 'approved') OR NEW.fence <> 0 OR NEW.told <> 0 OR EXISTS (
+      `NEW.state NOT IN ('pending', 'approved', 'waiting') OR NEW.fence <> 0 OR NEW.told <> 0 OR EXISTS (
          SELECT 1 FROM approval
          WHERE id = NEW.id OR session = NEW.session AND toolCallId = NEW.toolCallId)`,
-      "an approval starts once, pending or approved",
+      "an approval starts once, pending, approved or waiting",
     ),
     approval_is_fixed: refuse(
       "BEFORE UPDATE ON approval",
@@ -117,7 +125,11 @@ function triggers(): Record<string, string> {
       `OLD.state IN (${terminal.map(quote).join(", ")}) AND (${changed(settled)})`,
       "a settled approval never changes",
     ),
-    approval_is_told_once: refuse("BEFORE UPDATE OF told ON approval", "NEW.told < OLD.told", "told stays told"),
+    approval_is_told_once: refuse(
+      "BEFORE UPDATE OF told ON approval",
+      "NEW.told < OLD.told AND NOT (OLD.state = 'indeterminate' AND NEW.state <> OLD.state)",
+      "told stays told, unless a person resolves the call",
+    ),
     approval_stays: refuse(
       "BEFORE DELETE ON approval",
       "EXISTS (SELECT 1 FROM session WHERE id = OLD.session)",

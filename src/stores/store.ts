@@ -70,7 +70,7 @@ export interface ApprovalStore {
   listApprovals(filter: ApprovalFilter): Promise<Approval[]>;
   /**
    * One compare-and-set along `transition`. A pending row past `expiresAt` and an approved one past `startBy` expire
-   * instead, whatever the change is.
+   * instead, and a waiting one past `reportBy` becomes indeterminate instead, whatever the change is.
    */
   move(id: string, change: Change): Promise<Moved>;
   /** Extends the lease of the attempt that holds `fence`; false when the row has moved on. */
@@ -78,8 +78,8 @@ export interface ApprovalStore {
   /** Marks that the outcome is in the model's history. True for the first caller only, and only for a settled row. */
   markTold(id: string): Promise<boolean>;
   /**
-   * Rows that need work: pending past `expiresAt`, approved past `startBy`, approved server tools without a claim,
-   * executing with a lapsed lease, and settled rows the model has not been told about.
+   * Rows that need work: pending past `expiresAt`, approved past `startBy`, approved calls that have not started,
+   * executing with a lapsed lease, waiting past `reportBy`, and settled rows the model has not been told about.
    */
   dueApprovals(): Promise<Approval[]>;
   /** Every change of a chat's approvals in order, each entry hashed over the one before. */
@@ -150,19 +150,29 @@ export interface NewApproval {
    * agent that runs as a tool has the mode of the call that agent works for.
    */
   mode: "request" | "live";
+  /** The actor whose message the call comes from. */
+  requestedBy?: string;
+  /** A hash of the tool's declaration. A tool that has changed since does not run. */
+  toolHash?: string;
   hint?: string;
+  /** What the card says about the call beside its arguments. */
+  card?: JsonObject;
   payload?: unknown;
   /** True when the result comes from outside (a browser tool, a long-running tool, an agent run as a tool). */
   external: boolean;
   effect: EffectClass;
   /** True when a person is asked; false for calls that only wait for a result from outside. */
   gated: boolean;
-  /** Ungated external calls start as `approved`. */
-  state: Extract<ApprovalState, "pending" | "approved">;
+  /** Calls that no one is asked about start as `approved`, or as `waiting` when they have begun. */
+  state: Extract<ApprovalState, "pending" | "approved" | "waiting">;
   /** How long a person may take to decide. */
   ttlMs: number;
-  /** How long after its approval the call may start, or, for an external call, wait for its result. */
+  /** How long after its approval the call may start. */
   startMs: number;
+  /** How long after its beginning the result of a call may be reported. Only calls with this can wait for a report. */
+  reportMs?: number;
+  /** For a call that starts as `waiting`: what its tool said when it had begun. */
+  interim?: JsonObject;
   /** Set for an agent run as a tool: the inner session whose calls it waits for. */
   innerSession?: string;
   /** The key that the tool was given, if it ran before it had a row. Default: the row's id. */
@@ -184,8 +194,14 @@ export interface Approval extends Omit<NewApproval, "state" | "ttlMs"> {
   fence: number;
   leaseOwner?: string;
   leaseUntil?: number;
+  /** Until when the result of a waiting call may be reported. */
+  reportBy?: number;
   outcome?: JsonObject;
   stateDelta?: JsonObject;
+  /** What else the tool asked ADK to do. */
+  actions?: JsonObject;
+  /** Who resolved a call whose outcome was not known. */
+  resolvedBy?: string;
   finishedAt?: number;
   /** True once the outcome is in the model's history. */
   told: boolean;
@@ -204,14 +220,25 @@ export type Change =
   | { event: "expire" }
   | { event: "cancel"; reason?: string }
   | { event: "claim" | "reclaim"; leaseOwner: string; leaseMs: number }
-  | { event: "succeed" | "fail"; outcome: JsonObject; stateDelta?: JsonObject; fence?: number }
+  /** The attempt with this fence has begun; without a fence, a call that runs elsewhere begins. */
+  | { event: "begin"; fence?: number; interim?: JsonObject; stateDelta?: JsonObject; actions?: JsonObject }
+  /** With `fence`, the attempt reports; with `by`, a person resolves an indeterminate row; with neither, a waiting call is reported. */
+  | {
+      event: "succeed" | "fail";
+      outcome: JsonObject;
+      stateDelta?: JsonObject;
+      actions?: JsonObject;
+      fence?: number;
+      by?: string;
+      reason?: string;
+    }
   | { event: "lose" };
 
 /** What a call of `move` did. */
 export interface Moved {
   /** True when the caller's own change was made; false also when the row expired instead. */
   moved: boolean;
-  /** The event that this call added to the audit: the caller's, or `expire` for one that came too late. */
+  /** The event that this call added to the audit: the caller's, or `expire` or `lose` for one that came too late. */
   applied?: Change["event"];
   /** The row afterwards, changed or not, so that a caller who came second sees what won; undefined for an unknown id. */
   approval: Approval | undefined;

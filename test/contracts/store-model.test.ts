@@ -25,6 +25,8 @@ interface ModelRow {
   state: ApprovalState;
   external: boolean;
   startMs: number;
+  reportMs?: number;
+  reportBy?: number;
   expiresAt: number;
   startBy?: number;
   fence: number;
@@ -40,9 +42,10 @@ function moveModel(row: ModelRow, change: Change, now: number): boolean {
     row.audit.push(event);
     return event === change.event;
   };
-  const deadline = { pending: row.expiresAt, approved: row.startBy }[row.state as string] ?? Infinity;
+  const deadline =
+    { pending: row.expiresAt, approved: row.startBy, waiting: row.reportBy }[row.state as string] ?? Infinity;
   // X32: a row past its time expires, whatever the change.
-  if (now >= deadline) return go("expired", "expire");
+  if (now >= deadline) return row.state === "waiting" ? go("indeterminate", "lose") : go("expired", "expire");
   const lapsed = now >= (row.leaseUntil ?? 0);
   switch (`${row.state} ${change.event}`) {
     case "pending approve":
@@ -64,13 +67,30 @@ function moveModel(row: ModelRow, change: Change, now: number): boolean {
       return go("executing");
     case "executing lose":
       return lapsed && go("indeterminate");
+    case "approved begin":
+    case "executing begin": {
+      const fence = row.state === "approved" ? undefined : row.fence;
+      if (row.reportMs === undefined || (change as { fence?: number }).fence !== fence) return false;
+      row.reportBy = now + row.reportMs;
+      return go("waiting");
+    }
     case "executing succeed":
-    case "executing fail":
-      return (change as { fence?: number }).fence === row.fence && go(change.event === "fail" ? "failed" : "succeeded");
-    case "indeterminate succeed":
-    case "indeterminate fail":
-      if (![undefined, row.fence].includes((change as { fence?: number }).fence)) return false;
+    case "executing fail": {
+      const { fence } = change as { fence?: number };
+      const holds = fence === undefined ? row.reportMs !== undefined : fence === row.fence;
+      return holds && go(change.event === "fail" ? "failed" : "succeeded");
+    }
+    case "waiting succeed":
+    case "waiting fail":
+      if ((change as { fence?: number }).fence !== undefined) return false;
       return go(change.event === "fail" ? "failed" : "succeeded");
+    case "indeterminate succeed":
+    case "indeterminate fail": {
+      const { fence, by } = change as { fence?: number; by?: string };
+      if (fence === undefined ? by === undefined : fence !== row.fence) return false;
+      row.told = false;
+      return go(change.event === "fail" ? "failed" : "succeeded");
+    }
     default:
       return false;
   }
@@ -78,14 +98,30 @@ function moveModel(row: ModelRow, change: Change, now: number): boolean {
 
 function modelDueAt(row: ModelRow): number {
   if (row.state === "pending") return row.expiresAt;
-  if (row.state === "approved") return row.external ? (row.startBy ?? 0) : 0;
+  if (row.state === "approved") return 0;
+  if (row.state === "waiting") return row.reportBy ?? 0;
   if (row.state === "executing") return row.leaseUntil ?? 0;
   return row.told ? Infinity : 0;
 }
 
 type Step =
-  | { do: "create"; call: number; external: boolean; approved: boolean; ttlMs: number; startMs: number }
-  | { do: "move"; call: number; event: Change["event"]; fence: number | undefined; leaseMs: number }
+  | {
+      do: "create";
+      call: number;
+      external: boolean;
+      approved: boolean;
+      ttlMs: number;
+      startMs: number;
+      reportMs?: number;
+    }
+  | {
+      do: "move";
+      call: number;
+      event: Change["event"];
+      fence: number | undefined;
+      by: string | undefined;
+      leaseMs: number;
+    }
   | { do: "renew"; call: number; fence: number; leaseMs: number }
   | { do: "tell"; call: number }
   | { do: "tick"; ms: number };
@@ -97,6 +133,7 @@ const fence = fc.constantFrom(0, 0, 0, -1, 1);
 /** The usual way through is common, so that walks get far; everything else happens at any time. */
 const event = fc.constantFrom(
   ...(["approve", "claim", "succeed", "approve", "claim", "reclaim", "reclaim", "lose"] as const),
+  ...(["begin", "begin", "succeed"] as const),
   ...(["fail", "deny", "expire", "cancel"] as const),
 );
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -109,6 +146,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       approved: fc.boolean(),
       ttlMs: span,
       startMs: span,
+      reportMs: fc.option(span, { nil: undefined, freq: 4 }),
     }),
   },
   {
@@ -117,7 +155,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       do: fc.constant("move"),
       call,
       event,
-      fence: fc.option(fence, { nil: undefined, freq: 5 }),
+      fence: fc.option(fence, { nil: undefined, freq: 3 }),
+      by: fc.option(fc.constant("alice"), { nil: undefined }),
       leaseMs: span,
     }),
   },
@@ -126,7 +165,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant("tick"), ms: fc.integer({ min: 1, max: 6 }) }) },
 );
 
-function toChange(name: Change["event"], withFence: number | undefined, leaseMs: number): Change {
+function toChange(
+  name: Change["event"],
+  withFence: number | undefined,
+  leaseMs: number,
+  by: string | undefined,
+): Change {
   switch (name) {
     case "approve":
     case "deny":
@@ -136,7 +180,9 @@ function toChange(name: Change["event"], withFence: number | undefined, leaseMs:
       return { event: name, leaseOwner: "worker", leaseMs };
     case "succeed":
     case "fail":
-      return { event: name, outcome: { name }, fence: withFence };
+      return { event: name, outcome: { name }, fence: withFence, by };
+    case "begin":
+      return { event: name, fence: withFence };
     case "expire":
     case "cancel":
     case "lose":
@@ -216,14 +262,15 @@ describe.each([
       const row = model.get(id);
       const before = row && { ...row };
       if (next.do === "create") {
-        const { external, ttlMs, startMs } = next;
+        const { external, ttlMs, startMs, reportMs } = next;
         const state = next.approved ? "approved" : "pending";
-        await store.createApproval(newApproval(chat, String(next.call), { external, ttlMs, startMs, state }));
+        await store.createApproval(newApproval(chat, String(next.call), { external, ttlMs, startMs, reportMs, state }));
         const startBy = next.approved ? clock.at + startMs : undefined;
         const fresh = {
           state,
           external,
           startMs,
+          reportMs,
           expiresAt: clock.at + ttlMs,
           startBy,
           fence: 0,
@@ -232,7 +279,7 @@ describe.each([
         if (!row) model.set(id, { ...fresh, audit: ["create"] });
       } else if (next.do === "move") {
         const aimed = next.fence === undefined ? undefined : (row?.fence ?? 0) + next.fence;
-        const change = toChange(next.event, aimed, next.leaseMs);
+        const change = toChange(next.event, aimed, next.leaseMs, next.by);
         const result = await store.move(id, change);
         const audited = row?.audit.length;
         expect(result.moved).toBe(row ? moveModel(row, change, clock.at) : false);
@@ -244,7 +291,8 @@ describe.each([
         expect(await store.renewLease(id, aimed, next.leaseMs)).toBe(renews);
         if (renews) row.leaseUntil = clock.at + next.leaseMs;
       } else {
-        const tells = row !== undefined && !["pending", "approved", "executing"].includes(row.state) && !row.told;
+        const tells =
+          row !== undefined && !["pending", "approved", "executing", "waiting"].includes(row.state) && !row.told;
         expect(await store.markTold(id)).toBe(tells);
         if (tells) row.told = true;
       }

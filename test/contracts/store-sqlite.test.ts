@@ -34,6 +34,7 @@ const waysTo: Record<ApprovalState, Change[]> = {
   pending: [],
   approved: [approve],
   executing: [approve, claim],
+  waiting: [approve, claim, { event: "begin", fence: 1 }],
   succeeded: [approve, claim, { event: "succeed", outcome: {}, fence: 1 }],
   failed: [approve, claim, { event: "fail", outcome: {}, fence: 1 }],
   denied: [{ event: "deny", by: "alice" }],
@@ -49,7 +50,7 @@ async function withEveryState(work: (raw: DatabaseSync, store: Store) => void | 
   const chat = await store.openChat({ owner: "alice", name: "first", appName: "app" });
   for (const state of approvalStates) {
     const ttlMs = state === "expired" ? 0 : 60_000;
-    await store.createApproval(newApproval(chat, state, { id: state, ttlMs }));
+    await store.createApproval(newApproval(chat, state, { id: state, ttlMs, reportMs: 60_000 }));
     for (const change of waysTo[state]) expect((await store.move(state, change)).approval?.state).toBeDefined();
     expect((await store.getApproval(state))?.state).toBe(state);
   }

@@ -16,6 +16,7 @@ import { isInLoop } from "./agents.ts";
 import { shownArguments } from "./bound-arguments.ts";
 import { isClientTool } from "./client-tool.ts";
 import { addMetadata, type KeptPart } from "./event-metadata.ts";
+import { EnteredRun } from "./entered-run.ts";
 import { GatheredCalls } from "./gathered-calls.ts";
 import { isReserved, openCalls } from "./history.ts";
 import { noteHandover } from "./live/handover.ts";
@@ -227,27 +228,6 @@ export class GatePlugin extends BasePlugin {
   #isStopped({ invocationContext }: Context): boolean {
     const run = this.#runOf(invocationContext);
     return invocationContext.abortSignal?.aborted || !run || run.isOver || run.scope.refusesCalls();
-  }
-}
-
-/** A run that has entered the gate. */
-export class EnteredRun {
-  readonly scope: RunScope;
-  readonly gathered: GatheredCalls[] = [];
-  /** Set by the gate when it has held a call: the run makes no further request. */
-  isPaused = false;
-  /** True after `leave`: the run's later calls are refused. */
-  isOver = false;
-  readonly #onLeave: () => void;
-
-  constructor(scope: RunScope, onLeave: () => void) {
-    this.scope = scope;
-    this.#onLeave = onLeave;
-  }
-
-  leave(): void {
-    this.isOver = true;
-    this.#onLeave();
   }
 }
 

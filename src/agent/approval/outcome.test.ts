@@ -83,6 +83,7 @@ describe("an outcome in the chat", () => {
     pending: "approval-responded",
     approved: "approval-responded",
     executing: "approval-responded",
+    waiting: "approval-responded",
     succeeded: "output-available",
     failed: "output-error",
     denied: "output-error",

@@ -11,5 +11,13 @@ export interface ToolPolicy {
   effect?: EffectClass;
   /** For `queryable` tools: the outcome of the attempt with this idempotency key, if it took effect. */
   lookup?: (idempotencyKey: string) => Promise<Record<string, unknown> | undefined>;
+  /** How long a person has to answer. Default: `approvalTtlMs` of the bridge. */
+  expiresMs?: number;
+  /** How long after a yes the call may still start. Default: `startMs` of the bridge. */
+  startMs?: number;
+  /** How long the tool may take; then its `toolContext.abortSignal` aborts. Default: no limit. */
+  timeoutMs?: number;
+  /** How long after its beginning the result of a long-running tool or a browser tool may be reported. Default 24 hours. */
+  reportMs?: number;
 }
 export type ToolPolicies = ReadonlyMap<string, ToolPolicy>;

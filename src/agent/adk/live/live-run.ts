@@ -2,7 +2,8 @@ import { type Event, type Runner, type Session as AdkSession } from "@google/adk
 import { type Content, Modality } from "@google/genai";
 import { BridgeError } from "../../../protocol/index.ts";
 import { atMost } from "../../support/index.ts";
-import type { EnteredRun, GatePlugin } from "../gate-plugin.ts";
+import type { EnteredRun } from "../entered-run.ts";
+import type { GatePlugin } from "../gate-plugin.ts";
 import type { RunScope } from "../run-scope.ts";
 import { inLiveRun, type LiveRunScope } from "./harden-live.ts";
 import { noticeOf } from "./notices.ts";
