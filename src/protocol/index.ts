@@ -17,6 +17,8 @@ export {
   isAiSdkFrame,
   parseChatRequest,
   parseDecisionRequest,
+  parseReportRequest,
+  parseResolutionRequest,
   parseFrame,
   requestIdOf,
 } from "./frames.ts";
