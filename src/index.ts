@@ -5,6 +5,8 @@ export {
   createBridge,
   idempotencyKey,
   type Logger,
+  type Report,
   silentLogger,
+  StateConflict,
   type ToolPolicy,
 } from "./agent/index.ts";
