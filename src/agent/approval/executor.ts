@@ -1,4 +1,5 @@
 import type { Approval, Store } from "../../stores/index.ts";
+import { ToolsAway } from "../adk/find-tool.ts";
 import type { PreparedCall, ToolCalls } from "../adk/tool-calls.ts";
 import type { ToolOutcome } from "../adk/tool-result.ts";
 import { describeError, type Logger } from "../support/index.ts";
@@ -102,8 +103,18 @@ export class Executor {
    * if the process dies in there, the call has certainly not run.
    */
   async #claimAndRun(approval: Approval, event: "claim" | "reclaim"): Promise<Approval> {
-    const { store, calls, waitMs } = this.#options;
-    const call = await calls.prepare(approval).catch((error: unknown) => failure(error));
+    const { store, calls, waitMs, logger } = this.#options;
+    const call = await calls
+      .prepare(approval)
+      .catch((error: unknown) => (error instanceof ToolsAway ? error : failure(error)));
+    if (call instanceof ToolsAway) {
+      // The row stays as it is and is tried again, until its time to start is over.
+      logger.warn("The tool of an approved call cannot be looked for now.", {
+        approval: approval.id,
+        error: call.message,
+      });
+      return (await store.getApproval(approval.id)) ?? approval;
+    }
     const claim = await store.move(approval.id, { event, ...this.#lease() });
     if (!claim.moved || !claim.approval) return claim.approval ?? approval;
     const claimed = claim.approval;
