@@ -46,13 +46,13 @@ export class CallInput {
   /** The value for the tool function and for policies, or what the model sent if the tool refuses it. */
   value(): JsonObject {
     if (!this.#parsed) return this.shown;
-    // Each reader gets its own copy, so that none can change what another gets.
+    // Each reader gets a value of its own, so that none can change what another gets.
     if (isJson(this.#parsed)) return asParsed(this.#tool, this.shown);
-    // Other values cannot be copied. A reader that has changed them gets the next one a value that is parsed again.
-    const isWhole = shownText(this.#parsed) === this.text;
-    const value = isWhole ? this.#parsed : parseArguments(this.#tool, JSON.parse(this.raw) as JsonObject);
-    if (shownText(value) !== this.text) throw notRun("were changed by a policy");
-    return asParsed(this.#tool, value);
+    const again = parseArguments(this.#tool, JSON.parse(this.raw) as JsonObject);
+    if (shownText(again) === this.text) return asParsed(this.#tool, again);
+    // A schema that gives another value each time has made only one that was shown. It cannot be copied.
+    if (shownText(this.#parsed) !== this.text) throw notRun("were changed by a policy");
+    return asParsed(this.#tool, this.#parsed);
   }
 
   /** True when these are the arguments that the model sent, unchanged. */

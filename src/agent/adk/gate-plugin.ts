@@ -15,7 +15,7 @@ import { describeError, type Logger } from "../support/index.ts";
 import { isInLoop } from "./agents.ts";
 import { refusalOf } from "./ask-guards.ts";
 import { bindFreeCall } from "./bind-free-call.ts";
-import { attachInputs, type CallInput, inputOf } from "./call-input.ts";
+import { argumentsError, attachInputs, type CallInput, inputOf } from "./call-input.ts";
 import { isClientTool } from "./client-tool.ts";
 import { describeCall } from "./describe-call.ts";
 import { addMetadata, type KeptPart } from "./event-metadata.ts";
@@ -111,7 +111,11 @@ export class GatePlugin extends BasePlugin {
 
   async #wantsApproval(tool: BaseTool, input: CallInput, context: Context): Promise<boolean | { error: string }> {
     const byPolicy = await this.#holder.policyWantsApproval(tool.name, () => input.value());
-    return byPolicy || toolWantsApproval(tool, input.value(), context);
+    try {
+      return byPolicy || (await toolWantsApproval(tool, input.value(), context));
+    } catch (error) {
+      return argumentsError(tool, error);
+    }
   }
 
   /** Asks the callbacks of the other plugins and of the agent, which come after the gate. */
