@@ -9,7 +9,7 @@ import {
   type SingleBeforeToolCallback,
 } from "@google/adk";
 import { type FunctionDeclaration, Type } from "@google/genai";
-import type { BridgeOptions } from "adk-stream-protocol";
+import { type BridgeOptions, clientTool } from "adk-stream-protocol";
 import { call, type Rule, text } from "adk-stream-protocol/testing";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -157,6 +157,15 @@ describe.each(settings)("in a chat (live: $live, store: $store)", ({ live, kind 
     await stage.restart();
     expect(await inputsInMessages(stage)).toEqual(ran);
     await expectSound(stage);
+  });
+
+  it("a browser tool gets the input that its schema makes", async () => {
+    const tool = clientTool({ name: "act", description: "Acts in the browser.", parameters: payment });
+    const { stage, go } = await open({ args: sent, tools: () => [tool] });
+    expect(inputs(await go())).toEqual([parsed]);
+    const [row] = await stage.rows();
+    expect(JSON.parse(row?.input ?? "")).toEqual(parsed);
+    expect(await inputsInMessages(stage)).toEqual([parsed]);
   });
 
   it("a free call whose arguments do not fit runs nothing, and the model reads why", async () => {

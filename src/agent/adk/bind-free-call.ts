@@ -13,7 +13,7 @@ const bound = new WeakSet<Run>();
 interface Binding {
   /** True when a call with this input needs no approval. */
   isFree(input: CallInput): Promise<boolean>;
-  /** Shows an input that is not shown yet. */
+  /** Shows an input, unless it is shown. */
   show(input: CallInput): Promise<void>;
   logger: Logger;
 }
@@ -32,12 +32,8 @@ export async function bindFreeCall(
   context: Context,
   { isFree, show, logger }: Binding,
 ): Promise<{ error: string } | undefined> {
-  const showOnce = async (current: CallInput): Promise<void> => {
-    if (!current.isShown) await show(current);
-    current.isShown = true;
-  };
   try {
-    await showOnce(input);
+    await show(input);
     knowBoundCalls(tool);
   } catch (error) {
     logger.error("A call could not be bound to its input.", { tool: tool.name, error: describeError(error) });
@@ -50,7 +46,7 @@ export async function bindFreeCall(
       throw new Error(
         "A callback changed the arguments, and now a person would have to approve them; the tool was not run.",
       );
-    await showOnce(current);
+    await show(current);
     return { ...request, args: current.value() };
   });
   return undefined;

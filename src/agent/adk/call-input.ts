@@ -3,7 +3,7 @@ import type { FunctionCall } from "@google/genai";
 import type { JsonObject } from "../../stores/index.ts";
 import { describeError } from "../support/index.ts";
 import { asParsed, isJson, notRun, parseArguments, shownText } from "./bound-arguments.ts";
-import { addMetadata } from "./event-metadata.ts";
+import { addMetadata, metadataOf } from "./event-metadata.ts";
 import { callsOf } from "./history.ts";
 
 /**
@@ -98,5 +98,6 @@ export function attachInputs(event: Event): void {
     input.isShown = true;
     return input.text === input.raw ? [] : [{ id, input: input.shown }];
   });
-  if (attached.length > 0) addMetadata(event, { inputs: attached });
+  // A model or another server may have sent such metadata itself.
+  if (attached.length > 0 || metadataOf(event).inputs) addMetadata(event, { inputs: attached });
 }

@@ -21,9 +21,10 @@ import { describeCall } from "./describe-call.ts";
 import { addMetadata, type KeptPart } from "./event-metadata.ts";
 import { EnteredRun } from "./entered-run.ts";
 import { GatheredCalls } from "./gathered-calls.ts";
-import { isReserved, openCalls } from "./history.ts";
+import { hasBrokenOff, isReserved } from "./history.ts";
 import { noteHandover } from "./live/handover.ts";
 import { MissingTool } from "./missing-tool.ts";
+import { isPlaceholder, placeholder } from "./placeholder.ts";
 import { beginWithUser, orderResponses } from "./request-contents.ts";
 import type { CallHolder, HeldCall, RunScope } from "./run-scope.ts";
 import { invalidArguments, toolWantsApproval } from "./tool-checks.ts";
@@ -125,12 +126,19 @@ export class GatePlugin extends BasePlugin {
 
   /** Lets a free call run with the input that is shown. */
   #bind(tool: BaseTool, input: CallInput, context: Context): Promise<Result | undefined> {
-    const call = { toolCallId: context.functionCallId ?? "", toolName: tool.name };
     return bindFreeCall(tool, input, context, {
       logger: this.#logger,
       isFree: async (changed) => !(await this.#wantsApproval(tool, changed, context)),
-      show: async ({ shown }) => this.#runOf(context.invocationContext)?.scope.showInput({ ...call, input: shown }),
+      show: (shown) => this.#show(tool, shown, context),
     });
+  }
+
+  /** Shows the input of a free call, unless it is what was shown with the call. A question has its own. */
+  async #show({ name: toolName }: BaseTool, input: CallInput, context: Context): Promise<void> {
+    if (input.isShown) return;
+    const call = { toolCallId: context.functionCallId ?? "", toolName, input: input.shown };
+    await this.#runOf(context.invocationContext)?.scope.showInput(call);
+    input.isShown = true;
   }
 
   /** K16: a throw overrides what `afterToolCallback` returns, so a call whose tool threw must not be held. */
@@ -220,6 +228,7 @@ export class GatePlugin extends BasePlugin {
       const run = this.#runOf(invocationContext);
       // ADK makes all calls of a step, whatever happens meanwhile; the run may have been left.
       if (!run || this.#isStopped(context)) throw new Error("The call belongs to no turn.");
+      if (isClientTool(tool) && !how.gated) await this.#show(tool, inputOf(tool, args), context);
       approval = await this.#holder.hold({ ...how, ...describeCall(tool, args, context) }, run.scope);
       const isFreeAgent = how.innerSession !== undefined && !how.gated;
       const result = isFreeAgent ? await run.scope.runAgent(approval) : undefined;
@@ -273,18 +282,4 @@ interface ToolCallback {
   tool: BaseTool;
   toolArgs: Args;
   toolContext: Context;
-}
-
-/** Random, so that no tool can return a placeholder. */
-const placeholderKey = `held-${crypto.randomUUID()}`;
-const placeholder = (approvalId: string): Result => ({ [placeholderKey]: approvalId });
-const isPlaceholder = (result: unknown): boolean =>
-  typeof result === "object" && result !== null && placeholderKey in result;
-
-/**
- * True when the last step ended in an error and left calls without a response, because a callback around a tool threw.
- * ADK would ask the model again, with a history that no model accepts.
- */
-function hasBrokenOff(events: readonly Event[]): boolean {
-  return events.at(-1)?.errorCode !== undefined && openCalls(events).length > 0;
 }

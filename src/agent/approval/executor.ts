@@ -115,6 +115,9 @@ export class Executor {
       });
       return (await store.getApproval(approval.id)) ?? approval;
     }
+    // An earlier attempt may have taken effect, and this one cannot be made.
+    if (event === "reclaim" && !("run" in call))
+      return (await store.move(approval.id, { event: "lose" })).approval ?? approval;
     const claim = await store.move(approval.id, { event, ...this.#lease() });
     if (!claim.moved || !claim.approval) return claim.approval ?? approval;
     const claimed = claim.approval;
