@@ -55,9 +55,15 @@ export function keptResults(events: readonly Event[]): Map<string, Record<string
   );
 }
 
-/** Calls whose response only said "not known yet". */
+/** Calls whose response only said "not known yet", or that it is not known what became of them. */
 export function unknownCalls(events: readonly Event[]): Set<string> {
-  return new Set(events.flatMap((event) => metadataOf(event).unknown ?? []));
+  return new Set(
+    events.flatMap((event) => {
+      // Until 0.2 the metadata did not have the calls of which no one knew what became.
+      const unclear = responsesOf(event).filter(({ response }) => response?.["status"] === "indeterminate");
+      return [...(metadataOf(event).unknown ?? []), ...unclear.flatMap(({ id }) => id ?? [])];
+    }),
+  );
 }
 
 /**
