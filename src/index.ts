@@ -5,6 +5,7 @@ export {
   createBridge,
   idempotencyKey,
   type Logger,
+  type PolicyContext,
   silentLogger,
   type ToolPolicy,
 } from "./agent/index.ts";

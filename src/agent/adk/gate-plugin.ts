@@ -22,7 +22,7 @@ import { isReserved, openCalls } from "./history.ts";
 import { noteHandover } from "./live/handover.ts";
 import { MissingTool } from "./missing-tool.ts";
 import { beginWithUser, orderResponses } from "./request-contents.ts";
-import type { CallHolder, HeldCall, RunScope } from "./run-scope.ts";
+import type { CallHolder, HeldCall, JudgedCall, RunScope } from "./run-scope.ts";
 import { invalidArguments, parsedArguments, toolWantsApproval } from "./tool-checks.ts";
 import { dropNonJsonState, needsConversion, toObject } from "./tool-result.ts";
 
@@ -88,9 +88,10 @@ export class GatePlugin extends BasePlugin {
     if (tool instanceof MissingTool) return tool.runAsync();
     // A toolset may bring such a tool at any time. Its call would be invisible.
     if (isReserved(tool.name)) return { error: `The name ${tool.name} is reserved by ADK; the tool was not run.` };
-    if (this.#isStopped(toolContext)) return { error: "The turn was stopped; the tool was not run." };
+    const run = this.#runOf(toolContext.invocationContext);
+    if (!run || this.#isStopped(toolContext)) return { error: "The turn was stopped; the tool was not run." };
     const gated =
-      (await this.#holder.policyWantsApproval(tool.name, () => parsedArguments(tool, toolArgs))) ||
+      (await this.#holder.policyWantsApproval(judgedCall(tool, toolArgs, toolContext), run.scope)) ||
       (await toolWantsApproval(tool, toolArgs, toolContext));
     if (typeof gated !== "boolean") return gated;
     // K10: ADK runs an agent's tool without plugins. We run it ourselves, and hold the call while the agent waits.
@@ -244,6 +245,11 @@ interface ToolCallback {
   tool: BaseTool;
   toolArgs: Args;
   toolContext: Context;
+}
+
+function judgedCall(tool: BaseTool, args: Args, context: Context): JudgedCall {
+  const { agent } = context.invocationContext;
+  return { tool, agent, args: () => parsedArguments(tool, args), state: () => context.state.toRecord() };
 }
 
 function describeCall(tool: BaseTool, args: Args, context: Context) {
