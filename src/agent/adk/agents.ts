@@ -34,7 +34,10 @@ export function requireAgent(agent: unknown): asserts agent is BaseAgent {
 
 /** A tool by name. Throws when the agent does not have it: a missing tool is never guessed. */
 export async function findTool(agent: LlmAgent, name: string, context?: ReadonlyContext): Promise<BaseTool> {
-  const tool = (await agent.canonicalTools(context)).find((candidate) => candidate.name === name);
+  const isNamed = (tool: BaseTool) => tool.name === name;
+  // Toolsets are not listed for a tool of the agent's own: one that hangs would delay it.
+  const own = agent.tools.filter((tool) => isBaseTool(tool)).find(isNamed);
+  const tool = own ?? (await agent.canonicalTools(context)).find(isNamed);
   if (!tool) throw new Error(`The agent ${agent.name} no longer has a tool named ${name}.`);
   return tool;
 }

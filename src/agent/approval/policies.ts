@@ -67,9 +67,14 @@ export class Policies implements ToolPolicies {
     const unknown = this.#unknownIn(listing);
     if (unknown.length === 0) return;
     if (listing.isComplete) throw new Error(explainUnknownNames(unknown, listing));
-    if (listing.away.length === 0) return;
-    this.#options.logger.warn("Toolsets could not be listed; until they can be, calls of their tools are held.", {
-      agents: listing.away,
+    const { logger } = this.#options;
+    const { away: agents } = listing;
+    if (agents.length === 0)
+      return logger.warn("An agent of plain code may have any tool, so these names are not checked.", {
+        names: unknown,
+      });
+    logger.warn("Toolsets could not be listed; until they can be, calls of their tools are held.", {
+      agents,
       names: unknown,
     });
     this.#tryAgain();
