@@ -5,6 +5,7 @@ export {
   createBridge,
   idempotencyKey,
   type Logger,
+  type PolicyContext,
   type Report,
   silentLogger,
   StateConflict,

@@ -38,4 +38,66 @@ describe("the options of a bridge", () => {
   ])("are refused by name: %j", (options, sentence) => {
     expect(() => check(options)).toThrow(sentence);
   });
+
+  it("may be policies", () => {
+    const lookup = async () => undefined;
+    expect(() =>
+      check({
+        tools: {
+          pay: {
+            confirm: true,
+            effect: "queryable",
+            lookup,
+            expiresMs: 0,
+            startMs: 5,
+            timeoutMs: 1,
+            reportMs: Infinity,
+          },
+          read: { confirm: false, lookup },
+          write: { effect: "queryable" },
+          "odd name": {},
+        },
+        toolsets: { confirm: () => true, lookup },
+        unlisted: "confirm",
+      }),
+    ).not.toThrow();
+  });
+
+  it.each<[Record<string, unknown>, string]>([
+    [{ tools: [] }, "The option tools must be an object of policies; it is a list."],
+    [{ tools: "pay" }, 'The option tools must be an object of policies; it is "pay".'],
+    [{ tools: new Map() }, "The option tools must be an object of policies; it is an object."],
+    [{ tools: null }, "The option tools must be an object of policies; it is null."],
+    [{ tools: { pay: true } }, "The option tools.pay must be a policy, for example { confirm: true }; it is true."],
+    [{ tools: { pay: { confirm: "yes" } } }, 'The option tools.pay.confirm must be true or a function; it is "yes".'],
+    [{ tools: { pay: { confirm: null } } }, "The option tools.pay.confirm must be true or a function; it is null."],
+    [{ tools: { pay: { confrim: true } } }, "The option tools.pay.confrim does not exist. A policy may have: confirm,"],
+    [{ tools: { pay: { effect: "safe" } } }, "The option tools.pay.effect must be one of readonly, idempotent,"],
+    [{ tools: { pay: { lookup: true } } }, "The option tools.pay.lookup must be a function; it is true."],
+    [
+      { tools: { pay: { effect: "queryable" } } },
+      'The option tools.pay.effect is "queryable", so tools.pay.lookup must be a function.',
+    ],
+    [
+      { tools: { pay: { timeoutMs: "5" } } },
+      'The option tools.pay.timeoutMs must be a number of milliseconds, greater than 0; it is "5".',
+    ],
+    [
+      { tools: { pay: { timeoutMs: 0 } } },
+      "The option tools.pay.timeoutMs must be a number of milliseconds, greater than 0; it is 0.",
+    ],
+    [
+      { tools: { pay: { expiresMs: NaN } } },
+      "The option tools.pay.expiresMs must be a number of milliseconds, 0 or more; it is NaN.",
+    ],
+    [{ tools: { pay: { startMs: -1 } } }, "The option tools.pay.startMs must be a number of milliseconds, 0 or more"],
+    [{ tools: { pay: { reportMs: 5n } } }, "The option tools.pay.reportMs must be a number of milliseconds, 0 or more"],
+    [{ toolsets: true }, "The option toolsets must be a policy, for example { confirm: true }; it is true."],
+    [{ toolsets: { fs: { confirm: true } } }, "The option toolsets.fs does not exist."],
+    [{ toolsets: { effect: "queryable" } }, 'The option toolsets.effect is "queryable", so toolsets.lookup must be'],
+    [{ unlisted: true }, 'The option unlisted must be "run" or "confirm"; it is true.'],
+    [{ unlisted: "ask" }, 'The option unlisted must be "run" or "confirm"; it is "ask".'],
+  ])("are refused by name, policies too: %o", (options, sentence) => {
+    expect(() => check(options)).toThrow(sentence);
+  });
 });

@@ -1,15 +1,13 @@
 import type { BaseAgent, BasePlugin } from "@google/adk";
 import type { Store } from "../stores/index.ts";
-import type { ToolPolicy } from "./approval/index.ts";
+import { checkPolicies, type PolicyOptions } from "./approval/index.ts";
 import type { LiveOptions } from "./conversation/index.ts";
-import type { Logger } from "./support/index.ts";
+import { checkNumber, type Logger } from "./support/index.ts";
 
-export interface BridgeOptions {
+export interface BridgeOptions extends PolicyOptions {
   agent: BaseAgent;
   store: Store;
   appName?: string;
-  /** What the server knows about tools, by name: which to ask about, and what a crash in the middle of one means. */
-  tools?: Record<string, ToolPolicy>;
   /** Your own ADK plugins; they run after the gate. */
   plugins?: BasePlugin[];
   /** How long a person has to answer. Default 15 minutes. */
@@ -49,8 +47,6 @@ const liveNumbers = {
   idleMs: "duration",
 } as const satisfies Partial<Record<keyof NonNullable<BridgeOptions["live"]>, string>>;
 
-type Kind = (typeof numbers)[keyof typeof numbers];
-
 /** Throws a sentence that names the first wrong option. JavaScript callers, and values from the environment, need this. */
 export function checkOptions(options: BridgeOptions): void {
   const { agent, store, live = {} } = options as Partial<BridgeOptions>;
@@ -60,15 +56,5 @@ export function checkOptions(options: BridgeOptions): void {
   for (const [name, kind] of Object.entries(numbers)) checkNumber(name, options[name as keyof typeof numbers], kind);
   for (const [name, kind] of Object.entries(liveNumbers))
     checkNumber(`live.${name}`, live[name as keyof typeof liveNumbers], kind);
-}
-
-function checkNumber(name: string, value: unknown, kind: Kind): void {
-  if (value === undefined) return;
-  const isCount = kind.endsWith("count");
-  const isValid = typeof value === "number" && (isCount ? Number.isSafeInteger(value) : !Number.isNaN(value));
-  if (isValid && (kind.startsWith("positive") ? value > 0 : value >= 0)) return;
-  const expected = isCount ? "a whole number" : "a number of milliseconds";
-  const range = kind.startsWith("positive") ? "greater than 0" : "0 or more";
-  const got = typeof value === "number" ? value : JSON.stringify(value);
-  throw new Error(`The option ${name} must be ${expected}, ${range}; it is ${got}.`);
+  checkPolicies(options);
 }

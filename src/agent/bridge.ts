@@ -5,13 +5,13 @@ import {
   agentTools,
   GatePlugin,
   refuseReservedTools,
-  refuseUnknownTools,
   requireAgent,
   Runners,
   StoreSessionService,
   ToolCalls,
+  Toolsets,
 } from "./adk/index.ts";
-import { approvalToView, Executor, holdCalls } from "./approval/index.ts";
+import { approvalToView, Executor, holdCalls, Policies } from "./approval/index.ts";
 import { type BridgeOptions, checkOptions } from "./bridge-options.ts";
 import {
   ChatTurns,
@@ -50,6 +50,8 @@ export async function createBridge(options: BridgeOptions): Promise<Bridge> {
 export class Bridge {
   readonly #store: Store;
   readonly #logger: Logger;
+  readonly #toolsets: Toolsets;
+  readonly #policies: Policies;
   readonly #executor: Executor;
   readonly #conversations: Conversations;
   readonly #turns: ChatTurns;
@@ -65,12 +67,12 @@ export class Bridge {
     const { approvalTtlMs = 15 * 60_000, startMs = 5 * 60_000, maxPending = 32, leaseMs = 10_000 } = options;
     requireAgent(agent);
     const appName = options.appName ?? agent.name;
-    const policies = new Map(Object.entries(options.tools ?? {}));
     refuseReservedTools(agent);
-    refuseUnknownTools(agent, [...policies.keys()]);
+    const toolsets = new Toolsets({ agent, logger });
+    const policies = new Policies({ ...options, inventory: toolsets, logger });
 
     const sessions = new StoreSessionService(store);
-    const holder = holdCalls({ store, policies, approvalTtlMs, startMs, maxPending, logger });
+    const holder = holdCalls({ store, policies, approvalTtlMs, startMs, maxPending });
     const gate = new GatePlugin({ holder, logger });
     // The gate comes first: a value that another plugin's callback returns would keep it from being asked.
     const plugins = [gate, ...(options.plugins ?? [])];
@@ -83,6 +85,8 @@ export class Bridge {
 
     this.#store = store;
     this.#logger = logger;
+    this.#toolsets = toolsets;
+    this.#policies = policies;
     this.#executor = executor;
     this.#conversations = conversations;
     this.#turns = new ChatTurns(context);
@@ -95,6 +99,7 @@ export class Bridge {
   }
 
   async start(): Promise<void> {
+    await this.#policies.start();
     await this.#settlement.settleDue(await closeOpenTurns(this.#store));
     if (this.#sweepMs > 0) {
       this.#timer = setInterval(() => void this.sweep(), this.#sweepMs);
@@ -219,10 +224,17 @@ export class Bridge {
   /** Stops turns and timers, and gives running tools a moment to end. Does not close the store. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
+    this.#policies.close();
     await this.#turns.close();
     await this.#conversations.closeAll();
     await this.#sweeping;
-    await atMost(closingMs, this.#executor.idle());
+    let isIdle = false;
+    await atMost(
+      closingMs,
+      this.#executor.idle().then(() => (isIdle = true)),
+    );
+    // Closing its toolset would end a call that still runs, and its outcome would be recorded as a failure.
+    if (isIdle) await this.#toolsets.close();
     this.#executor.close();
   }
 

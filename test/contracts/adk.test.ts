@@ -9,6 +9,7 @@ import {
   type BaseAgent,
   BasePlugin,
   type BaseTool,
+  BaseToolset,
   Context,
   createEvent,
   type Event,
@@ -700,6 +701,22 @@ describe("ADK by request", () => {
       idsIn(scene.gemini.requests[0]?.contents),
       "K23 changed: see orderResponses in src/agent/adk/request-contents.ts",
     ).toEqual(["live-1", "live-2", "live-2", "live-1"]);
+  });
+
+  it("K26 alarm: every run by request closes the toolsets of all its agents", async () => {
+    let closed = 0;
+    class Counted extends BaseToolset {
+      override async getTools(): Promise<BaseTool[]> {
+        return [];
+      }
+      override async close(): Promise<void> {
+        closed += 1;
+      }
+    }
+    const scene = await openScene({ root: { tools: [new Counted([])] } });
+    await scene.run(user("hello"));
+    await scene.run(user("hello"));
+    expect(closed, "K26 was repaired: see close in src/agent/adk/guarded-toolset.ts").toBe(2);
   });
 });
 

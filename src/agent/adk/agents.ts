@@ -4,6 +4,7 @@ import {
   isAgentTool,
   isBaseAgent,
   isBaseTool,
+  isBaseToolset,
   isLlmAgent,
   isLoopAgent,
   isParallelAgent,
@@ -77,24 +78,14 @@ export function agentTools(root: BaseAgent): AgentTool[] {
     .filter((tool): tool is AgentTool => isBaseTool(tool) && isAgentTool(tool));
 }
 
-/**
- * Throws for a policy whose tool no agent has: probably a typo, which would leave the real tool ungated. Toolsets and
- * agents of plain code may bring tools that cannot be listed here; with one of those, every name is accepted.
- */
-export function refuseUnknownTools(root: BaseAgent, names: readonly string[]): void {
-  const agents = agentsBelow(root);
-  const tools = agents.flatMap(toolsOf);
-  const isKnown = (agent: BaseAgent) =>
-    isLlmAgent(agent) || isSequentialAgent(agent) || isLoopAgent(agent) || isParallelAgent(agent);
-  if (!tools.every(isBaseTool) || !agents.every(isKnown)) return;
-  const known = new Set(tools.map(({ name }) => name).concat("transfer_to_agent"));
-  const unknown = names.filter((name) => !known.has(name));
-  if (unknown.length > 0)
-    throw new Error(`No agent has a tool named ${unknown.join(", ")}. There are: ${[...known].toSorted().join(", ")}.`);
+/** True when the tools of an agent are those in `tools`. Agents of plain code may run other agents, with other tools. */
+export function hasKnownTools(agent: BaseAgent): boolean {
+  if (isLlmAgent(agent)) return agent.tools.every((tool) => isBaseTool(tool) || isBaseToolset(tool));
+  return isSequentialAgent(agent) || isLoopAgent(agent) || isParallelAgent(agent);
 }
 
 /** `root` and every agent below it, including those that are run as tools. */
-function agentsBelow(root: BaseAgent): BaseAgent[] {
+export function agentsBelow(root: BaseAgent): BaseAgent[] {
   const seen = new Set<BaseAgent>();
   const visit = (agent: BaseAgent) => {
     if (seen.has(agent)) return;

@@ -1,5 +1,6 @@
 import { type BaseTool, isBaseTool, type LlmAgent, type ReadonlyContext } from "@google/adk";
 import { within } from "../support/index.ts";
+import { GuardedToolset } from "./guarded-toolset.ts";
 
 /** How long listing a toolset may take; then it counts as away. */
 const listingMs = 10_000;
@@ -43,5 +44,9 @@ async function listTools(
   entry: LlmAgent["tools"][number],
   context?: ReadonlyContext,
 ): Promise<BaseTool[]> {
-  return agent.canonicalTools.call({ tools: [entry] } as unknown as LlmAgent, context);
+  if (!(entry instanceof GuardedToolset))
+    return agent.canonicalTools.call({ tools: [entry] } as unknown as LlmAgent, context);
+  const tools = await entry.findTools(context);
+  if (!tools) throw new Error("The toolset is away.");
+  return tools;
 }

@@ -94,9 +94,10 @@ export class GatePlugin extends BasePlugin {
     if (tool instanceof MissingTool) return tool.runAsync();
     // A toolset may bring such a tool at any time. Its call would be invisible.
     if (isReserved(tool.name)) return { error: `The name ${tool.name} is reserved by ADK; the tool was not run.` };
-    if (this.#isStopped(toolContext)) return { error: "The turn was stopped; the tool was not run." };
+    const run = this.#runOf(toolContext.invocationContext);
+    if (!run || this.#isStopped(toolContext)) return { error: "The turn was stopped; the tool was not run." };
     const input = inputOf(tool, toolArgs);
-    const gated = await this.#wantsApproval(tool, input, toolContext);
+    const gated = await this.#wantsApproval(tool, input, toolContext, run.scope);
     if (typeof gated !== "boolean") return gated;
     // K10: ADK runs an agent's tool without plugins. We run it ourselves, and hold the call while the agent waits.
     if (isAgentTool(tool)) {
@@ -106,7 +107,7 @@ export class GatePlugin extends BasePlugin {
     }
     // A call with a report or a time limit needs a row, also when no one is asked about it.
     const needsRow = tool.isLongRunning || this.#holder.hasTimeLimit(tool.name);
-    if (!gated && !needsRow) return this.#bind(tool, input, toolContext);
+    if (!gated && !needsRow) return this.#bind(tool, input, toolContext, run.scope);
     return (
       invalidArguments(tool, toolArgs) ??
       (await this.#refusal(tool, input, toolContext)) ??
@@ -114,8 +115,15 @@ export class GatePlugin extends BasePlugin {
     );
   }
 
-  async #wantsApproval(tool: BaseTool, input: CallInput, context: Context): Promise<boolean | { error: string }> {
-    const byPolicy = await this.#holder.policyWantsApproval(tool.name, () => input.value());
+  async #wantsApproval(
+    tool: BaseTool,
+    input: CallInput,
+    context: Context,
+    scope: RunScope,
+  ): Promise<boolean | { error: string }> {
+    const { agent } = context.invocationContext;
+    const judged = { tool, agent, args: () => input.value(), state: () => context.state.toRecord() };
+    const byPolicy = await this.#holder.policyWantsApproval(judged, scope);
     try {
       return byPolicy || (await toolWantsApproval(tool, input.value(), context));
     } catch (error) {
@@ -129,10 +137,10 @@ export class GatePlugin extends BasePlugin {
   }
 
   /** Lets a free call run with the input that is shown. */
-  #bind(tool: BaseTool, input: CallInput, context: Context): Promise<Result | undefined> {
+  #bind(tool: BaseTool, input: CallInput, context: Context, scope: RunScope): Promise<Result | undefined> {
     return bindFreeCall(tool, input, context, {
       logger: this.#logger,
-      isFree: async (changed) => !(await this.#wantsApproval(tool, changed, context)),
+      isFree: async (changed) => !(await this.#wantsApproval(tool, changed, context, scope)),
       show: (shown) => this.#show(tool, shown, context),
     });
   }

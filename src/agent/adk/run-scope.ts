@@ -1,4 +1,4 @@
-import type { Event, Session as AdkSession } from "@google/adk";
+import type { BaseAgent, BaseTool, Event, Session as AdkSession } from "@google/adk";
 import type { Approval } from "../../stores/index.ts";
 
 /**
@@ -8,6 +8,8 @@ import type { Approval } from "../../stores/index.ts";
 export interface RunScope {
   readonly chat: string;
   readonly owner: string;
+  /** Who sent the message that the run answers. Default: the owner. */
+  readonly actor?: string;
   /** The mode that the run's calls are recorded with. */
   readonly mode: Approval["mode"];
   /**
@@ -72,10 +74,21 @@ export interface HeldCall {
   hasRun?: boolean;
 }
 
+/** A call that policies judge. */
+export interface JudgedCall {
+  tool: BaseTool;
+  /** The agent that makes the call. */
+  agent: BaseAgent | undefined;
+  /** The arguments as the tool will get them. */
+  args(): Record<string, unknown>;
+  /** The state of the session. */
+  state(): Record<string, unknown>;
+}
+
 /** Decides which calls are held, and records them. Implemented in `approval/`. */
 export interface CallHolder {
-  /** True when the server's own policy for this tool wants a person to approve the call with these arguments. */
-  policyWantsApproval(toolName: string, args: () => Record<string, unknown>): Promise<boolean>;
+  /** True when the server's own policies want a person to approve the call. */
+  policyWantsApproval(call: JudgedCall, run: Pick<RunScope, "owner" | "actor">): Promise<boolean>;
   /** True when the server's own policy for this tool limits its time. */
   hasTimeLimit(toolName: string): boolean;
   /** Creates the row of a held call, or finds the one that exists for this very call. */

@@ -17,9 +17,11 @@ import { idempotencyKey } from "../adk/idempotency-key.ts";
 import { Runners } from "../adk/runners.ts";
 import { StoreSessionService } from "../adk/session-service.ts";
 import { ToolCalls } from "../adk/tool-calls.ts";
+import { Toolsets } from "../adk/toolsets.ts";
 import { silentLogger } from "../support/index.ts";
 import { Executor } from "./executor.ts";
 import { holdCalls } from "./hold-calls.ts";
+import { Policies } from "./policies.ts";
 import type { ToolPolicy } from "./policy.ts";
 
 setLogLevel(LogLevel.ERROR);
@@ -38,9 +40,9 @@ async function open({ tools, policy = {} }: Setting = {}) {
   const store = memoryStore({ now: () => clock.now });
   const ran: string[] = [];
   const agent = new LlmAgent({ name: "root_agent", model: "gemini-2.5-flash", tools: tools?.(ran) ?? [payTool(ran)] });
-  const policies = new Map([["pay", policy]]);
   const logger = silentLogger;
-  const holder = holdCalls({ store, policies, approvalTtlMs: 1000, startMs: 1000, maxPending: 9, logger });
+  const policies = new Policies({ tools: { pay: policy }, inventory: new Toolsets({ agent, logger }), logger });
+  const holder = holdCalls({ store, policies, approvalTtlMs: 1000, startMs: 1000, maxPending: 9 });
   const gate = new GatePlugin({ holder, logger });
   const sessions = new StoreSessionService(store);
   const runners = new Runners({ agent, appName: "app", store, sessions, plugins: [gate] });

@@ -1,8 +1,11 @@
+import { LlmAgent } from "@google/adk";
 import { describe, expect, it } from "vitest";
 import { memoryStore } from "../../stores/memory.ts";
 import type { HeldCall, RunScope } from "../adk/run-scope.ts";
-import { type Logger, silentLogger } from "../support/index.ts";
+import { Toolsets } from "../adk/toolsets.ts";
+import { silentLogger as logger } from "../support/index.ts";
 import { holdCalls } from "./hold-calls.ts";
+import { Policies } from "./policies.ts";
 import type { ToolPolicy } from "./policy.ts";
 
 /** A holder over a store with one chat. */
@@ -10,36 +13,17 @@ async function open(policy: ToolPolicy = {}) {
   const clock = { now: 1_800_000_000_000 };
   const store = memoryStore({ now: () => clock.now });
   const { id: chat } = await store.openChat({ owner: "me", name: "chat", appName: "app" });
-  const warnings: string[] = [];
-  const logger: Logger = { ...silentLogger, warn: (text) => void warnings.push(text) };
-  const policies = new Map([["pay", policy]]);
-  const holder = holdCalls({ store, policies, approvalTtlMs: 5000, startMs: 1000, maxPending: 2, logger });
+  const inventory = new Toolsets({ agent: new LlmAgent({ name: "agent", model: "gemini-2.5-flash" }), logger });
+  const policies = new Policies({ tools: { pay: policy }, inventory, logger });
+  const holder = holdCalls({ store, policies, approvalTtlMs: 5000, startMs: 1000, maxPending: 2 });
   const run = { chat, owner: "me", mode: "live", messageId: () => "msg_1" } as RunScope;
   const hold = (fields: Partial<HeldCall> = {}) => {
     const args = fields.args ?? { b: 2, a: 1 };
     const call = { toolCallId: "c1", toolName: "pay", args, rawArgs: args, session: chat, agent: "agent", gated: true };
     return holder.hold({ ...call, external: false, isReported: false, ...fields }, run);
   };
-  return { store, clock, chat, holder, hold, warnings };
+  return { store, clock, chat, holder, hold };
 }
-
-describe("the policy of a tool", () => {
-  it("asks always, by its arguments, or never", async () => {
-    expect(await (await open({ confirm: true })).holder.policyWantsApproval("pay", () => ({}))).toBe(true);
-    const { holder } = await open({ confirm: ({ amount }) => Number(amount) > 3 });
-    expect(await holder.policyWantsApproval("pay", () => ({ amount: 5 }))).toBe(true);
-    expect(await holder.policyWantsApproval("pay", () => ({ amount: 1 }))).toBe(false);
-    expect(await holder.policyWantsApproval("another_tool", () => ({ amount: 5 }))).toBe(false);
-    expect(await (await open()).holder.policyWantsApproval("pay", () => ({}))).toBe(false);
-  });
-
-  it("asks if it throws, and says so in the log", async () => {
-    const confirm = () => Promise.reject(new Error("broken"));
-    const { holder, warnings } = await open({ confirm });
-    expect(await holder.policyWantsApproval("pay", () => ({}))).toBe(true);
-    expect(warnings).toEqual(["The policy of a tool threw; its call is held."]);
-  });
-});
 
 describe("the row of a held call", () => {
   it("binds who calls what, with the arguments in canonical form", async () => {

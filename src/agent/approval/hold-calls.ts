@@ -2,41 +2,28 @@ import { actionDigest, BridgeError, canonicalJson, isSettled } from "../../proto
 import type { Approval, NewApproval, Store } from "../../stores/index.ts";
 import { callKey } from "../adk/idempotency-key.ts";
 import type { CallHolder, HeldCall } from "../adk/run-scope.ts";
-import { describeError, type Logger, newId } from "../support/index.ts";
+import { newId } from "../support/index.ts";
 import { cancelFamily } from "./family.ts";
-import type { ToolPolicies } from "./policy.ts";
+import type { Policies } from "./policies.ts";
 
 export interface HoldOptions {
   store: Store;
-  policies: ToolPolicies;
+  policies: Policies;
   /** How long a person has to answer. */
   approvalTtlMs: number;
   /** How long after a yes a call may still start. */
   startMs: number;
   /** How many questions a chat may have open. */
   maxPending: number;
-  logger: Logger;
 }
 
 /** How long the result of a call may be reported after it has begun, unless its policy says otherwise. */
 const defaultReportMs = 24 * 60 * 60_000;
 
 /** Decides by policy which calls are held, and makes their rows. The gate in `adk/` uses it. */
-export function holdCalls({ store, policies, logger, ...limits }: HoldOptions): CallHolder {
+export function holdCalls({ store, policies, ...limits }: HoldOptions): CallHolder {
   return {
-    /** If a policy throws, a person is asked. */
-    async policyWantsApproval(toolName, args) {
-      const confirm = policies.get(toolName)?.confirm;
-      if (typeof confirm !== "function") return Boolean(confirm);
-      try {
-        // A predicate in plain JavaScript may return any value.
-        const asks: unknown = await confirm(args());
-        return Boolean(asks);
-      } catch (error) {
-        logger.warn("The policy of a tool threw; its call is held.", { tool: toolName, error: describeError(error) });
-        return true;
-      }
-    },
+    policyWantsApproval: (call, run) => policies.wantsApproval(call, run),
 
     hasTimeLimit: (toolName) => policies.get(toolName)?.timeoutMs !== undefined,
 

@@ -3,8 +3,9 @@
  * calls that no one is asked about, but whose result comes from outside, begin as `approved`.
  *
  *   The life of a gated call:
- *     adk/gate-plugin.ts        the model calls the tool; the gate asks `hold-calls.ts` and holds the call
- *     hold-calls.ts             decides by policy, makes the row: `pending`
+ *     adk/gate-plugin.ts        the model calls the tool; the gate asks `policies.ts` and holds the call
+ *     policies.ts               decides by policy whether a person is asked
+ *     hold-calls.ts             makes the row: `pending`
  *     log/turn-log.ts           shows the question; the turn ends as parked
  *     chat/settlement.ts        a person says yes: `approved`, and the call starts
  *     executor.ts               claims the row (`executing`), runs the tool through adk/tool-calls.ts, records the outcome
@@ -16,4 +17,6 @@
 export { Executor } from "./executor.ts";
 export { holdCalls } from "./hold-calls.ts";
 export { approvalToView } from "./outcome.ts";
-export type { ToolPolicy } from "./policy.ts";
+export { checkPolicies } from "./check-policies.ts";
+export { Policies } from "./policies.ts";
+export type { PolicyContext, PolicyOptions, ToolPolicy } from "./policy.ts";

@@ -1,12 +1,25 @@
 import type { EffectClass } from "../../protocol/index.ts";
 
-/** What the server knows about a tool beyond the tool's own code, by name. It can ask for approval but never waive it. */
+/** Who makes a call, and where. A copy: changing it changes nothing. */
+export interface PolicyContext {
+  /** The name of the tool, as the model calls it. */
+  readonly tool: string;
+  /** Whose chat it is. */
+  readonly owner: string;
+  /** Who sent the message that the agent answers. The owner, unless `authenticate` says otherwise. */
+  readonly actor: string;
+  /** The state of the session. */
+  readonly state: Readonly<Record<string, unknown>>;
+}
+
+/** What the server knows about a tool beyond the tool's own code. It can ask for approval but never waive it. */
 export interface ToolPolicy {
   /**
-   * Ask a person first. A function gets the arguments as the tool will get them: with the defaults of its schema. Also for
-   * tools that ADK itself never gates: a custom `BaseTool`, MCP toolsets, `AgentTool`.
+   * Ask a person first. A function gets the arguments as the tool will get them, with the defaults of its schema; if it
+   * throws or takes longer than 10 seconds, a person is asked. Works for tools that ADK itself never gates too: a custom
+   * `BaseTool`, MCP toolsets, `AgentTool`. `false` is the same as no `confirm`: it waives nothing.
    */
-  confirm?: true | ((args: Record<string, unknown>) => boolean | Promise<boolean>);
+  confirm?: boolean | ((args: Record<string, unknown>, context: PolicyContext) => boolean | Promise<boolean>);
   /** What a crash in the middle of the call means. Default `opaque`. */
   effect?: EffectClass;
   /** For `queryable` tools: the outcome of the attempt with this idempotency key, if it took effect. */
@@ -20,4 +33,19 @@ export interface ToolPolicy {
   /** How long after its beginning the result of a long-running tool or a browser tool may be reported. Default 24 hours. */
   reportMs?: number;
 }
-export type ToolPolicies = ReadonlyMap<string, ToolPolicy>;
+
+/** The policies of a bridge: its options `tools`, `toolsets` and `unlisted`. */
+export interface PolicyOptions {
+  /** By the name that the model calls. */
+  tools?: Record<string, ToolPolicy>;
+  /**
+   * For every tool that a toolset brings. What `tools` says about such a tool comes first, field by field; a person is asked
+   * if either of the two asks.
+   */
+  toolsets?: ToolPolicy;
+  /** What happens to calls of tools that neither `tools` nor a `confirm` of `toolsets` speaks of. Default `run`. */
+  unlisted?: "run" | "confirm";
+}
+
+/** Finds a tool's policy by its name. */
+export type ToolPolicies = Pick<ReadonlyMap<string, ToolPolicy>, "get">;

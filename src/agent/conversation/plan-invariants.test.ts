@@ -21,9 +21,11 @@ import { noteEvent, responseEvent } from "../adk/new-events.ts";
 import { emptyContent, runRequests } from "../adk/request-run.ts";
 import { Runners } from "../adk/runners.ts";
 import { StoreSessionService } from "../adk/session-service.ts";
+import { Toolsets } from "../adk/toolsets.ts";
 import { callInSession, familyOf } from "../approval/family.ts";
 import { isOpen as modelWaitsFor } from "../approval/outcome.ts";
 import { holdCalls } from "../approval/hold-calls.ts";
+import { Policies } from "../approval/policies.ts";
 import { silentLogger } from "../support/index.ts";
 import { applyPlan } from "./apply-plan.ts";
 import { type HistoryPlan, type Occasion, planHistory } from "./plan.ts";
@@ -269,7 +271,9 @@ describe("a request that ADK makes from a planned history", () => {
   async function requestAfter(chat: Chat, plan: HistoryPlan, said: Content): Promise<Content[]> {
     const store = memoryStore();
     const limits = { approvalTtlMs: 1000, startMs: 1000, maxPending: 9 };
-    const holder = holdCalls({ store, policies: new Map(), logger: silentLogger, ...limits });
+    const logger = silentLogger;
+    const policies = new Policies({ inventory: new Toolsets({ agent, logger }), logger });
+    const holder = holdCalls({ store, policies, ...limits });
     const gate = new GatePlugin({ holder, logger: silentLogger });
     const sessions = new StoreSessionService(store);
     const runners = new Runners({ agent, appName: "app", store, sessions, plugins: [gate] });

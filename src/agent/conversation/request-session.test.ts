@@ -8,8 +8,10 @@ import { unknownCalls } from "../adk/history.ts";
 import { Runners } from "../adk/runners.ts";
 import { StoreSessionService } from "../adk/session-service.ts";
 import { ToolCalls } from "../adk/tool-calls.ts";
+import { Toolsets } from "../adk/toolsets.ts";
 import { Executor } from "../approval/executor.ts";
 import { holdCalls } from "../approval/hold-calls.ts";
+import { Policies } from "../approval/policies.ts";
 import { TurnLog } from "../log/turn-log.ts";
 import { silentLogger as logger } from "../support/index.ts";
 import type { Turn } from "../turn-input.ts";
@@ -20,7 +22,6 @@ setLogLevel(LogLevel.ERROR);
 /** A chat with one step of calls, and a turn that continues it. */
 async function open(...callIds: string[]) {
   const store = memoryStore();
-  const policies = new Map();
   const requests: Content[][] = [];
   const agent = new LlmAgent({
     name: "agent",
@@ -31,7 +32,8 @@ async function open(...callIds: string[]) {
       return { content: said("model", "Fine.") };
     },
   });
-  const holder = holdCalls({ store, policies, approvalTtlMs: 1000, startMs: 1000, maxPending: 9, logger });
+  const policies = new Policies({ inventory: new Toolsets({ agent, logger }), logger });
+  const holder = holdCalls({ store, policies, approvalTtlMs: 1000, startMs: 1000, maxPending: 9 });
   const gate = new GatePlugin({ holder, logger });
   const sessions = new StoreSessionService(store);
   const runners = new Runners({ agent, appName: "app", store, sessions, plugins: [gate] });
