@@ -8,3 +8,4 @@ export {
   silentLogger,
   type ToolPolicy,
 } from "./agent/index.ts";
+export type { ApprovalCard, CardField, LocalText } from "./protocol/index.ts";

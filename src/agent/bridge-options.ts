@@ -1,6 +1,6 @@
 import type { BaseAgent, BasePlugin } from "@google/adk";
 import type { Store } from "../stores/index.ts";
-import type { ToolPolicy } from "./approval/index.ts";
+import { checkCard, type ToolPolicy } from "./approval/index.ts";
 import type { LiveOptions } from "./conversation/index.ts";
 import type { Logger } from "./support/index.ts";
 
@@ -60,6 +60,7 @@ export function checkOptions(options: BridgeOptions): void {
   for (const [name, kind] of Object.entries(numbers)) checkNumber(name, options[name as keyof typeof numbers], kind);
   for (const [name, kind] of Object.entries(liveNumbers))
     checkNumber(`live.${name}`, live[name as keyof typeof liveNumbers], kind);
+  for (const [name, policy] of Object.entries(options.tools ?? {})) checkCard(`tools.${name}`, policy);
 }
 
 function checkNumber(name: string, value: unknown, kind: Kind): void {

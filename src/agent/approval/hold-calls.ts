@@ -4,6 +4,7 @@ import { callKey } from "../adk/idempotency-key.ts";
 import type { CallHolder, HeldCall } from "../adk/run-scope.ts";
 import { describeError, type Logger, newId } from "../support/index.ts";
 import { cancelFamily } from "./family.ts";
+import { makeCard } from "./make-card.ts";
 import type { ToolPolicies } from "./policy.ts";
 
 export interface HoldOptions {
@@ -42,12 +43,14 @@ export function holdCalls({ store, policies, logger, ...limits }: HoldOptions): 
       const rawInput = canonicalJson(rawArgs);
       const { chat, owner, mode } = run;
       const { toolCallId, toolName } = call;
+      const card = call.gated ? await makeCard(policies.get(toolName), { toolName, input, logger }) : undefined;
       const row = await store.createApproval(
         {
           ...fields,
           id,
           input,
           ...(rawInput !== input && { rawInput }),
+          ...(card && { card }),
           chat,
           owner,
           mode,

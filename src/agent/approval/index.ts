@@ -13,6 +13,7 @@
  *
  * `family.ts` knows which rows belong together when an agent is run as a tool.
  */
+export { checkCard } from "./check-card.ts";
 export { Executor } from "./executor.ts";
 export { holdCalls } from "./hold-calls.ts";
 export { approvalToView } from "./outcome.ts";
