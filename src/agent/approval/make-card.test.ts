@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { textIn } from "../../protocol/index.ts";
 import { type Logger, silentLogger } from "../support/index.ts";
 import { makeCard } from "./make-card.ts";
 import type { CardPolicy } from "./policy.ts";
@@ -128,7 +129,7 @@ describe("the function of a hint", () => {
     await fc.assert(
       fc.asyncProperty(anyText, async (text) => {
         const { card } = await open({ hint: () => text });
-        const hint = String(card?.hint ?? "");
+        const hint = textIn(card?.hint ?? "");
         expect(hint.length).toBeLessThanOrEqual(1000);
         expect(/\p{Surrogate}|\0/u.test(hint)).toBe(false);
         if (text.length <= 1000) expect(hint).toBe(text.replaceAll(/\p{Surrogate}|\0/gu, "\ufffd"));
@@ -140,5 +141,5 @@ describe("the function of a hint", () => {
 });
 
 function letters(): string[] {
-  return [..."abcdefghijklmnopqrstu"];
+  return Array.from("abcdefghijklmnopqrstu");
 }
