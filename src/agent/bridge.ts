@@ -1,6 +1,6 @@
 import type { UIMessage } from "ai";
 import type { ApprovalState, ApprovalView, Decision } from "../protocol/index.ts";
-import type { JsonObject, LogEntry, Session, Store } from "../stores/index.ts";
+import type { LogEntry, Session, Store } from "../stores/index.ts";
 import {
   agentTools,
   GatePlugin,
@@ -19,6 +19,8 @@ import {
   type DecisionResult,
   type Reading,
   type Reply,
+  type Report,
+  type Resolution,
   Settlement,
   type Submission,
   Submissions,
@@ -74,7 +76,7 @@ export class Bridge {
     const plugins = [gate, ...(options.plugins ?? [])];
     const runners = new Runners({ agent, appName, store, sessions, plugins });
     const calls = new ToolCalls({ runners, gate, store, logger });
-    const executor = new Executor({ store, calls, policies, leaseMs, waitMs: approvalTtlMs, logger });
+    const executor = new Executor({ store, calls, policies, leaseMs, logger });
     const shared = { store, executor, logger, maxLlmCalls, graceMs };
     const conversations = new Conversations({ ...shared, agent, sessions, runners, gate }, options.live ?? {});
     const context = { ...shared, conversations, agentTools: new Set(agentTools(agent).map(({ name }) => name)) };
@@ -117,9 +119,17 @@ export class Bridge {
     return this.#settlement.decide(owner, decision);
   }
 
-  /** The result of a long-running tool, by the `idempotencyKey` that the tool was given. */
-  settle(owner: string, key: string, outcome: JsonObject): Promise<ApprovalView> {
-    return this.#settlement.settle(owner, key, outcome);
+  /**
+   * What became of a call that has begun, by the `idempotencyKey` that the tool was given. The same report may come again;
+   * rejects with {@link StateConflict} when another outcome or the deadline came first.
+   */
+  settle(owner: string, key: string, report: Report): Promise<ApprovalView> {
+    return this.#settlement.settle(owner, key, report);
+  }
+
+  /** A person says what became of a call whose outcome is not known. Rejects with {@link StateConflict} for any other. */
+  resolve(owner: string, resolution: Resolution): Promise<ApprovalView> {
+    return this.#settlement.resolve(owner, resolution);
   }
 
   /** Stops what is being generated. Tools that have started run to their end, and their outcome is recorded. */
@@ -213,6 +223,7 @@ export class Bridge {
     await this.#conversations.closeAll();
     await this.#sweeping;
     await atMost(closingMs, this.#executor.idle());
+    this.#executor.close();
   }
 
   async #requireChat(owner: string, name: string): Promise<Session> {

@@ -14,6 +14,6 @@ export { clientTool, idempotencyKey } from "./adk/index.ts";
 export type { ToolPolicy } from "./approval/index.ts";
 export { Bridge, createBridge } from "./bridge.ts";
 export type { BridgeOptions } from "./bridge-options.ts";
-export type { Answer, Reading, Reply, Submission } from "./chat/index.ts";
+export { type Answer, type Reading, type Reply, type Report, StateConflict, type Submission } from "./chat/index.ts";
 export { consoleLogger, type Logger, silentLogger } from "./support/index.ts";
 export type { LogEntry } from "../stores/index.ts";

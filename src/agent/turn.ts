@@ -1,7 +1,7 @@
 import { isSettled } from "../protocol/index.ts";
 import type { Approval, Store } from "../stores/index.ts";
 import type { Executor } from "./approval/executor.ts";
-import { dataApproval, outcomeChunks } from "./approval/outcome.ts";
+import { dataApproval, isOpen, outcomeChunks } from "./approval/outcome.ts";
 import type { Conversation, Conversations } from "./conversation/index.ts";
 import { type Progress, TurnLog } from "./log/turn-log.ts";
 import { abortable, type Logger } from "./support/index.ts";
@@ -93,22 +93,22 @@ async function runAndShowCalls(
   for (const id of input.approvals) {
     let approval = await store.getApproval(id);
     if (!approval) continue;
-    const waitsOutside = approval.external && approval.state === "approved";
+    const startsHere = !approval.external && (approval.state === "approved" || approval.state === "executing");
     // The yes is shown before the outcome, also when the call has ended by now.
-    if (approval.decidedAt !== undefined && approval.state !== "denied" && !waitsOutside)
+    if (approval.decidedAt !== undefined && (startsHere || (isSettled(approval.state) && approval.state !== "denied")))
       await log.write(dataApproval({ ...approval, state: "approved", outcome: undefined }));
-    if (!approval.external && (approval.state === "approved" || approval.state === "executing")) {
+    if (startsHere) {
       const attempt = executor.execute(approval);
       await log.write(dataApproval({ ...approval, state: "executing" }));
       approval = await abortable(attempt, signal);
     }
-    if (!isSettled(approval.state)) waiting.push(approval);
+    if (isOpen(approval)) waiting.push(approval);
     // Clients know only the calls of the message they are reading, so a call of an older one gets only a `data-approval`.
     else if (approval.messageId !== reply) await log.writeStep(dataApproval(approval));
     else if (approval.innerSession) await log.showInner(approval, input.answered?.get(id));
     else await log.write(outcomeChunks(approval, input.answered?.get(id)));
   }
-  // An approved browser tool has no outcome yet. It gets an AI SDK step of its own, or stock clients would send the answer
+  // A call that has begun has no outcome yet. It gets an AI SDK step of its own, or stock clients would send the answer
   // again.
   if (waiting.length > 0) await log.writeStep(waiting.flatMap(dataApproval));
 }
@@ -116,15 +116,15 @@ async function runAndShowCalls(
 /** True while calls that the turn's message shows have no outcome. */
 async function hasWaitingCalls({ chat, reply }: Turn, { store }: TurnContext): Promise<boolean> {
   const rows = await store.listApprovals({ chat: chat.id });
-  return rows.some(({ messageId, state }) => messageId === reply && !isSettled(state));
+  return rows.some((row) => row.messageId === reply && isOpen(row));
 }
 
-/** A stop ends the agents run as tools that work in this turn. One that waits for a person goes on waiting. */
+/** A stop ends the agents run as tools that work in this turn. One that waits for a person or a report goes on waiting. */
 async function stopAgents({ chat, reply }: Turn, { store }: TurnContext, log: TurnLog): Promise<void> {
   for (const row of await store.listApprovals({ chat: chat.id, state: "approved" })) {
     if (row.innerSession === undefined || row.messageId !== reply) continue;
     const inner = await store.listApprovals({ session: row.innerSession });
-    if (inner.some(({ state }) => state === "pending")) continue;
+    if (inner.some(({ state }) => state === "pending" || state === "waiting")) continue;
     const { applied, approval } = await store.move(row.id, { event: "cancel" });
     if (applied && approval) await log.showInner(approval);
   }

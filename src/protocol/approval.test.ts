@@ -15,16 +15,17 @@ import {
  * small one the refusal.
  */
 const expected = `
-                approve    deny      expire    cancel      claim       reclaim     succeed     fail       lose
-pending         APPROVED   DENIED    EXPIRED   CANCELLED   undecided   undecided   undecided   undecided  undecided
-approved        decided    decided   EXPIRED   CANCELLED   EXECUTING   decided     decided     decided    decided
-executing       running    running   running   running     running     EXECUTING   SUCCEEDED   FAILED     INDETERMINATE
-indeterminate   over       over      over      over        over        over        SUCCEEDED   FAILED     over
-succeeded       over       over      over      over        over        over        over        over       over
-failed          over       over      over      over        over        over        over        over       over
-denied          over       over      over      over        over        over        over        over       over
-expired         over       over      over      over        over        over        over        over       over
-cancelled       over       over      over      over        over        over        over        over       over
+                approve    deny      expire    cancel      claim       reclaim     begin       succeed     fail       lose
+pending         APPROVED   DENIED    EXPIRED   CANCELLED   undecided   undecided   undecided   undecided   undecided  undecided
+approved        decided    decided   EXPIRED   CANCELLED   EXECUTING   decided     WAITING     decided     decided    decided
+executing       running    running   running   running     running     EXECUTING   WAITING     SUCCEEDED   FAILED     INDETERMINATE
+waiting         running    running   running   running     running     running     running     SUCCEEDED   FAILED     INDETERMINATE
+indeterminate   over       over      over      over        over        over        over        SUCCEEDED   FAILED     over
+succeeded       over       over      over      over        over        over        over        over        over       over
+failed          over       over      over      over        over        over        over        over        over       over
+denied          over       over      over      over        over        over        over        over        over       over
+expired         over       over      over      over        over        over        over        over        over       over
+cancelled       over       over      over      over        over        over        over        over        over       over
 `;
 
 const [header = [], ...rows] = expected

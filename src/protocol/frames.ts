@@ -49,6 +49,24 @@ const decisionRequestSchema = z.looseObject({
 });
 export type DecisionRequest = z.output<typeof decisionRequestSchema>;
 
+/** The body of `POST /calls/:key`: what became of a call that has begun. */
+const reportRequestSchema = z.union(
+  [
+    z.looseObject({ result: z.json(), error: z.undefined().optional() }),
+    z.looseObject({ error: z.string().min(1).max(4000), result: z.undefined().optional() }),
+  ],
+  "has either a result or an error, which is text",
+);
+export type ReportRequest = z.output<typeof reportRequestSchema>;
+
+/** The body of `POST /approvals/:id/resolution`: what became of a call whose outcome is not known. */
+const resolutionRequestSchema = z.looseObject({
+  happened: z.boolean(),
+  outcome: z.json().optional(),
+  reason: z.string().max(4000).optional(),
+});
+export type ResolutionRequest = z.output<typeof resolutionRequestSchema>;
+
 const requestId = z.string().max(256);
 const sequence = z.int().nonnegative();
 
@@ -152,6 +170,8 @@ export function requestIdOf(value: unknown): string | undefined {
 
 export const parseChatRequest = (body: unknown): ChatRequest => parseWith(chatRequestSchema, body);
 export const parseDecisionRequest = (body: unknown): DecisionRequest => parseWith(decisionRequestSchema, body);
+export const parseReportRequest = (body: unknown): ReportRequest => parseWith(reportRequestSchema, body);
+export const parseResolutionRequest = (body: unknown): ResolutionRequest => parseWith(resolutionRequestSchema, body);
 
 function parseWith<T>(schema: z.ZodType<T>, body: unknown, whole = "the body"): T {
   const result = schema.safeParse(body);

@@ -27,6 +27,8 @@ export {
   isAiSdkFrame,
   parseChatRequest,
   parseDecisionRequest,
+  parseReportRequest,
+  parseResolutionRequest,
   parseFrame,
   requestIdOf,
 } from "./frames.ts";

@@ -102,7 +102,8 @@ export function applyChange(row: Approval, change: Change, now: number): Applied
     }
     case "lose":
       // The time of a waiting row is checked above.
-      return row.state === "executing" && leaseLapsed(row, now) ? move({ ...released, finishedAt: now }) : undefined;
+      if (row.state !== "executing" || !(change.fence === row.fence || leaseLapsed(row, now))) return undefined;
+      return move({ ...released, outcome: change.outcome, finishedAt: now });
     default:
       return change satisfies never;
   }

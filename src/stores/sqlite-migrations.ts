@@ -127,7 +127,8 @@ export const migrations: readonly string[] = [
   ALTER TABLE approval ADD COLUMN interim TEXT;
   ALTER TABLE approval ADD COLUMN actions TEXT;
   ALTER TABLE approval ADD COLUMN resolvedBy TEXT;
-  UPDATE approval SET reportMs = 86400000 WHERE external = 1 AND innerSession IS NULL;
+  UPDATE approval SET reportMs = 86400000
+    WHERE innerSession IS NULL AND (external = 1 OR state IN ('pending', 'approved'));
   UPDATE approval SET state = 'waiting', reportBy = coalesce(decidedAt, createdAt) + 86400000,
     dueAt = coalesce(decidedAt, createdAt) + 86400000
     WHERE state = 'approved' AND external = 1 AND innerSession IS NULL;

@@ -232,7 +232,8 @@ export type Change =
       by?: string;
       reason?: string;
     }
-  | { event: "lose" };
+  /** With `fence`, the attempt gives up; without it, its lease or the time for a report must be over. */
+  | { event: "lose"; fence?: number; outcome?: JsonObject };
 
 /** What a call of `move` did. */
 export interface Moved {

@@ -954,7 +954,7 @@ export function storeContract(name: string, open: OpenStore): void {
         expect((await move(succeed(1))).moved).toBe(true);
       });
 
-      test("an indeterminate row is settled without a fence, or by the attempt that comes back", async () => {
+      test("an indeterminate row is resolved by a person, or by the attempt that comes back", async () => {
         const lost = async () => {
           const running = await openRow({}, approve, claim);
           clock.at = start + leaseMs;
@@ -964,8 +964,11 @@ export function storeContract(name: string, open: OpenStore): void {
           });
           return running;
         };
-        expect((await (await lost()).move(succeed())).approval?.state).toBe("succeeded");
-        expect((await (await lost()).move(fail())).approval?.state).toBe("failed");
+        expect((await (await lost()).move({ ...succeed(), by: "alice" } as Change)).approval).toMatchObject({
+          ...{ state: "succeeded", resolvedBy: "alice", told: false },
+        });
+        expect((await (await lost()).move({ ...fail(), by: "alice" } as Change)).approval?.state).toBe("failed");
+        expect((await (await lost()).move(succeed())).approval?.state).toBe("indeterminate");
         expect((await (await lost()).move(succeed(1))).approval?.state).toBe("succeeded");
         expect((await (await lost()).move(succeed(2))).approval?.state).toBe("indeterminate");
       });
@@ -1055,13 +1058,37 @@ export function storeContract(name: string, open: OpenStore): void {
         expect((await store.dueApprovals()).map((row) => row.id)).toEqual([id]);
       });
 
-      test("an approved server tool is due at once, one answered from outside when its time has passed", async () => {
+      test("an approved call is due at once, an approved agent when its time has passed", async () => {
         const server = await openRow({}, approve);
         expect(await server.store.dueApprovals()).toHaveLength(1);
-        const external = await openRow({ external: true }, approve);
-        expect(await external.store.dueApprovals()).toEqual([]);
+        const agent = await openRow({ external: true, innerSession: "inner" }, approve);
+        expect(await agent.store.dueApprovals()).toEqual([]);
         clock.at = start + startMs;
-        expect(await external.store.dueApprovals()).toHaveLength(1);
+        expect(await agent.store.dueApprovals()).toHaveLength(1);
+      });
+
+      test("a waiting row is due when the time for its report is over, and then its outcome is not known", async () => {
+        const { store, move, row } = await openRow({ reportMs: 50 }, approve, claim, {
+          ...{ event: "begin", fence: 1, interim: { job: 7 } },
+        });
+        expect(await row()).toMatchObject({ state: "waiting", reportBy: start + 50, interim: { job: 7 } });
+        clock.at = start + 49;
+        expect(await store.dueApprovals()).toEqual([]);
+        clock.at = start + 50;
+        expect(await store.dueApprovals()).toHaveLength(1);
+        expect(await move(succeed())).toMatchObject({
+          moved: false,
+          applied: "lose",
+          approval: { state: "indeterminate" },
+        });
+        expect((await store.audit((await row()).chat)).at(-1)).toMatchObject({ event: "lose", state: "indeterminate" });
+      });
+
+      test("a waiting row takes one report, and no cancellation", async () => {
+        const { move } = await openRow({ reportMs: 50, external: true, gated: false, state: "waiting" });
+        expect(await move({ event: "cancel" })).toMatchObject({ moved: false, approval: { state: "waiting" } });
+        expect(await move(succeed())).toMatchObject({ moved: true, approval: { state: "succeeded" } });
+        expect(await move(fail())).toMatchObject({ moved: false, approval: { state: "succeeded" } });
       });
 
       test("an executing row is due when its lease has lapsed, later after a renewal", async () => {

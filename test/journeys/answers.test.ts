@@ -284,7 +284,7 @@ describe("a browser tool", () => {
       expect(reply.chunks).toEqual([
         { type: "start", messageId: question.messageId },
         { type: "start-step" },
-        { type: "data-approval", id: question.approvalId, data: expect.objectContaining({ state: "approved" }) },
+        { type: "data-approval", id: question.approvalId, data: expect.objectContaining({ state: "waiting" }) },
         { type: "finish-step" },
         expect.objectContaining({ type: "finish" }),
       ]);

@@ -155,16 +155,16 @@ describe("a late answer", () => {
       expect(world.payments).toEqual([]);
     });
 
-  it("X32: a second yes after the time for a browser tool's result finds that it expired, and the model is told", async () => {
-    const world = await openWorld({ bridge });
+  it("X32: a second yes after the time for a browser tool's result finds that it is not known, and the model is told", async () => {
+    const world = await openWorld({ bridge: { ...bridge, tools: { get_location: { reportMs: ttl } } } });
     const question = { ...asked(await say(world, "where")), approved: true, toolName: "get_location" };
     await answer(world, [question]);
     world.clock.now += ttl;
-    expect(states(await answer(world, [question])).at(-1)).toBe("expired");
+    expect(states(await answer(world, [question])).at(-1)).toBe("indeterminate");
     await quiet(world);
-    expect(await ledger(world)).toMatchObject([{ state: "expired" }]);
+    expect(await ledger(world)).toMatchObject([{ state: "indeterminate" }]);
     expect(world.gemini.requests).toHaveLength(2);
-    expect(modelInput(world)).toContain("No result of the call came in time");
+    expect(modelInput(world)).toContain("no result was reported in time");
     await world.bridge.sweep();
     await quiet(world);
     expect(world.gemini.requests).toHaveLength(2);
@@ -279,14 +279,17 @@ describe("the sweep", () => {
 });
 
 describe("other calls that wait", () => {
-  it("a browser tool without a result expires, and the model is told that no result came", async () => {
-    const world = await openWorld({ bridge, rules: stageRules });
+  it("a browser tool without a result may have had an effect, and the model is told so", async () => {
+    const world = await openWorld({
+      bridge: { ...bridge, tools: { change_bgm: { reportMs: ttl } } },
+      rules: stageRules,
+    });
     await say(world, "music");
     world.clock.now += ttl;
     await world.bridge.sweep();
     await quiet(world);
     expect(world.gemini.requests).toHaveLength(2);
-    expect(modelInput(world)).toContain("No result of the call came in time");
+    expect(modelInput(world)).toContain("no result was reported in time");
     expect(parts(await messagesOf(world), "tool-change_bgm")).toMatchObject([{ state: "output-error" }]);
     await expectSound(world);
   });

@@ -680,11 +680,12 @@ describe("a long-running tool", () => {
     const { world, ran } = await openStory(jobCall, (list) => ({ tools: [jobTool(list)] }));
     await say(world, "go");
     const [row] = await rowsOf(world);
-    const [first, second] = await Promise.all([
-      world.bridge.settle("local", row!.id, { counted: 7 }),
-      world.bridge.settle("local", row!.id, { counted: 8 }),
+    const [first, second] = await Promise.allSettled([
+      world.bridge.settle("local", row!.id, { result: { counted: 7 } }),
+      world.bridge.settle("local", row!.id, { result: { counted: 8 } }),
     ]);
-    expect([first, second]).toMatchObject([{ state: "succeeded" }, { state: "succeeded" }]);
+    expect(first).toMatchObject({ value: { state: "succeeded" } });
+    expect(second).toMatchObject({ reason: { code: "conflict", approval: { state: "succeeded" } } });
     await idle(world);
     const { body } = await get(world, "/stream/chat-1/messages");
     expect(told(world)).toEqual([["start_job", { counted: 7 }]]);
@@ -698,7 +699,7 @@ describe("a long-running tool", () => {
     await say(world, "go");
     await world.restart();
     const [{ key }] = ran as [{ key: string }];
-    expect(await world.bridge.settle("local", key, { counted: 7 })).toMatchObject({ state: "succeeded" });
+    expect(await world.bridge.settle("local", key, { result: { counted: 7 } })).toMatchObject({ state: "succeeded" });
     await idle(world);
     expect(told(world)).toEqual([["start_job", { counted: 7 }]]);
     await expectSound(world);
@@ -708,7 +709,9 @@ describe("a long-running tool", () => {
     const { world } = await openStory(jobCall, (list) => ({ tools: [jobTool(list)] }));
     const reply = await say(world, "go");
     const [row] = await rowsOf(world);
-    await expect(world.bridge.settle("somebody", row!.id, { counted: 9 })).rejects.toMatchObject({ code: "not_found" });
+    await expect(world.bridge.settle("somebody", row!.id, { result: { counted: 9 } })).rejects.toMatchObject({
+      code: "not_found",
+    });
     const part = {
       type: "tool-start_job",
       toolCallId: row!.toolCallId,
@@ -728,15 +731,23 @@ describe("a long-running tool", () => {
         messageId: messageIdOf(reply),
       }),
     );
-    expect((await rowsOf(world))[0]).toMatchObject({ state: "approved" });
+    expect((await rowsOf(world))[0]).toMatchObject({ state: "waiting" });
     expect(world.gemini.requests).toHaveLength(1);
   });
 
-  it("works like any other tool if it returns a result", async () => {
-    const { world } = await openStory(jobCall, (list) => ({ tools: [jobTool(list, { result: { ticket: 7 } })] }));
+  it("may say something when it has begun: the model and the page see it, and hear the result later", async () => {
+    const { world, ran } = await openStory(jobCall, (list) => ({ tools: [jobTool(list, { result: { ticket: 7 } })] }));
     expect(sequence(await say(world, "go"))).toBe("start ss tis tia toa fs ss text fs finish [DONE]");
     expect(told(world)).toEqual([["start_job", { ticket: 7 }]]);
     expect(world.gemini.requests).toHaveLength(2);
+    expect(await rowsOf(world)).toMatchObject([{ state: "waiting", interim: { ticket: 7 } }]);
+    const [{ key }] = ran as [{ key: string }];
+    await world.bridge.settle("local", key, { result: { counted: 7 } });
+    await idle(world);
+    expect(world.gemini.requests).toHaveLength(3);
+    expect(JSON.stringify(world.gemini.requests.at(-1)?.contents.at(-1))).toContain("counted");
+    const { body } = await get(world, "/stream/chat-1/messages");
+    expect(JSON.stringify(body.messages.at(-1))).toContain('"output":{"counted":7}');
     await expectSound(world);
   });
 
@@ -754,8 +765,8 @@ describe("a long-running tool", () => {
       ],
     }));
     expect(sequence(await say(world, "go"))).toBe("start ss tis tia toe fs ss text fs finish [DONE]");
-    expect(told(world)).toEqual([["start_job", { error: "Error in tool 'start_job': no workers" }]]);
-    expect(await rowsOf(world)).toEqual([]);
+    expect(told(world)).toEqual([["start_job", { error: "Error in tool 'start_job': no workers", status: "failed" }]]);
+    expect(await rowsOf(world)).toMatchObject([{ state: "failed", gated: false }]);
     await expectSound(world);
   });
 
@@ -778,16 +789,16 @@ describe("a long-running tool", () => {
     const question = await say(world, "go");
     const reply = await yes(world, question, "start_job");
     expect(sequence(reply)).toBe("start ss fs finish [DONE]");
-    expect(states(reply).at(-1)).toBe("executing");
+    expect(states(reply).at(-1)).toBe("waiting");
     expect(ran).toMatchObject([{ job: "count" }]);
     expect(world.gemini.requests).toHaveLength(1);
 
     await world.restart();
     world.clock.now += 60_000;
     await world.bridge.sweep();
-    expect(await rowsOf(world)).toMatchObject([{ state: "executing" }]);
+    expect(await rowsOf(world)).toMatchObject([{ state: "waiting" }]);
     const [{ key }] = ran as [{ key: string }];
-    expect(await world.bridge.settle("local", key, { counted: 7 })).toMatchObject({ state: "succeeded" });
+    expect(await world.bridge.settle("local", key, { result: { counted: 7 } })).toMatchObject({ state: "succeeded" });
     await idle(world);
     expect(told(world)).toEqual([["start_job", { counted: 7 }]]);
     expect(ran).toHaveLength(1);

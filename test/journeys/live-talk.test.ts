@@ -514,7 +514,7 @@ for (const behavior of behaviors)
       const stage = await openStory([call("start_job")], { behavior, tools: [long] });
       expect(sequence(await stage.say("go"))).toBe("start ss tis tia fs finish [DONE]");
       expect(stage.responses()).toEqual([]);
-      await stage.bridge.settle(owner, key, { job: "done" });
+      await stage.bridge.settle(owner, key, { result: { job: "done" } });
       await stage.untilIdle();
       expect(told(stage)).toEqual([["start_job", { job: "done" }]]);
       expect(JSON.stringify(await stage.messages())).toContain("start_job gave");

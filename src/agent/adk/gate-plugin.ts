@@ -20,6 +20,7 @@ import { EnteredRun } from "./entered-run.ts";
 import { GatheredCalls } from "./gathered-calls.ts";
 import { isReserved, openCalls } from "./history.ts";
 import { noteHandover } from "./live/handover.ts";
+import { isPlaceholder, markAsBegun, placeholder, takeBegun } from "./marked-results.ts";
 import { MissingTool } from "./missing-tool.ts";
 import { beginWithUser, orderResponses } from "./request-contents.ts";
 import type { CallHolder, HeldCall, RunScope } from "./run-scope.ts";
@@ -49,6 +50,8 @@ export class GatePlugin extends BasePlugin {
   readonly #approved = new WeakSet<Context>();
   /** What the tool of a call threw. */
   readonly #failures = new WeakMap<Context, Error>();
+  /** Contexts of calls that ran in the ledger. The callbacks after the tool have run there. */
+  readonly #ran = new WeakSet<Context>();
   /** The calls of each model response while it is streamed. */
   readonly #gathered = new WeakMap<InvocationContext, GatheredCalls>();
 
@@ -98,7 +101,9 @@ export class GatePlugin extends BasePlugin {
       const innerSession = `${toolContext.sessionId}~${toolContext.functionCallId}`;
       return this.#hold(tool, toolArgs, toolContext, { gated, external: true, innerSession });
     }
-    if (!gated && !isClientTool(tool)) return undefined;
+    // A call with a report or a time limit needs a row, also when no one is asked about it.
+    const needsRow = tool.isLongRunning || this.#holder.hasTimeLimit(tool.name);
+    if (!gated && !needsRow) return undefined;
     return (
       invalidArguments(tool, toolArgs) ??
       this.#hold(tool, toolArgs, toolContext, { gated, external: isClientTool(tool) })
@@ -114,20 +119,17 @@ export class GatePlugin extends BasePlugin {
   /** K14: the first plugin's value keeps all other after-callbacks away from a call that has not run. */
   override async afterToolCallback({ tool, toolArgs, toolContext, result }: ToolCallback & { result: Result }) {
     if (this.#approved.has(toolContext)) return undefined;
-    if (isPlaceholder(result)) return result;
+    if (isPlaceholder(result) || this.#ran.has(toolContext)) return result;
     const asked = toolContext.actions.requestedToolConfirmations;
     const id = toolContext.functionCallId ?? "";
     const request = asked[id];
     delete asked[id]; // K8: without the request ADK does not ask for a confirmation itself
     const failure = this.#failures.get(toolContext);
-    // K16: ADK would wait for a result of a long-running tool that has thrown.
-    if (failure) return tool.isLongRunning ? { error: failure.message } : undefined;
+    if (failure) return undefined;
     if (request) {
       const { hint, payload } = request;
       return this.#hold(tool, toolArgs, toolContext, { gated: true, external: false, hint, payload, hasRun: true });
     }
-    if (tool.isLongRunning && result == null)
-      return this.#hold(tool, toolArgs, toolContext, { gated: false, external: true });
     if (dropNonJsonState(toolContext) > 0)
       this.#logger.warn("State a tool set is not JSON and was dropped.", { tool: tool.name });
     return needsConversion(result) ? toObject(result) : undefined;
@@ -141,9 +143,14 @@ export class GatePlugin extends BasePlugin {
     const parts = event.content?.parts;
     // Checked by value, not by run: a placeholder must never get through, even when its run has been left.
     const isHeld = ({ functionResponse }: Part) => isPlaceholder(functionResponse?.response);
-    if (!parts?.some(isHeld)) return undefined;
-    const free = parts.filter((part) => !isHeld(part));
+    const begun = takeBegun(parts);
     const sends = scope?.freeResults === "send";
+    const isAnyHeld = parts?.some(isHeld);
+    if (begun.length > 0 && (sends || !isAnyHeld)) addMetadata(event, { unknown: begun });
+    if (!parts || !isAnyHeld) return undefined;
+    // What has only begun is not kept: the row says what the model is told later.
+    const isKept = ({ functionResponse: { id = "" } = {} }: Part) => sends || !begun.includes(id);
+    const free = parts.filter((part) => !isHeld(part) && isKept(part));
     addMetadata(event, { kept: sends ? [] : (free as KeptPart[]) });
     event.content = sends && free.length > 0 ? { ...event.content, parts: free } : undefined;
     return undefined;
@@ -192,11 +199,12 @@ export class GatePlugin extends BasePlugin {
       // ADK makes all calls of a step, whatever happens meanwhile; the run may have been left.
       if (!run || this.#isStopped(context)) throw new Error("The call belongs to no turn.");
       approval = await this.#holder.hold({ ...how, ...describeCall(tool, args, context) }, run.scope);
-      const isFreeAgent = how.innerSession !== undefined && !how.gated;
-      const result = isFreeAgent ? await run.scope.runAgent(approval) : undefined;
+      const runsNow = !how.gated && approval.state === "approved";
+      const result = runsNow ? await run.scope.runHeld(approval) : undefined;
       if (result) {
+        if (how.innerSession === undefined) this.#ran.add(context);
         context.state.update(result.stateDelta);
-        return result.response;
+        return result.isFinal ? result.response : markAsBegun(result.response);
       }
       await run.scope.showQuestion(approval);
       run.isPaused = true;
@@ -253,17 +261,12 @@ function describeCall(tool: BaseTool, args: Args, context: Context) {
     toolName: tool.name,
     args: shownArguments(parsedArguments(tool, args)),
     rawArgs: args,
+    isReported: tool.isLongRunning && !isAgentTool(tool),
     session: context.sessionId,
     agent: agent?.name ?? "",
     ...(branch !== undefined && { branch }),
   };
 }
-
-/** Random, so that no tool can return a placeholder. */
-const placeholderKey = `held-${crypto.randomUUID()}`;
-const placeholder = (approvalId: string): Result => ({ [placeholderKey]: approvalId });
-const isPlaceholder = (result: unknown): boolean =>
-  typeof result === "object" && result !== null && placeholderKey in result;
 
 /**
  * True when the last step ended in an error and left calls without a response, because a callback around a tool threw.

@@ -27,16 +27,21 @@ export interface RunScope {
   beforeRequest(): string | undefined;
   /** Shows the question about a held call. */
   showQuestion(approval: Approval): Promise<void>;
-  /** Runs an agent that is called as a tool. Returns its result, or undefined when it waits for an approval itself. */
-  runAgent(approval: Approval): Promise<AgentResult | undefined>;
+  /**
+   * Runs a call that no one is asked about, and that needs a row: of an agent, or of a tool with a report or a time limit.
+   * Returns its result; undefined while there is none.
+   */
+  runHeld(approval: Approval): Promise<HeldResult | undefined>;
   /** Counts usage that is in no event of the run. */
   countUsage(event: Event): void;
 }
 
-/** The result of an agent that was called as a tool. */
-export interface AgentResult {
+/** The result of a held call that ran at once. */
+export interface HeldResult {
   response: Record<string, unknown>;
   stateDelta: Record<string, unknown>;
+  /** False when the call has only begun, and its result will be told later. */
+  isFinal: boolean;
 }
 
 /** A call that is to be held, as the ledger needs it. */
@@ -52,8 +57,10 @@ export interface HeldCall {
   branch?: string;
   /** True when a person is asked; false for a call that only waits for a result from outside. */
   gated: boolean;
-  /** True when the result comes from outside: from a browser, a long-running tool, or an agent run as a tool. */
+  /** True when the server's executor does not run the call: a browser does, or the turn runs an agent. */
   external: boolean;
+  /** True when the result is reported after the call has begun: by a browser, or for a long-running tool. */
+  isReported: boolean;
   hint?: string;
   payload?: unknown;
   innerSession?: string;
@@ -65,6 +72,8 @@ export interface HeldCall {
 export interface CallHolder {
   /** True when the server's own policy for this tool wants a person to approve the call with these arguments. */
   policyWantsApproval(toolName: string, args: () => Record<string, unknown>): Promise<boolean>;
+  /** True when the server's own policy for this tool limits its time. */
+  hasTimeLimit(toolName: string): boolean;
   /** Creates the row of a held call, or finds the one that exists for this very call. */
   hold(call: HeldCall, run: RunScope): Promise<Approval>;
   /** Ids of the session's calls in the ledger, including calls that are no longer in the history. */

@@ -17,12 +17,12 @@ import { isClientTool } from "./client-tool.ts";
 import type { GatePlugin } from "./gate-plugin.ts";
 import { setIdempotencyKey } from "./idempotency-key.ts";
 import type { Runners } from "./runners.ts";
-import { dropNonJsonState, mcpError, type ToolOutcome, toObject } from "./tool-result.ts";
+import { type Beginning, dropNonJsonState, mcpError, type ToolOutcome, toObject } from "./tool-result.ts";
 
 /** A call that is ready to run. */
 export interface PreparedCall {
-  /** Runs the tool. Undefined means that a long-running tool has begun and its result will be reported later. */
-  run(): Promise<ToolOutcome | undefined>;
+  /** Runs the tool. Never rejects: what a tool throws is an outcome. */
+  run(): Promise<ToolOutcome | Beginning>;
 }
 
 /** Runs tools outside ADK's own loop, for calls in the ledger. */
@@ -33,8 +33,11 @@ export class ToolCalls {
     this.#options = options;
   }
 
-  /** Finds the tool and builds its context (K9, K13). Nothing has run when this throws. */
-  async prepare(approval: Approval): Promise<PreparedCall> {
+  /**
+   * Finds the tool and builds its context (K9, K13). Nothing has run when this throws. The tool gets `signal` as
+   * `toolContext.abortSignal`.
+   */
+  async prepare(approval: Approval, signal?: AbortSignal): Promise<PreparedCall> {
     const { agent, runner } = await this.#options.runners.hostOf(approval);
     const session = await runner.sessionService.getSession({
       appName: runner.appName,
@@ -52,6 +55,7 @@ export class ToolCalls {
       session,
       pluginManager: runner.pluginManager,
       runConfig: {},
+      abortSignal: signal,
     });
     const tool = await findTool(agent, approval.toolName, new ReadonlyContext(invocationContext));
     if (isAgentTool(tool)) throw new Error("An agent that is called as a tool is run by its turn.");
@@ -93,13 +97,16 @@ export class ToolCalls {
     }
   }
 
-  async #run(approval: Approval, call: Call): Promise<ToolOutcome | undefined> {
+  async #run(approval: Approval, call: Call): Promise<ToolOutcome | Beginning> {
     const { tool, context } = call;
     try {
       const result = await callTool(call, this.#options.logger);
       if (approval.toolCallId in context.actions.requestedToolConfirmations)
         throw new Error("The tool asked for a second approval, which is not supported.");
-      if (tool.isLongRunning && result == null) return undefined;
+      if (tool.isLongRunning) {
+        const interim = result == null ? {} : { interim: toObject(result) };
+        return { event: "begin", ...interim, stateDelta: this.#stateDelta(approval, context) };
+      }
       const error = mcpError(result);
       const outcome = error === undefined ? toObject(result) : { error };
       const event = error === undefined ? "succeed" : "fail";

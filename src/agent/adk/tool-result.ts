@@ -8,6 +8,14 @@ export interface ToolOutcome {
   stateDelta?: JsonObject;
 }
 
+/** A long-running tool has begun. Its result will be reported. */
+export interface Beginning {
+  event: "begin";
+  /** What the tool said when it had begun. */
+  interim?: JsonObject;
+  stateDelta?: JsonObject;
+}
+
 /** A tool's result as the JSON object that the model gets, with ADK's shapes for results that are not objects. */
 export function toObject(value: unknown): JsonObject {
   if (value === undefined || value === null) return { result: null };

@@ -46,7 +46,7 @@ async function open({ tools, policy = {} }: Setting = {}) {
   const runners = new Runners({ agent, appName: "app", store, sessions, plugins: [gate] });
   const toolCalls = new ToolCalls({ runners, gate, store, logger });
   const chat = await store.openChat({ owner: "me", name: "chat", appName: "app" });
-  const newExecutor = () => new Executor({ store, calls: toolCalls, policies, leaseMs: 9000, waitMs: 90_000, logger });
+  const newExecutor = () => new Executor({ store, calls: toolCalls, policies, leaseMs: 9000, logger });
   let calls = 0;
   /** A call that a person has approved. */
   async function approved(fields: Partial<NewApproval> = {}): Promise<Approval> {
@@ -289,59 +289,137 @@ describe("a call whose process died", () => {
   });
 });
 
-describe("a call that is answered from outside", () => {
+describe("a call that runs in a browser", () => {
   const result = { event: "succeed", outcome: { place: "here" } } as const;
+  const elsewhere = { external: true, reportMs: 90_000 };
 
-  it("is settled once", async () => {
-    const { executor, approved } = await open();
-    const row = await approved({ external: true });
-    expect(await executor.settle(row, result)).toMatchObject({ state: "succeeded", outcome: { place: "here" } });
-    expect(await executor.settle(row, { event: "fail", outcome: { error: "no" } })).toMatchObject({
-      state: "succeeded",
-      outcome: { place: "here" },
+  it("waits from its yes on, and takes one report", async () => {
+    const { executor, approved, clock } = await open();
+    const row = await executor.execute(await approved(elsewhere));
+    expect(row).toMatchObject({ state: "waiting", reportBy: clock.now + 90_000 });
+    expect(await executor.report(row, result)).toMatchObject({
+      taken: true,
+      approval: { state: "succeeded", outcome: { place: "here" } },
+    });
+    expect(await executor.report(row, { event: "fail", outcome: { error: "no" } })).toMatchObject({
+      taken: false,
+      approval: { state: "succeeded", outcome: { place: "here" } },
     });
   });
 
-  it("is not settled once it is cancelled, nor after its time", async () => {
+  it("takes a report also if the server stopped between the yes and the beginning", async () => {
+    const { executor, approved } = await open();
+    expect(await executor.report(await approved(elsewhere), result)).toMatchObject({ taken: true });
+  });
+
+  it("takes no report once it is cancelled, nor after its time", async () => {
     const { executor, approved, store, clock } = await open();
-    const { id } = await approved({ external: true });
+    const { id } = await approved(elsewhere);
     await store.move(id, { event: "cancel" });
-    expect((await executor.settle((await store.getApproval(id))!, result)).state).toBe("cancelled");
-    const last = await approved({ external: true });
-    clock.now += 60_000;
-    expect((await executor.settle(last, result)).state).toBe("expired");
+    const cancelled = (await store.getApproval(id))!;
+    expect(await executor.report(cancelled, result)).toMatchObject({ taken: false, approval: { state: "cancelled" } });
+    const last = await executor.execute(await approved(elsewhere));
+    clock.now += 90_000;
+    expect(await executor.report(last, result)).toMatchObject({ taken: false, approval: { state: "indeterminate" } });
   });
 });
 
 describe("a long-running tool", () => {
-  const jobTool = (ran: string[]) =>
+  const jobTool = (ran: string[], result?: unknown) =>
     new LongRunningFunctionTool({
       name: "pay",
       description: "Begins to pay.",
       parameters: z.object({ amount: z.number() }),
       execute: (_, context) => {
         ran.push(idempotencyKey(context!));
-        return undefined;
+        return result;
       },
     });
+  const reported = { reportMs: 90_000 };
 
-  it("that has begun waits for its result, longer than a lease", async () => {
-    const { executor, approved, clock, ran, store } = await open({ tools: (list) => [jobTool(list)] });
-    const row = await executor.execute(await approved());
-    expect(row).toMatchObject({ state: "executing", leaseUntil: clock.now + 90_000 });
+  it("that has begun waits for its result, without a lease", async () => {
+    const { executor, approved, clock, ran } = await open({ tools: (list) => [jobTool(list)] });
+    const row = await executor.execute(await approved(reported));
+    expect(row).toMatchObject({ state: "waiting", reportBy: clock.now + 90_000 });
+    expect(row).not.toHaveProperty("leaseUntil");
     expect(ran).toHaveLength(1);
     clock.now += 60_000;
-    expect(await executor.settle(row, { event: "succeed", outcome: { paid: 5 } })).toMatchObject({
-      state: "succeeded",
-      outcome: { paid: 5 },
+    expect(await executor.report(row, { event: "succeed", outcome: { paid: 5 } })).toMatchObject({
+      taken: true,
+      approval: { state: "succeeded", outcome: { paid: 5 } },
     });
-    expect((await store.getApproval(row.id))?.state).toBe("succeeded");
   });
 
-  it("whose result never came is indeterminate in the end", async () => {
-    const { executor, approved, clock } = await open({ tools: (list) => [jobTool(list)] });
-    const row = await executor.execute(await approved());
-    clock.now += 90_000;
-    expect((await executor.recover(row)).state).toBe("indeterminate");
+  it("says what it likes when it has begun, and that is kept", async () => {
+    const { executor, approved } = await open({ tools: (list) => [jobTool(list, { job: 7 })] });
+    expect(await executor.execute(await approved(reported))).toMatchObject({ state: "waiting", interim: { job: 7 } });
+  });
+
+  it("may be reported on before it has returned", async () => {
+    let finish = () => {};
+    let begin = () => {};
+    const began = new Promise<void>((resolve) => (begin = resolve));
+    const { executor, approved, store } = await open({
+      tools: () => [
+        new LongRunningFunctionTool({
+          name: "pay",
+          description: "Begins to pay.",
+          parameters: z.object({ amount: z.number() }),
+          execute: () => {
+            begin();
+            return new Promise((resolve) => (finish = () => resolve({ job: 7 })));
+          },
+        }),
+      ],
+    });
+    const row = await approved(reported);
+    const attempt = executor.execute(row);
+    await began;
+    const executing = (await store.getApproval(row.id))!;
+    expect(await executor.report(executing, { event: "succeed", outcome: { paid: 5 } })).toMatchObject({ taken: true });
+    finish();
+    expect(await attempt).toMatchObject({ state: "succeeded", outcome: { paid: 5 } });
+  });
+});
+
+describe("an outcome that cannot be recorded", () => {
+  it("is recorded as soon as it can be, and the lease is kept until then", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    const { executor, approved, store, ran, clock } = await open();
+    const { move } = store;
+    const row = await approved();
+    let failures = 0;
+    store.move = (id, change) => {
+      if (change.event !== "succeed" || failures >= 3) return move.call(store, id, change);
+      failures += 1;
+      return Promise.reject(new Error("The database is locked."));
+    };
+    const attempt = executor.execute(row);
+    await vi.waitFor(() => expect(failures).toBe(1));
+    clock.now += 8000;
+    await vi.advanceTimersByTimeAsync(3000);
+    expect((await store.getApproval(row.id))?.leaseUntil).toBe(clock.now + 9000);
+    expect(await attempt).toMatchObject({ state: "succeeded", outcome: { paid: 5 } });
+    expect(failures).toBe(3);
+    expect(ran).toHaveLength(1);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("is given up when the server stops", async () => {
+    const { executor, approved, store } = await open();
+    const row = await approved();
+    const { move } = store;
+    let fail = () => {};
+    const failed = new Promise<void>((resolve) => (fail = resolve));
+    store.move = (id, change) => {
+      if (change.event !== "succeed") return move.call(store, id, change);
+      fail();
+      return Promise.reject(new Error("The database is locked."));
+    };
+    const attempt = executor.execute(row);
+    await failed;
+    executor.close();
+    await expect(attempt).rejects.toThrow();
+    await executor.idle();
   });
 });

@@ -1,8 +1,11 @@
+import { BridgeError } from "../../protocol/index.ts";
 import type { Approval, Store } from "../../stores/index.ts";
-import type { PreparedCall, ToolCalls } from "../adk/tool-calls.ts";
-import type { ToolOutcome } from "../adk/tool-result.ts";
+import type { ToolCalls } from "../adk/tool-calls.ts";
+import type { Beginning, ToolOutcome } from "../adk/tool-result.ts";
 import { describeError, type Logger } from "../support/index.ts";
 import type { ToolPolicies } from "./policy.ts";
+import { recordSurely } from "./record-surely.ts";
+import { runInTime, type Surrender } from "./run-in-time.ts";
 
 export interface ExecutorOptions {
   store: Store;
@@ -10,8 +13,6 @@ export interface ExecutorOptions {
   policies: ToolPolicies;
   /** How long a claim lasts unless it is renewed. */
   leaseMs: number;
-  /** How long after its start a long-running tool may report its result. */
-  waitMs: number;
   logger: Logger;
 }
 
@@ -24,14 +25,28 @@ export class Executor {
   /** Attempts of this process that have not ended; a second caller waits for the first one's outcome. */
   readonly #attempts = new Map<string, Promise<Approval>>();
   readonly #leaseOwner = crypto.randomUUID();
+  readonly #closing = new AbortController();
+  #onLateOutcome: (approval: Approval) => void = () => undefined;
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
   }
 
-  /** Runs an approved call. Returns the row afterwards; if another process has the claim, the row as it is. */
+  /** Calls back when a call has an outcome that no turn waits for any more. */
+  subscribe(onLateOutcome: (approval: Approval) => void): void {
+    this.#onLateOutcome = onLateOutcome;
+  }
+
+  /** Reports an outcome that no turn waits for any more. */
+  announce(approval: Approval): void {
+    this.#onLateOutcome(approval);
+  }
+
+  /** Starts an approved call. Returns the row afterwards; if another process has the claim, the row as it is. */
   execute(approval: Approval): Promise<Approval> {
-    return this.#once(approval, () => this.#claimAndRun(approval, "claim"));
+    return this.#once(approval, () =>
+      runsElsewhere(approval) ? this.#begin(approval) : this.#claimAndRun(approval, "claim"),
+    );
   }
 
   /** The attempt of this process that has not ended, if any. */
@@ -44,37 +59,41 @@ export class Executor {
     while (this.#attempts.size > 0) await Promise.allSettled(this.#attempts.values());
   }
 
+  /** Ends the attempts to record outcomes. */
+  close(): void {
+    this.#closing.abort(new BridgeError("unavailable", "The server is stopping."));
+  }
+
   /** Settles a call whose process died while it ran. The tool's effect class says how. */
   recover(approval: Approval): Promise<Approval> {
     return this.#once(approval, async () => {
-      const { store, calls, policies, logger } = this.#options;
-      const { lookup } = policies.get(approval.toolName) ?? {};
-      if (approval.effect === "queryable" && lookup) {
-        const outcome = await lookup(approval.idempotencyKey).catch((error: unknown) => {
-          logger.error("Looking up an interrupted call failed.", {
-            approval: approval.id,
-            error: describeError(error),
-          });
-          return "unknown" as const;
-        });
-        if (outcome === "unknown") return approval;
-        if (outcome) return this.#takeOver(approval, { event: "succeed", outcome });
-      }
+      const { store, calls } = this.#options;
+      const found = await this.#lookUp(approval);
+      if (found === "unknown") return approval;
+      if (found) return this.#takeOver(approval, found);
       // An agent run as a tool is claimed after it has finished, so its result is in its session.
       if (approval.innerSession !== undefined)
         return this.#takeOver(approval, await calls.readAgentOutcome(approval, approval.innerSession));
-      const isRepeatable = approval.effect === "queryable" ? lookup !== undefined : approval.effect !== "opaque";
+      const isRepeatable =
+        approval.effect === "queryable" ? this.#lookupOf(approval) !== undefined : approval.effect !== "opaque";
       if (isRepeatable && !approval.external) return this.#claimAndRun(approval, "reclaim");
       return (await store.move(approval.id, { event: "lose" })).approval ?? approval;
     });
   }
 
-  /** Records a result from outside: from a browser tool, a long-running tool, or an agent. Accepted once. */
-  async settle(approval: Approval, result: ToolOutcome): Promise<Approval> {
+  /** Records what an agent that ran as a tool has said. Accepted once. */
+  async finishAgent(approval: Approval, result: ToolOutcome): Promise<Approval> {
     const claim = await this.#options.store.move(approval.id, { event: "claim", ...this.#lease() });
     const row = claim.approval ?? approval;
-    // An approved long-running tool was claimed by its own attempt, and waits in `executing` for its result.
-    return claim.moved || row.state === "executing" ? this.#finish(row, result) : row;
+    return claim.moved || row.state === "executing" ? this.#record(row, result) : row;
+  }
+
+  /** Records a result from outside: of a browser tool or a long-running tool. `taken` is true for one report only. */
+  async report(approval: Approval, result: ToolOutcome): Promise<{ taken: boolean; approval: Approval }> {
+    // The server may have stopped between the yes and the beginning.
+    const row = approval.state === "approved" && runsElsewhere(approval) ? await this.execute(approval) : approval;
+    const { moved, approval: after = row } = await this.#options.store.move(row.id, result);
+    return { taken: moved, approval: after };
   }
 
   #once(approval: Approval, run: () => Promise<Approval>): Promise<Approval> {
@@ -87,10 +106,15 @@ export class Executor {
     return attempt;
   }
 
+  /** A call that does not run here: from now on its result may be reported. */
+  async #begin(approval: Approval): Promise<Approval> {
+    return (await this.#options.store.move(approval.id, { event: "begin" })).approval ?? approval;
+  }
+
   /** Records the outcome of a call whose claim has lapsed. */
   async #takeOver(approval: Approval, result: ToolOutcome): Promise<Approval> {
     const claim = await this.#options.store.move(approval.id, { event: "reclaim", ...this.#lease() });
-    return claim.moved && claim.approval ? this.#finish(claim.approval, result) : (claim.approval ?? approval);
+    return claim.moved && claim.approval ? this.#record(claim.approval, result) : (claim.approval ?? approval);
   }
 
   #lease() {
@@ -102,41 +126,92 @@ export class Executor {
    * if the process dies in there, the call has certainly not run.
    */
   async #claimAndRun(approval: Approval, event: "claim" | "reclaim"): Promise<Approval> {
-    const { store, calls, waitMs } = this.#options;
-    const call = await calls.prepare(approval).catch((error: unknown) => failure(error));
+    const { store, calls } = this.#options;
+    const aborting = new AbortController();
+    const call = await calls.prepare(approval, aborting.signal).catch((error: unknown) => failure(error));
     const claim = await store.move(approval.id, { event, ...this.#lease() });
     if (!claim.moved || !claim.approval) return claim.approval ?? approval;
     const claimed = claim.approval;
-    const result = "run" in call ? await this.#runUnderLease(claimed, call) : call;
-    if (result) return this.#finish(claimed, result);
-    // A long-running tool has begun. Its result will be reported.
-    await store.renewLease(claimed.id, claimed.fence, waitMs);
-    return (await store.getApproval(claimed.id)) ?? claimed;
-  }
-
-  async #runUnderLease({ id, fence }: Approval, call: PreparedCall): Promise<ToolOutcome | undefined> {
-    const { store, leaseMs, logger } = this.#options;
-    const renewal = setInterval(
-      () =>
-        void store
-          .renewLease(id, fence, leaseMs)
-          .catch((error: unknown) =>
-            logger.error("A lease could not be renewed.", { approval: id, error: describeError(error) }),
-          ),
-      leaseMs / 3,
-    );
+    if (!("run" in call)) return this.#record(claimed, call);
+    const endLease = this.#keepLease(claimed);
     try {
-      return await call.run();
+      return await this.#record(claimed, await this.#runInTime(claimed, { ...call, abort: aborting }));
     } finally {
-      clearInterval(renewal);
+      endLease();
     }
   }
 
-  async #finish({ id, fence }: Approval, result: ToolOutcome): Promise<Approval> {
-    const { approval } = await this.#options.store.move(id, { ...result, fence });
-    if (!approval) throw new Error(`Approval ${id} is gone.`);
-    return approval;
+  /** Runs the tool within its time limit. What follows when that is over depends on the tool's effect class. */
+  async #runInTime(
+    claimed: Approval,
+    call: { run: () => Promise<ToolOutcome | Beginning>; abort: AbortController },
+  ): Promise<ToolOutcome | Beginning | Surrender> {
+    const { calls, policies } = this.#options;
+    const { timeoutMs } = policies.get(claimed.toolName) ?? {};
+    return runInTime(call, {
+      timeoutMs,
+      effect: claimed.effect,
+      again: async () => {
+        const abort = new AbortController();
+        return { ...(await calls.prepare(claimed, abort.signal)), abort };
+      },
+      lookUp: () => this.#lookUp(claimed),
+      onLate: (outcome) => void this.#recordLate(claimed, outcome),
+    });
   }
+
+  /** The outcome that the tool's own look-up finds. `unknown`: it cannot tell now. Undefined: the call had no effect. */
+  async #lookUp(approval: Approval): Promise<ToolOutcome | "unknown" | undefined> {
+    const lookup = this.#lookupOf(approval);
+    if (!lookup) return undefined;
+    try {
+      const outcome = await lookup(approval.idempotencyKey);
+      return outcome && { event: "succeed", outcome };
+    } catch (error) {
+      this.#options.logger.error("Looking up an interrupted call failed.", {
+        approval: approval.id,
+        error: describeError(error),
+      });
+      return "unknown";
+    }
+  }
+
+  #lookupOf({ effect, toolName }: Approval) {
+    return effect === "queryable" ? this.#options.policies.get(toolName)?.lookup : undefined;
+  }
+
+  /** Renews the lease until the returned function is called. */
+  #keepLease({ id, fence }: Approval): () => void {
+    const { store, leaseMs, logger } = this.#options;
+    const renew = () =>
+      store
+        .renewLease(id, fence, leaseMs)
+        .catch((error: unknown) =>
+          logger.error("A lease could not be renewed.", { approval: id, error: describeError(error) }),
+        );
+    const renewal = setInterval(() => void renew(), leaseMs / 3);
+    return () => clearInterval(renewal);
+  }
+
+  /** Records what became of an attempt. What is known is never dropped: a write that fails is tried again. */
+  #record({ id, fence }: Approval, result: ToolOutcome | Beginning | Surrender): Promise<Approval> {
+    return recordSurely(id, { ...result, fence }, { ...this.#options, signal: this.#closing.signal });
+  }
+
+  /** A tool that was given up has ended after all. */
+  async #recordLate(claimed: Approval, outcome: ToolOutcome): Promise<void> {
+    const { logger } = this.#options;
+    try {
+      this.announce(await this.#record(claimed, outcome));
+    } catch (error) {
+      logger.error("A late outcome could not be recorded.", { approval: claimed.id, error: describeError(error) });
+    }
+  }
+}
+
+/** True for a call that the server does not run itself: a browser does. */
+export function runsElsewhere({ external, innerSession }: Pick<Approval, "external" | "innerSession">): boolean {
+  return external && innerSession === undefined;
 }
 
 function failure(error: unknown): ToolOutcome {

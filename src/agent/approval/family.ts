@@ -43,8 +43,10 @@ export function tellable(row: Approval, rows: readonly Approval[]) {
     },
     /** Ids of the rows that this tells about. */
     tells: family.filter(({ state }) => isSettled(state)).map(({ id }) => id),
-    /** Calls whose outcome must be told later. */
-    unknown: family.filter(({ state }) => !isSettled(state)).map(({ toolCallId }) => toolCallId),
+    /** Calls whose outcome must be told later: it is not known yet, or a person may still find it out. */
+    unknown: family
+      .filter(({ state }) => !isSettled(state) || state === "indeterminate")
+      .map(({ toolCallId }) => toolCallId),
   };
 }
 

@@ -18,7 +18,7 @@ async function open(policy: ToolPolicy = {}) {
   const hold = (fields: Partial<HeldCall> = {}) => {
     const args = fields.args ?? { b: 2, a: 1 };
     const call = { toolCallId: "c1", toolName: "pay", args, rawArgs: args, session: chat, agent: "agent", gated: true };
-    return holder.hold({ ...call, external: false, ...fields }, run);
+    return holder.hold({ ...call, external: false, isReported: false, ...fields }, run);
   };
   return { store, clock, chat, holder, hold, warnings };
 }
@@ -55,14 +55,26 @@ describe("the row of a held call", () => {
 
   it("is approved from the start if no person is asked, with the key that the tool had before", async () => {
     const { hold, chat } = await open();
-    const row = await hold({ gated: false, external: true });
+    const row = await hold({ gated: false });
     expect(row).toMatchObject({ state: "approved", gated: false, idempotencyKey: `${chat}:c1` });
   });
 
-  it("says how long the call may wait for its start or its result", async () => {
+  it("waits from the start if it runs elsewhere and no person is asked", async () => {
+    const { hold, clock } = await open();
+    const row = await hold({ gated: false, external: true, isReported: true });
+    const day = 24 * 60 * 60_000;
+    expect(row).toMatchObject({ state: "waiting", reportMs: day, reportBy: clock.now + day });
+  });
+
+  it("has the time limits of its policy", async () => {
+    const { hold, clock } = await open({ expiresMs: 7, startMs: 8, reportMs: 9 });
+    const row = await hold({ isReported: true });
+    expect(row).toMatchObject({ expiresAt: clock.now + 7, startMs: 8, reportMs: 9 });
+  });
+
+  it("lets an agent wait as long as its own calls do", async () => {
     const { hold, chat, store } = await open();
     await store.openSession({ id: "inner", chat, appName: "helper" });
-    expect((await hold({ toolCallId: "c2", gated: false, external: true })).startMs).toBe(5000);
     const agent = await hold({ toolCallId: "c3", gated: false, external: true, innerSession: "inner" });
     expect(agent.startMs).toBe(Number.MAX_SAFE_INTEGER);
   });

@@ -1,5 +1,5 @@
 import { actionDigest, BridgeError, canonicalJson, isSettled } from "../../protocol/index.ts";
-import type { Approval, Store } from "../../stores/index.ts";
+import type { Approval, NewApproval, Store } from "../../stores/index.ts";
 import { callKey } from "../adk/idempotency-key.ts";
 import type { CallHolder, HeldCall } from "../adk/run-scope.ts";
 import { describeError, type Logger, newId } from "../support/index.ts";
@@ -19,6 +19,9 @@ export interface HoldOptions {
   logger: Logger;
 }
 
+/** How long the result of a call may be reported after it has begun, unless its policy says otherwise. */
+const defaultReportMs = 24 * 60 * 60_000;
+
 /** Decides by policy which calls are held, and makes their rows. The gate in `adk/` uses it. */
 export function holdCalls({ store, policies, logger, ...limits }: HoldOptions): CallHolder {
   return {
@@ -36,14 +39,17 @@ export function holdCalls({ store, policies, logger, ...limits }: HoldOptions): 
       }
     },
 
+    hasTimeLimit: (toolName) => policies.get(toolName)?.timeoutMs !== undefined,
+
     async hold(call, run) {
-      const { args, rawArgs, hasRun, ...fields } = call;
+      const { args, rawArgs, hasRun, isReported, ...fields } = call;
       const id = newId("apr");
       const input = canonicalJson(args);
       const rawInput = canonicalJson(rawArgs);
       const { chat, owner, mode } = run;
       const { toolCallId, toolName } = call;
-      const card = call.gated ? await makeCard(policies.get(toolName), { toolName, input, logger }) : undefined;
+      const policy = policies.get(toolName) ?? {};
+      const card = call.gated ? await makeCard(policy, { toolName, input, logger }) : undefined;
       const row = await store.createApproval(
         {
           ...fields,
@@ -56,12 +62,14 @@ export function holdCalls({ store, policies, logger, ...limits }: HoldOptions): 
           mode,
           messageId: run.messageId(),
           digest: await actionDigest({ approvalId: id, owner, chat, toolCallId, toolName, input: args }),
-          effect: policies.get(toolName)?.effect ?? "opaque",
-          state: call.gated ? "pending" : "approved",
+          effect: policy.effect ?? "opaque",
+          state: firstState(call),
           // The tool was given this key before the call had a row.
           ...((!call.gated || hasRun) && { idempotencyKey: callKey(call.session, toolCallId) }),
-          ttlMs: limits.approvalTtlMs,
-          startMs: startSpan(call, limits),
+          ttlMs: policy.expiresMs ?? limits.approvalTtlMs,
+          // An agent waits as long as its own calls do, and those expire themselves.
+          startMs: call.innerSession === undefined ? (policy.startMs ?? limits.startMs) : Number.POSITIVE_INFINITY,
+          ...(isReported && { reportMs: policy.reportMs ?? defaultReportMs }),
         },
         { maxPending: limits.maxPending },
       );
@@ -84,11 +92,8 @@ export function holdCalls({ store, policies, logger, ...limits }: HoldOptions): 
   };
 }
 
-/** How long after a yes a call may start. An agent waits as long as its own calls do, and those expire themselves. */
-function startSpan(
-  { external, innerSession }: HeldCall,
-  { approvalTtlMs, startMs }: Pick<HoldOptions, "approvalTtlMs" | "startMs">,
-): number {
-  if (innerSession !== undefined) return Number.POSITIVE_INFINITY;
-  return external ? approvalTtlMs : startMs;
+/** A call that no one is asked about has begun if it runs elsewhere. Other calls are started by the executor. */
+function firstState({ gated, external, innerSession }: HeldCall): NewApproval["state"] {
+  if (gated) return "pending";
+  return external && innerSession === undefined ? "waiting" : "approved";
 }

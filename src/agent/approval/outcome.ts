@@ -1,5 +1,5 @@
 import type { UIMessageChunk } from "ai";
-import { type ApprovalData, type ApprovalView, isSettled } from "../../protocol/index.ts";
+import { type ApprovalData, type ApprovalState, type ApprovalView, isSettled } from "../../protocol/index.ts";
 import type { Approval } from "../../stores/index.ts";
 import { describeQuestion } from "./describe-question.ts";
 
@@ -12,6 +12,8 @@ const sentences = {
   denied: "The user rejected this call; it was not run.",
   indeterminate:
     "The call was started, but the server stopped before the outcome was recorded; nobody can know whether it took effect. Do not repeat it without asking the user.",
+  unreported:
+    "The call has begun, but no result was reported in time; it may have taken effect. Do not repeat it without asking the user.",
   running: "The call was approved; its outcome is not known yet.",
   interrupted: "The call was interrupted; no result is available.",
 } as const;
@@ -33,13 +35,18 @@ const endings = {
 export const interruptedResponse = { error: sentences.interrupted, status: "interrupted" };
 export const runningResponse = { error: sentences.running, status: "executing" };
 
-/** The function response for the model; undefined until the call is settled. */
+/**
+ * The function response for the model; undefined while there is none. A call that waits for a report has one as soon as its
+ * tool has said something; the result follows in a note.
+ */
 export function approvalToResponse(approval: Approval): Record<string, unknown> | undefined {
   switch (approval.state) {
     case "pending":
     case "approved":
     case "executing":
       return undefined;
+    case "waiting":
+      return approval.interim;
     case "succeeded":
       return approval.outcome ?? { result: null };
     case "failed":
@@ -50,8 +57,20 @@ export function approvalToResponse(approval: Approval): Record<string, unknown> 
     case "cancelled":
       return { error: endings[approval.state][progressOf(approval)], status: approval.state };
     case "indeterminate":
-      return { error: sentences.indeterminate, status: approval.state };
+      return { error: unknownText(approval), status: approval.state };
   }
+}
+
+/** True while the model has to wait for this call: there is nothing to tell it. */
+export function isOpen(approval: Approval): boolean {
+  return approvalToResponse(approval) === undefined;
+}
+
+/** Why it is not known what became of a call. */
+function unknownText({ outcome, reportBy }: Approval): string {
+  const error = outcome?.["error"];
+  if (typeof error === "string") return error;
+  return reportBy === undefined ? sentences.indeterminate : sentences.unreported;
 }
 
 function progressOf({ gated, decidedAt, external }: Approval): "asked" | "waiting" | "outside" {
@@ -75,6 +94,9 @@ export function approvalToData(approval: Approval): ApprovalData {
     expiresAt: approval.expiresAt,
     ...(approval.decidedBy !== undefined && { decidedBy: approval.decidedBy }),
     ...(approval.reason !== undefined && { reason: approval.reason }),
+    ...(approval.state === "waiting" && { reportBy: approval.reportBy }),
+    ...(approval.state === "waiting" && approval.interim && { interim: approval.interim }),
+    ...(approval.resolvedBy !== undefined && { resolvedBy: approval.resolvedBy }),
     ...(approval.state === "succeeded" && { output: approval.outcome }),
     ...(approval.state !== "succeeded" && isSettled(approval.state) && { errorText: errorText(approval) }),
   };
@@ -111,6 +133,7 @@ export function questionChunks(approval: Approval): UIMessageChunk[] {
 export function outcomeChunks(approval: Approval, answered: boolean | undefined): UIMessageChunk[] {
   const { toolCallId } = approval;
   const notice = dataApproval(approval);
+  if (approval.state === "waiting") return [...notice, ...interimChunks(approval)];
   if (!isSettled(approval.state)) return notice;
   const failure = (): UIMessageChunk => ({ type: "tool-output-error", toolCallId, errorText: errorText(approval) });
   if (answered === false && approval.gated) return [...notice, { type: "tool-output-denied", toolCallId }];
@@ -125,6 +148,11 @@ export function outcomeChunks(approval: Approval, answered: boolean | undefined)
     default:
       return [...notice, failure()];
   }
+}
+
+/** What a tool said when it had begun, as AI SDK shows an output that is not the last one. */
+function interimChunks({ toolCallId, interim }: Approval): UIMessageChunk[] {
+  return interim ? [{ type: "tool-output-available", toolCallId, output: interim, preliminary: true }] : [];
 }
 
 /** A row as its owner sees it. */
@@ -148,7 +176,11 @@ export function outcomeNote(approval: Approval, response = approvalToResponse(ap
   return contextNote(approval.toolName, approval.input, approval.state, response);
 }
 
+const unsettledStates: readonly ApprovalState[] = ["pending", "approved", "executing", "waiting"];
+
 /** A note about an earlier call, attributed to no speaker. */
 export function contextNote(tool: string, input: string, state: string, response: unknown): string {
-  return `[context, not from the user] The earlier call ${tool}(${input}) ended as ${state}: ${JSON.stringify(response)}`;
+  const isOver = !(unsettledStates as readonly string[]).includes(state);
+  const progress = isOver ? `ended as ${state}` : "has not ended yet";
+  return `[context, not from the user] The earlier call ${tool}(${input}) ${progress}: ${JSON.stringify(response)}`;
 }

@@ -8,7 +8,7 @@ const no = () => Promise.resolve(false);
 
 describe("a row matches a decision", () => {
   it.each(approvalStates)("if it went that way: %s", (state) => {
-    const isYes = ["approved", "executing", "succeeded", "failed", "indeterminate"].includes(state);
+    const isYes = ["approved", "executing", "waiting", "succeeded", "failed", "indeterminate"].includes(state);
     const row = approvalRow({ state });
     expect(matchesDecision(row, true)).toBe(isYes);
     expect(matchesDecision(row, false)).toBe(state === "denied");

@@ -1,5 +1,15 @@
-import { BridgeError } from "../../protocol/index.ts";
+import { type ApprovalView, BridgeError } from "../../protocol/index.ts";
 
 /** An approval of another owner is indistinguishable from a missing one, and so is a chat. */
 export const unknownApproval = (id: string) => new BridgeError("not_found", `There is no approval ${id} here.`);
 export const unknownChat = (name: string) => new BridgeError("not_found", `There is no chat ${name} here.`);
+export const unknownCall = (key: string) => new BridgeError("not_found", `There is no call ${key} here.`);
+
+/** Another change came first. `approval` says how it stands. */
+export class StateConflict extends BridgeError {
+  readonly approval: ApprovalView;
+  constructor(message: string, approval: ApprovalView) {
+    super("conflict", message);
+    this.approval = approval;
+  }
+}

@@ -3,7 +3,8 @@
  */
 export type { Answer } from "./answers.ts";
 export { ChatTurns } from "./chat-turns.ts";
-export { unknownChat } from "./errors.ts";
+export { StateConflict, unknownChat } from "./errors.ts";
 export { closeOpenTurns } from "./recover.ts";
+export type { Report, Resolution } from "./reports.ts";
 export { type DecisionResult, Settlement } from "./settlement.ts";
 export { type Reading, type Reply, type Submission, Submissions } from "./submissions.ts";

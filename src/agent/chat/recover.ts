@@ -3,7 +3,7 @@ import type { UIMessageChunk } from "ai";
 import { isSettled } from "../../protocol/index.ts";
 import type { Approval, LogEntry, NewLogEntry, Store } from "../../stores/index.ts";
 import { callsWithResponse, awaitsModel, openCalls, unknownCalls } from "../adk/history.ts";
-import { interruption, questionChunks } from "../approval/outcome.ts";
+import { interruption, isOpen, questionChunks } from "../approval/outcome.ts";
 import { continuesUnattended } from "../conversation/index.ts";
 
 /**
@@ -27,7 +27,7 @@ export async function closeOpenTurns(store: Store): Promise<Map<string, string>>
     const { reply } = begin;
     const written = chunksOf(log.filter((entry) => entry.turn === turn));
     const rows = (await store.listApprovals({ chat })).filter((row) => row.messageId === reply);
-    const waiting = rows.filter(({ state }) => !isSettled(state));
+    const waiting = rows.filter(isOpen);
     const events = (await store.events(chat)).map(({ event }) => event as unknown as Event);
     const step = openStepOf(written);
     const unanswered = unansweredCalls(written, rows);

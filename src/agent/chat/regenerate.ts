@@ -41,7 +41,8 @@ export async function findReply(chat: Session, messageId: string | undefined, st
   // An approved call is about to run; the executor does not ask us.
   const effects = rows.filter(
     ({ state, external }) =>
-      ["executing", "succeeded", "failed", "indeterminate"].includes(state) || (state === "approved" && !external),
+      ["executing", "waiting", "succeeded", "failed", "indeterminate"].includes(state) ||
+      (state === "approved" && !external),
   );
   if (free.length + effects.length > 0) {
     const tool = effects[0]?.toolName ?? free[0]?.name;

@@ -1,13 +1,15 @@
 import { type ApprovalData, type ApprovalView, type Decision, isSettled } from "../../protocol/index.ts";
-import type { Approval, JsonObject, LogEntry } from "../../stores/index.ts";
+import type { Approval, LogEntry } from "../../stores/index.ts";
+import { runsElsewhere } from "../approval/executor.ts";
 import { approvalToView } from "../approval/outcome.ts";
 import { readBackwards } from "../log/follow-log.ts";
 import { atMost, describeError } from "../support/index.ts";
 import type { TurnContext } from "../turn.ts";
 import { matchesDecision } from "./answers.ts";
-import type { QueuedTurn } from "./chat-queue.ts";
+import type { ChatQueue, QueuedTurn } from "./chat-queue.ts";
 import type { ChatTurns } from "./chat-turns.ts";
-import { unknownApproval } from "./errors.ts";
+import { StateConflict, unknownApproval, unknownCall } from "./errors.ts";
+import { isSameOutcome, type Report, type Resolution, reportToOutcome, resolutionToOutcome } from "./reports.ts";
 
 export type DecisionResult =
   | { outcome: "accepted"; approval: ApprovalView }
@@ -29,6 +31,7 @@ export class Settlement {
   constructor(context: SettlementContext, turns: ChatTurns) {
     this.#context = context;
     this.#turns = turns;
+    context.executor.subscribe((approval) => this.#showLate(approval));
   }
 
   /** One decision made outside a chat request. The server itself continues the conversation. */
@@ -50,19 +53,56 @@ export class Settlement {
     });
   }
 
-  /** The result of a long-running tool, by the `idempotencyKey` that the tool was given. */
-  async settle(owner: string, key: string, outcome: JsonObject): Promise<ApprovalView> {
+  /**
+   * The result of a call that has begun, by the `idempotencyKey` that the tool was given. The same report may come again;
+   * any other that comes too late is refused.
+   */
+  async settle(owner: string, key: string, report: Report): Promise<ApprovalView> {
     const { store, executor } = this.#context;
+    this.#turns.refuseWhenClosed();
+    const result = reportToOutcome(report);
     const found = (await store.getApproval(key)) ?? (await store.listApprovals({ owner, idempotencyKey: key }))[0];
-    const waits = found && found.innerSession === undefined && (found.external || found.decidedAt !== undefined);
-    if (!waits || found.owner !== owner) throw unknownApproval(key);
+    if (found?.owner !== owner || found.reportMs === undefined) throw unknownCall(key);
     return this.#turns.inChat(found.chat, async (queue) => {
       const before = (await store.getApproval(found.id)) ?? found;
-      const settled = await executor.settle(before, { event: "succeed", outcome });
-      if (settled.state !== before.state)
-        await this.#turns.continue(queue, [settled], { reply: await this.#placeFor(settled.chat, settled.messageId) });
-      return approvalToView(settled);
+      const { taken, approval } = await executor.report(before, result);
+      // A report that came too late may be the first to notice that the time for it is over.
+      if (approval.state !== before.state && isSettled(approval.state)) await this.#continue(queue, approval);
+      if (taken || isSameOutcome(approval, result)) return approvalToView(approval);
+      throw new StateConflict(
+        `The call ${key} ${approval.state === "pending" ? "waits for approval" : `is ${approval.state}`}; this report was not taken.`,
+        approvalToView(approval),
+      );
     });
+  }
+
+  /** A person says what became of a call whose outcome was not known. */
+  async resolve(owner: string, { approvalId, ...resolution }: Resolution, by = owner): Promise<ApprovalView> {
+    const { store } = this.#context;
+    this.#turns.refuseWhenClosed();
+    const found = await store.getApproval(approvalId);
+    if (!found || found.owner !== owner || !found.gated) throw unknownApproval(approvalId);
+    const { reason } = resolution;
+    return this.#turns.inChat(found.chat, async (queue) => {
+      const change = { ...resolutionToOutcome(resolution), by, ...(reason !== undefined && { reason }) };
+      const before = (await store.getApproval(found.id)) ?? found;
+      const isUnknown = before.state === "indeterminate";
+      const { moved, approval = before } = isUnknown
+        ? await store.move(found.id, change)
+        : { moved: false, approval: before };
+      if (!moved)
+        throw new StateConflict(
+          `Approval ${approvalId} is ${approval.state}; only an indeterminate one can be resolved.`,
+          approvalToView(approval),
+        );
+      await this.#continue(queue, approval);
+      return approvalToView(approval);
+    });
+  }
+
+  async #continue(queue: ChatQueue, approval: Approval): Promise<void> {
+    const { chat, messageId } = approval;
+    await this.#turns.continue(queue, [approval], { reply: await this.#placeFor(chat, messageId) });
   }
 
   /** Records a decision in the ledger and starts an approved call. */
@@ -77,10 +117,13 @@ export class Settlement {
       reason,
       key,
     });
+    // An answer that came too late may be the first to notice that the time of the row is over.
+    const expired = !moved && applied !== undefined;
+    if (!moved || approval.state !== "approved") return { moved, expired, approval };
+    if (runsElsewhere(approval)) return { moved, expired, approval: await this.#context.executor.execute(approval) };
     // The tool starts here and does not wait for a turn.
-    if (moved && approval.state === "approved" && !approval.external) this.#execute(approval);
-    // An answer that came too late may be the first to notice that the row has expired.
-    return { moved, expired: applied === "expire", approval };
+    if (!approval.external) this.#execute(approval);
+    return { moved, expired, approval };
   }
 
   /**
@@ -113,21 +156,28 @@ export class Settlement {
   }
 
   #execute(approval: Approval): void {
-    const { executor, conversations, logger } = this.#context;
-    executor
+    this.#context.executor
       .execute(approval)
       // A call may outlive the turn it was answered in (new text, a stop). Its outcome is still shown.
-      .then(async (settled) => {
-        if (!isSettled(settled.state)) return;
-        const { chat, messageId: reply } = settled;
-        await this.#show(chat, [settled], { reply, model: conversations.isOpen(chat) });
-      })
-      .catch((error: unknown) =>
-        logger.error("An approved call could not be run or shown.", {
-          approval: approval.id,
-          error: describeError(error),
-        }),
-      );
+      .then((settled) => this.#showOutcome(settled))
+      .catch((error: unknown) => this.#logFailure(approval, error));
+  }
+
+  /** Shows an outcome that no turn waits for. */
+  #showLate(approval: Approval): void {
+    this.#showOutcome(approval).catch((error: unknown) => this.#logFailure(approval, error));
+  }
+
+  async #showOutcome(approval: Approval): Promise<void> {
+    const { chat, messageId: reply, state } = approval;
+    if (!isSettled(state)) return;
+    await this.#show(chat, [approval], { reply, model: this.#context.conversations.isOpen(chat) });
+  }
+
+  #logFailure({ id }: Approval, error: unknown): void {
+    if (this.#turns.isClosed) return;
+    const fields = { approval: id, error: describeError(error) };
+    this.#context.logger.error("An approved call could not be run or shown.", fields);
   }
 
   /** Shows outcomes of one message in a new turn, unless a turn that is queued or has run shows them. */
@@ -158,7 +208,7 @@ export class Settlement {
     for await (const entries of readBackwards(this.#context.store, chat)) {
       if (unseen.length === 0) return unseen;
       const shown = new Set(entries.flatMap(shownIn));
-      unseen = unseen.filter(({ id, gated, toolCallId }) => !shown.has(gated ? id : toolCallId));
+      unseen = unseen.filter((row) => !shown.has(outcomeKey(row)));
     }
     return unseen;
   }
@@ -177,21 +227,29 @@ export class Settlement {
       case "approved":
         if (due.startBy !== undefined && due.startBy <= store.now())
           return (await store.move(due.id, { event: "expire" })).approval ?? due;
-        return due.external ? due : executor.execute(due);
+        return due.innerSession === undefined ? executor.execute(due) : due;
       case "executing":
         return executor.recover(due);
+      case "waiting":
+        return (await store.move(due.id, { event: "lose" })).approval ?? due;
       default:
         return due;
     }
   }
 }
 
-/** The outcome that an entry shows: by the approval's id, or by the call's for calls that are not gated. */
+/** Names an outcome: by the approval's id, or by the call's for calls that are not gated. */
+function outcomeKey({ id, gated, toolCallId, state }: Approval): string {
+  return gated ? `${id} ${state}` : `${toolCallId} ${state === "succeeded" ? "output" : "error"}`;
+}
+
+/** The outcomes that an entry shows. */
 function shownIn(entry: LogEntry): string[] {
   if (entry.kind !== "chunk") return [];
   const { chunk } = entry;
-  if (chunk.type === "tool-output-available" || chunk.type === "tool-output-error") return [chunk.toolCallId];
+  if (chunk.type === "tool-output-error") return [`${chunk.toolCallId} error`];
+  if (chunk.type === "tool-output-available") return chunk.preliminary ? [] : [`${chunk.toolCallId} output`];
   if (chunk.type !== "data-approval") return [];
   const { approvalId, state } = chunk.data as ApprovalData;
-  return isSettled(state) ? [approvalId] : [];
+  return [`${approvalId} ${state}`];
 }

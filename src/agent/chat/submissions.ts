@@ -134,7 +134,7 @@ export class Submissions {
       }
       if (answer.result && matchesDecision(approval, true) && !isSettled(approval.state)) {
         const { state } = approval;
-        approval = await executor.settle(approval, toOutcome(answer.result));
+        ({ approval } = await executor.report(approval, toOutcome(answer.result)));
         changes ||= approval.state !== state;
       }
       if (changes) changed.push(approval);

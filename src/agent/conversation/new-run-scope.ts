@@ -1,6 +1,7 @@
+import { isSettled } from "../../protocol/index.ts";
 import type { Approval, Session } from "../../stores/index.ts";
 import type { RunScope } from "../adk/run-scope.ts";
-import { approvalToResponse } from "../approval/outcome.ts";
+import { approvalToResponse, outcomeChunks } from "../approval/outcome.ts";
 import type { TurnLog } from "../log/turn-log.ts";
 import type { Turn } from "../turn-input.ts";
 import type { ConversationContext } from "./context.ts";
@@ -17,7 +18,7 @@ type Fixed = Pick<RunScope, "mode" | "freeResults" | "refusesCalls" | "beforeReq
 export function newRunScope(
   { id, owner }: Session,
   fixed: Fixed,
-  { store }: ConversationContext,
+  { store, executor }: ConversationContext,
   listener: () => Listener,
   runAgent: (approval: Approval, listener: Listener) => Promise<Approval | undefined>,
 ): RunScope {
@@ -35,11 +36,18 @@ export function newRunScope(
       turn.signal.throwIfAborted();
       await log.showQuestion(approval);
     },
-    async runAgent(approval) {
-      const settled = await runAgent(approval, listener());
-      if (!settled) return undefined;
-      await store.markTold(settled.id);
-      return { response: approvalToResponse(settled) ?? {}, stateDelta: settled.stateDelta ?? {} };
+    async runHeld(approval) {
+      const { turn, log } = listener();
+      const isAgent = approval.innerSession !== undefined;
+      const row = await (isAgent ? runAgent(approval, listener()) : executor.execute(approval));
+      // The tool runs to its end, also when its turn was stopped meanwhile. Then another turn shows its outcome.
+      if (row && !isAgent && turn.signal.aborted) executor.announce(row);
+      const response = row && approvalToResponse(row);
+      if (!response) return undefined;
+      const isFinal = isSettled(row.state);
+      if (isFinal) await store.markTold(row.id);
+      else if (!turn.signal.aborted) await log.write(outcomeChunks(row, undefined));
+      return { response, stateDelta: row.stateDelta ?? {}, isFinal };
     },
     countUsage(event) {
       if (!fixed.refusesCalls()) listener().log.countUsage(event);

@@ -22,6 +22,7 @@ import { emptyContent, runRequests } from "../adk/request-run.ts";
 import { Runners } from "../adk/runners.ts";
 import { StoreSessionService } from "../adk/session-service.ts";
 import { callInSession, familyOf } from "../approval/family.ts";
+import { isOpen } from "../approval/outcome.ts";
 import { holdCalls } from "../approval/hold-calls.ts";
 import { silentLogger } from "../support/index.ts";
 import { applyPlan } from "./apply-plan.ts";
@@ -155,7 +156,9 @@ class Chat {
 
   #addRow(fields: Partial<Approval> & Pick<Approval, "toolCallId" | "state">): Approval {
     const told = Boolean(fields.told) && isSettled(fields.state);
-    const row = approvalRow({ ...fields, id: `apr-${fields.toolCallId}`, told });
+    // Some tools say something when they have begun.
+    const interim = fields.state === "waiting" && /[02468]$/.test(fields.toolCallId) ? { job: 1 } : undefined;
+    const row = approvalRow({ ...fields, id: `apr-${fields.toolCallId}`, told, ...(interim && { interim }) });
     this.rows.push(row);
     return row;
   }
@@ -201,6 +204,13 @@ class Chat {
       const next = row.id === chosen.id ? end : (possibleInside(end, row.state) ?? row.state);
       if (next !== row.state) this.rows[index] = approvalRow({ ...row, state: next, told: false });
     }
+  }
+
+  /** A person finds out what became of a call. */
+  resolve(which: number): void {
+    const unclear = this.rows.filter((row) => row.state === "indeterminate");
+    const chosen = unclear[which % Math.max(1, unclear.length)];
+    if (chosen) this.rows[this.rows.indexOf(chosen)] = { ...chosen, state: "succeeded", resolvedBy: "me", told: false };
   }
 
   settleAll(): void {
@@ -319,6 +329,7 @@ const action = fc.oneof(
   fc.record({ do: fc.constant("connect" as const), tells: fc.boolean() }),
   fc.record({ do: fc.constant("cancelled" as const), some: fc.nat(63) }),
   fc.record({ do: fc.constant("settle" as const), which: fc.nat(9), to: state }),
+  fc.record({ do: fc.constant("resolve" as const), which: fc.nat(9) }),
   fc.record({ do: fc.constant("talk" as const), who: fc.constantFrom("user" as const, "model" as const) }),
   fc.record({ do: fc.constant("call" as const), step }),
 );
@@ -341,7 +352,7 @@ class Walk {
     const answered = callsWithResponse(events);
     const unknown = unknownCalls(events);
     for (const row of rows) {
-      if (row.told) this.#count(`tell ${row.id}`);
+      if (row.told) this.#count(`tell ${this.#named(row.id)}`);
       const call = callInSession(row, "chat", rows);
       if (call && answered.has(call.toolCallId) && !unknown.has(row.toolCallId)) this.said.add(row.id);
     }
@@ -352,6 +363,8 @@ class Walk {
     switch (what.do) {
       case "settle":
         return this.chat.settle(what.which, what.to);
+      case "resolve":
+        return this.chat.resolve(what.which);
       case "talk":
         return this.chat.talk(what.who);
       case "call":
@@ -367,10 +380,10 @@ class Walk {
     for (const id of saidIn(plan, this.chat)) this.said.add(id);
     for (const { note, tells, send } of plan.records) {
       if (note) this.#count(`note ${note.id}`);
-      for (const id of tells) this.#count(`tell ${id}`);
+      for (const id of tells) this.#count(`tell ${this.#named(id)}`);
       if (send?.functionResponse?.id) this.sent.add(send.functionResponse.id);
     }
-    for (const id of plan.request?.tells ?? []) this.#count(`tell ${id}`);
+    for (const id of plan.request?.tells ?? []) this.#count(`tell ${this.#named(id)}`);
     this.chat.apply(plan);
     this.chat.request(plan);
     after?.(plan, occasion, this);
@@ -379,13 +392,18 @@ class Walk {
     if (occasion.kind !== "connect" && plan.next === "ask") this.chat.talk("model");
   }
 
+  /** A row and its state: what a person has found out is told after it was told that no one knows. */
+  #named(id: string): string {
+    return `${id} ${this.chat.rows.find((row) => row.id === id)?.state}`;
+  }
+
   /** The same occasion once more: a live model does not await what it was sent. */
   again(occasion: Occasion): Occasion {
     if (occasion.kind !== "live") return occasion;
     return { kind: "live", awaited: new Set([...occasion.awaited].filter((id) => !this.sent.has(id))) };
   }
 
-  #occasionOf(what: Exclude<Action, { do: "settle" | "talk" | "call" }>): Occasion {
+  #occasionOf(what: Exclude<Action, { do: "settle" | "resolve" | "talk" | "call" }>): Occasion {
     const { events, open } = this.chat;
     const kept = keptResults(events);
     const choose = (some: number, from: readonly string[]) =>
@@ -419,7 +437,7 @@ function saidIn({ records, request }: HistoryPlan, { rows }: Chat): string[] {
   const texts = [
     ...records.map(({ response }) => [response?.open.call.id, JSON.stringify(response?.response)] as const),
     ...parts.map((part) => [part?.functionResponse?.id, JSON.stringify(part?.functionResponse?.response)] as const),
-    ...records.map(({ note }) => [note?.id.replace(/^late-apr-/, ""), note?.text] as const),
+    ...records.map(({ note }) => [note?.id.replace(/^(late|unclear)-apr-/, ""), note?.text] as const),
   ];
   return texts.flatMap(([callId, text = ""]) => {
     const subject = rows.find((row) => row.toolCallId === callId);
@@ -509,7 +527,7 @@ describe("on every walk through occasions", () => {
     fc.assert(
       everyWalk({
         before({ records, request, next }, { kind }, { chat }) {
-          const waits = chat.rows.filter((row) => !isSettled(row.state));
+          const waits = chat.rows.filter(isOpen);
           const told = [...records.flatMap(({ tells }) => tells), ...(request?.tells ?? [])];
           const notes = new Set(records.flatMap(({ note }) => note?.id ?? []));
           const given = [...records.map(({ send }) => send), ...(request?.parts ?? [])];
@@ -522,7 +540,7 @@ describe("on every walk through occasions", () => {
           for (const { response } of records) {
             if (!response) continue;
             const row = rowOf(chat, response.open.call.id);
-            if (!row || isSettled(row.state)) continue;
+            if (!row || !isOpen(row)) continue;
             expect(kind).toBe("message");
             expect(response.unknown).toContain(row.toolCallId);
           }

@@ -1,6 +1,6 @@
 import type { Event } from "@google/adk";
 import type { Part } from "@google/genai";
-import { isSettled } from "../../protocol/index.ts";
+import { type ApprovalState, isSettled } from "../../protocol/index.ts";
 import type { Approval, JsonObject } from "../../stores/index.ts";
 import {
   callsWithResponse,
@@ -14,8 +14,9 @@ import {
   responsesOf,
   unknownCalls,
 } from "../adk/history.ts";
+import { metadataOf } from "../adk/event-metadata.ts";
 import { callInSession, tellable } from "../approval/family.ts";
-import { contextNote, interruptedResponse, outcomeNote } from "../approval/outcome.ts";
+import { contextNote, interruptedResponse, isOpen, outcomeNote } from "../approval/outcome.ts";
 
 /**
  * The plan: from the history and the ledger to what has to be appended to the history, sent to the model and marked as
@@ -25,8 +26,9 @@ import { contextNote, interruptedResponse, outcomeNote } from "../approval/outco
  *                       | `message`      | `outcomes`          | `live`                | `connect`
  *   an open call is     | by request     | by request          |                       | before going live
  *   --------------------|----------------|---------------------|-----------------------|--------------------------
- *   settled             | P1 response    | P2 in the request,  | P4 response, sent if  | P6 with a message: as P4,
- *   kept (free result)  | P1 response    | with its whole step | awaited, else a note  | no call is awaited
+ *   settled, or begun   | P1 response    | P2 in the request,  | P4 response, sent if  | P6 with a message: as P4,
+ *     with a status     |                | with its whole step | awaited, else a note  | no call is awaited
+ *   kept (free result)  | P1 response    | P2                  | P4                    | P6
  *   unsettled           | P1 "not known  | P3 the model waits  | nothing               | nothing
  *                       |    yet"        |                     |                       |
  *   lost (no row,       | P1 interrupted | P2 interrupted      | nothing               | P6 interrupted
@@ -39,6 +41,7 @@ import { contextNote, interruptedResponse, outcomeNote } from "../approval/outco
  *   P7 A settled row that the model was told "not known yet" about: a note. One whose response the history has: only marked.
  *   P8 The response to an older call must not be the last content, or ADK drops what was said in between (K12): a note.
  *   P9 ADK removes some ids from requests (K23). A step with such an id gets all its responses at once or none.
+ *   P10 By request, a reported result that the model only knew as begun makes it speak, unless the user has written since.
  */
 export interface PlanInput {
   /** The id of the session whose history this is. */
@@ -143,7 +146,7 @@ function openCallsOf({ session, events, rows }: PlanInput): Knowledge[] {
     const row = own.get(open.call.id);
     if (row) {
       const { response, tells, unknown } = tellable(row, rows);
-      const kind = isSettled(row.state) ? "settled" : "unsettled";
+      const kind = isOpen(row) ? "unsettled" : "settled";
       const { stateDelta } = row;
       return { kind, open, row, response, tells: tells.filter((id) => !told.has(id)), unknown, stateDelta };
     }
@@ -161,8 +164,7 @@ function inPlace({ open, response, unknown, stateDelta, tells }: Knowledge): His
 function planOutcomes(input: PlanInput, calls: readonly Knowledge[]): HistoryPlan {
   const late = lateRecords(input);
   const last = calls.at(-1)?.open.event;
-  // A note alone does not make the model speak; it reads the note with the next message.
-  if (!last) return { records: late, next: "rest" };
+  if (!last) return { records: late, next: isNews(input, late) ? "ask" : "rest" };
   if (calls.some(({ kind }) => kind === "unsettled")) return { records: late, next: "wait" };
   const movedOn =
     calls.some(({ open }) => open.event.id !== last.id) ||
@@ -181,6 +183,21 @@ function planOutcomes(input: PlanInput, calls: readonly Knowledge[]): HistoryPla
   return { records: late, request: { parts, author: last.author ?? "", stateDelta, tells, unknown }, next: "ask" };
 }
 
+/**
+ * P10: A result that was reported after the model had been told that the call has begun is news, and so is what a person has
+ * found out. The model speaks about it. If the user has written since the call, the model reads it with the next message instead.
+ */
+function isNews({ session, events, rows }: PlanInput, late: readonly HistoryRecord[]): boolean {
+  const noted = new Set(late.flatMap(({ note, tells }) => (note ? tells : [])));
+  const reported = rows.filter(
+    ({ id, reportBy, resolvedBy }) => noted.has(id) && (reportBy !== undefined || resolvedBy !== undefined),
+  );
+  const calls = reported.flatMap((row) => callInSession(row, session, rows) ?? []);
+  const said = events.findLastIndex((event) => metadataOf(event).message !== undefined);
+  const since = new Set(events.slice(said + 1).flatMap((event) => callsOf(event).map(({ id }) => id)));
+  return calls.some(({ toolCallId }) => since.has(toolCallId));
+}
+
 /** P4, P5, P6, P9: a response in the place of each call of these kinds; sent to a model that awaits it, else a note. */
 function tellRecords(
   calls: readonly Knowledge[],
@@ -196,8 +213,8 @@ function tellRecords(
     const record: HistoryRecord = isPaired ? inPlace(known) : { tells };
     if (kind === "lost") return isPaired ? [record] : [];
     if (awaited.has(id)) return [{ ...record, send: { functionResponse: { id, name, response } } }];
-    // A result without a row is told with its response. A row that is told was sent or noted before.
-    if (!isPaired && (!row || row.told)) return [];
+    // A result without a row, and what has only begun, is told with its response. A row that is told was sent or noted before.
+    if (!isPaired && (!row || row.told || !isSettled(row.state))) return [];
     if (row) return [row.told ? record : { ...record, note: lateNote(row, response) }];
     const text = contextNote(name, JSON.stringify(args), stateOf(response), response);
     return [{ ...record, note: { id: `late-${id}`, text } }];
@@ -218,14 +235,15 @@ function lateRecords({ session, events, rows }: PlanInput): HistoryRecord[] {
   const responded = callsWithResponse(events);
   return late.flatMap((row): HistoryRecord[] => {
     const call = callInSession(row, session, rows);
-    if (!call) return [];
-    if (unknown.has(row.toolCallId)) return [{ note: lateNote(row), tells: [row.id] }];
-    return responded.has(call.toolCallId) ? [{ tells: [row.id] }] : [];
+    if (!call || !responded.has(call.toolCallId)) return [];
+    return [unknown.has(row.toolCallId) ? { note: lateNote(row), tells: [row.id] } : { tells: [row.id] }];
   });
 }
 
+/** A call that has begun, or whose outcome was not known, gets a second note when its outcome is known. */
 function lateNote(row: Approval, response?: JsonObject): { id: string; text: string } {
-  return { id: `late-${row.id}`, text: outcomeNote(row, response) };
+  const kinds: Partial<Record<ApprovalState, string>> = { waiting: "begun", indeterminate: "unclear" };
+  return { id: `${kinds[row.state] ?? "late"}-${row.id}`, text: outcomeNote(row, response) };
 }
 
 /**

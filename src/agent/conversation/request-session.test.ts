@@ -36,7 +36,7 @@ async function open(...callIds: string[]) {
   const sessions = new StoreSessionService(store);
   const runners = new Runners({ agent, appName: "app", store, sessions, plugins: [gate] });
   const calls = new ToolCalls({ runners, gate, store, logger });
-  const executor = new Executor({ store, calls, policies, leaseMs: 1000, waitMs: 1000, logger });
+  const executor = new Executor({ store, calls, policies, leaseMs: 1000, logger });
   const chat = await store.openChat({ owner: "me", name: "chat", appName: "app" });
   const session = await sessions.load(chat);
   const parts = callIds.map((id): Part => ({ functionCall: { id, name: "pay", args: {} } }));

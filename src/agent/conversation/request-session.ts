@@ -166,7 +166,7 @@ export async function runAgent(
   const progress = next === "ask" ? await session.run(listener) : next;
   if (progress === "parked") return undefined;
   const { events }: AdkSession = await sessions.load(inner);
-  const settled = await executor.settle(approval, agentOutcome(tool, events));
+  const settled = await executor.finishAgent(approval, agentOutcome(tool, events));
   return isSettled(settled.state) ? settled : undefined;
 }
 

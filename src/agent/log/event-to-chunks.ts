@@ -1,7 +1,7 @@
 import type { Event } from "@google/adk";
 import type { FunctionResponse, Part } from "@google/genai";
 import type { FinishReason, UIMessageChunk } from "ai";
-import { hasHeldCall } from "../adk/event-metadata.ts";
+import { hasHeldCall, metadataOf } from "../adk/event-metadata.ts";
 import { type Call, callsOf, isReserved, keptOf, responsesOf } from "../adk/history.ts";
 import { mcpError } from "../adk/tool-result.ts";
 import { isFinishReason, modelErrorText, refusalText, toFinishReason } from "./finish-reason.ts";
@@ -86,7 +86,9 @@ export function eventToChunks(before: ChunkState, event: Event, options: ChunkOp
   if (!options.inner) emit(sourcesToChunks(state, event));
 
   const responses = [...responsesOf(event), ...keptOf(event).map((part) => part.functionResponse)];
-  for (const response of responses) emit(responseToChunks(state, response));
+  // What a tool said when it had begun is shown from its row.
+  const begun = metadataOf(event).unknown ?? [];
+  for (const response of responses) if (!begun.includes(response.id ?? "")) emit(responseToChunks(state, response));
   // ADK puts all responses of a step into one event. Held calls are removed from it, but the step still ends here.
   const answered = responses.length > 0 || hasHeldCall(event);
   const ended = !event.partial && event.finishReason !== undefined && parts.length > 0 && calls.length === 0;

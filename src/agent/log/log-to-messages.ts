@@ -107,6 +107,9 @@ function partState(row: Approval, part: Part) {
     case "approved":
     case "executing":
       return row.gated ? { state: "approval-responded", ...approval } : { state: "input-available" };
+    case "waiting":
+      if (row.interim) return { state: "output-available", output: row.interim, preliminary: true, ...yes };
+      return row.gated ? { state: "approval-responded", ...approval } : { state: "input-available" };
     case "succeeded":
       return { state: "output-available", output: row.outcome, ...yes };
     case "failed":

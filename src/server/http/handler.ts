@@ -1,10 +1,12 @@
-import { type Bridge, consoleLogger, type Logger } from "../../agent/index.ts";
+import { type Bridge, consoleLogger, type Logger, StateConflict } from "../../agent/index.ts";
 import {
   approvalStates,
   BridgeError,
   errorTable,
   parseChatRequest,
   parseDecisionRequest,
+  parseReportRequest,
+  parseResolutionRequest,
 } from "../../protocol/index.ts";
 import { quote } from "../../protocol/quote.ts";
 import { interpret } from "../interpret.ts";
@@ -112,11 +114,27 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
           const decision = parseDecisionRequest(await readBody(request, maxDecisionBytes));
           const { outcome, approval } = await bridge.decide(owner, { approvalId: id, ...decision });
           if (outcome !== "refused") return jsonResponse({ state: approval.state, approval });
-          const message = `Approval ${id} is ${approval.state}; this answer came too late.`;
-          return jsonResponse(
-            { code: "conflict", message, state: approval.state, approval },
-            errorTable.conflict.status,
-          );
+          throw new StateConflict(`Approval ${id} is ${approval.state}; this answer came too late.`, approval);
+        },
+      },
+    },
+    {
+      path: /^\/approvals\/([^/]+)\/resolution$/,
+      methods: {
+        async POST({ request, owner, id }) {
+          const resolution = parseResolutionRequest(await readBody(request, maxDecisionBytes));
+          const approval = await bridge.resolve(owner, { approvalId: id, ...resolution });
+          return jsonResponse({ state: approval.state, approval });
+        },
+      },
+    },
+    {
+      path: /^\/calls\/([^/]+)$/,
+      methods: {
+        async POST({ request, owner, id }) {
+          const report = parseReportRequest(await readBody(request, maxBodyBytes));
+          const approval = await bridge.settle(owner, id, report);
+          return jsonResponse({ state: approval.state, approval });
         },
       },
     },
@@ -143,9 +161,15 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
       const response = await options.fallback?.(request, owner);
       return response ?? errorResponse({ code: "not_found", message: `There is nothing at ${url.pathname}.` });
     } catch (error) {
+      if (error instanceof StateConflict) return conflictResponse(error);
       return errorResponse(toRefusal(error, logger, "A request failed.", { method: request.method }));
     }
   }
+}
+
+/** Another change came first. The response says how the approval stands. */
+function conflictResponse({ code, message, approval }: StateConflict): Response {
+  return jsonResponse({ code, message, state: approval.state, approval }, errorTable.conflict.status);
 }
 
 function decodeId(id: string | undefined): string {
