@@ -52,7 +52,8 @@ export function callsToRun(
       const call = { toolCallId: part.toolCallId, toolName, input: part.input };
       if (part.state === "input-available" && !tool.gated && (row || message === last)) calls.push(call);
       if (part.state !== "approval-responded" || !part.approval.approved || !isAnsweredHere(part.approval.id)) continue;
-      if (reported === "approved") calls.push(call);
+      // The server waits for the result of an approved call.
+      if (reported === "approved" || reported === "waiting") calls.push(call);
     }
   }
   return calls;

@@ -143,7 +143,7 @@ export interface ApprovalData {
   /** Who decided: the actor that authentication found. */
   decidedBy?: string;
   reason?: string;
-  /** While the call waits: the time until which its result may be reported. */
+  /** Until when the result of a call that has begun may be reported. In the stream only while it waits. */
   reportBy?: number;
   /** While the call waits: what its tool said when it had begun. */
   interim?: unknown;

@@ -165,6 +165,7 @@ export function approvalToView(approval: Approval): ApprovalView {
     ...(approval.rawInput !== undefined && { rawInput: JSON.parse(approval.rawInput) as unknown }),
     digest: approval.digest,
     createdAt: approval.createdAt,
+    ...(approval.reportBy !== undefined && { reportBy: approval.reportBy }),
     ...(approval.hint !== undefined && { hint: approval.hint }),
     ...(approval.decidedAt !== undefined && { decidedAt: approval.decidedAt }),
     ...(approval.finishedAt !== undefined && { finishedAt: approval.finishedAt }),
