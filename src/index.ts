@@ -5,7 +5,9 @@ export {
   createBridge,
   idempotencyKey,
   type Logger,
+  type Report,
   silentLogger,
+  StateConflict,
   type ToolPolicy,
 } from "./agent/index.ts";
 export type { ApprovalCard, CardField, LocalText } from "./protocol/index.ts";

@@ -177,12 +177,25 @@ describe("applyChange", () => {
     ["executing", undefined, true],
     ["waiting", undefined, true],
     ["waiting", 1, false],
-    ["indeterminate", undefined, false],
+    ["indeterminate", undefined, true],
     ["indeterminate", 1, true],
     ["indeterminate", 2, false],
   ] as const)("%s takes an outcome with fence %s: %s", (state, fence, taken) => {
     for (const event of ["succeed", "fail"] as const)
       expect(applyChange(rowIn(state), { event, outcome: {}, fence }, created)?.moved ?? false).toBe(taken);
+  });
+
+  test("a call whose process died takes a report until its time is over; one that was not reported in time takes none", () => {
+    const report = { event: "succeed", outcome: {} } as const;
+    const crashed = rowIn("indeterminate");
+    expect(crashed.reportBy).toBe(created + leaseMs + reportMs);
+    expect(applyChange(crashed, report, created + leaseMs + reportMs - 1)?.approval.state).toBe("succeeded");
+    expect(applyChange(crashed, report, created + leaseMs + reportMs)).toBeUndefined();
+    const overdue = applyChange(rowIn("waiting"), { event: "lose" }, created + reportMs)?.approval;
+    expect(overdue?.state).toBe("indeterminate");
+    expect(overdue && applyChange(overdue, report, created + reportMs)).toBeUndefined();
+    const other = { ...crashed, reportMs: undefined, reportBy: undefined };
+    expect(applyChange(other, report, created + leaseMs)).toBeUndefined();
   });
 
   test("only a call whose result is reported can begin, and only such a call takes a report while it runs", () => {

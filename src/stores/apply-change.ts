@@ -90,7 +90,7 @@ export function applyChange(row: Approval, change: Change, now: number): Applied
     }
     case "succeed":
     case "fail": {
-      if (!mayFinish(row, change)) return undefined;
+      if (!mayFinish(row, change, now)) return undefined;
       const { outcome, stateDelta = row.stateDelta, actions = row.actions } = change;
       const by = wellFormed(change.by);
       // A person has found out what happened. The model was told that nobody knows, so it has to be told again.
@@ -100,10 +100,13 @@ export function applyChange(row: Approval, change: Change, now: number): Applied
           : {};
       return move({ ...released, outcome, stateDelta, actions, finishedAt: now, ...resolution }, by);
     }
-    case "lose":
+    case "lose": {
       // The time of a waiting row is checked above.
       if (row.state !== "executing" || !(change.fence === row.fence || leaseLapsed(row, now))) return undefined;
-      return move({ ...released, outcome: change.outcome, finishedAt: now });
+      // The call may have begun before its process died, so that someone may still report on it.
+      const reportBy = row.reportMs === undefined ? undefined : reportTime(row, now);
+      return move({ ...released, outcome: change.outcome, reportBy, finishedAt: now });
+    }
     default:
       return change satisfies never;
   }
@@ -157,11 +160,11 @@ const loneSurrogate = /\p{Surrogate}/u;
 /**
  * Who may record an outcome: the attempt that holds the row, by its fence; anyone who reports on a row that waits, which no
  * attempt holds; a person, by name, for a row whose outcome is not known. A long-running tool may be reported on before it
- * has returned. An attempt that was given up may still say what became of it.
+ * has returned, and after its process died. An attempt that was given up may still say what became of it.
  */
-function mayFinish(row: Approval, { fence, by }: { fence?: number; by?: string }): boolean {
+function mayFinish(row: Approval, { fence, by }: { fence?: number; by?: string }, now: number): boolean {
   if (fence !== undefined) return fence === row.fence && row.state !== "waiting";
-  if (row.state === "indeterminate") return by !== undefined;
+  if (row.state === "indeterminate") return by !== undefined || (row.reportBy !== undefined && now < row.reportBy);
   return row.state === "waiting" || (row.state === "executing" && row.reportMs !== undefined);
 }
 

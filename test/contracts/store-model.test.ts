@@ -66,7 +66,9 @@ function moveModel(row: ModelRow, change: Change, now: number): boolean {
       row.leaseUntil = now + (change as { leaseMs: number }).leaseMs;
       return go("executing");
     case "executing lose":
-      return lapsed && go("indeterminate");
+      if (!lapsed) return false;
+      row.reportBy = row.reportMs === undefined ? undefined : now + row.reportMs;
+      return go("indeterminate");
     case "approved begin":
     case "executing begin": {
       const fence = row.state === "approved" ? undefined : row.fence;
@@ -87,7 +89,8 @@ function moveModel(row: ModelRow, change: Change, now: number): boolean {
     case "indeterminate succeed":
     case "indeterminate fail": {
       const { fence, by } = change as { fence?: number; by?: string };
-      if (fence === undefined ? by === undefined : fence !== row.fence) return false;
+      const mayReport = row.reportBy !== undefined && now < row.reportBy;
+      if (fence === undefined ? by === undefined && !mayReport : fence !== row.fence) return false;
       row.told = false;
       return go(change.event === "fail" ? "failed" : "succeeded");
     }

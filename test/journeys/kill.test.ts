@@ -1,12 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startScriptedGemini } from "adk-stream-protocol/testing";
 import type { ApprovalView } from "adk-stream-protocol/protocol";
 import type { UIMessage } from "ai";
-import { afterAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { inSlot, startKillServer } from "../fixtures/kill-process.ts";
 import type { KillPoint, KillServerSettings } from "../fixtures/kill-server.ts";
 import { stageRules } from "../fixtures/stage.ts";
 import { majors } from "../fixtures/stock-chat.ts";
@@ -46,37 +45,6 @@ const cases: readonly Case[] = [
   { point: "P12", found: "settled", state: "succeeded", paid: 1 },
   { point: "P12", way: "outside", found: "settled", state: "succeeded", paid: 1 },
 ];
-
-const cache = mkdtempSync(join(tmpdir(), "bridge-cache-"));
-afterAll(() => rmSync(cache, { recursive: true, force: true }));
-
-/** Two cases run at a time: most of the time goes into starting processes, and two keep two cores busy. */
-const slots = [Promise.resolve(), Promise.resolve()];
-async function inSlot<T>(index: number, work: () => Promise<T>): Promise<T> {
-  const result = slots[index % slots.length]!.then(work);
-  slots[index % slots.length] = result.then(
-    () => undefined,
-    () => undefined,
-  );
-  return result;
-}
-
-async function start(
-  settings: KillServerSettings,
-): Promise<{ url: string; child: ChildProcess; ended: Promise<unknown> }> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, "../fixtures/kill-server.ts")], {
-    env: { ...process.env, KILL_SERVER: JSON.stringify(settings), NODE_COMPILE_CACHE: cache, NODE_OPTIONS: "" },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const ended = once(child, "exit");
-  const [line] = (await Promise.race([
-    once(child.stdout, "data"),
-    ended.then(([code, signal]) => {
-      throw new Error(`The server ended before it listened: ${String(code ?? signal)}.`);
-    }),
-  ])) as [Buffer];
-  return { url: line.toString().trim(), child, ended };
-}
 
 const post = (url: string, body: unknown) =>
   fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
@@ -126,8 +94,8 @@ describe.concurrent("kill -9", () => {
             existsSync(join(folder, "payments"))
               ? readFileSync(join(folder, "payments"), "utf8").trim().split("\n")
               : [];
-          const first = await start({ ...settings, point });
-          let second: Awaited<ReturnType<typeof start>> | undefined;
+          const first = await startKillServer({ ...settings, point });
+          let second: Awaited<ReturnType<typeof startKillServer>> | undefined;
           try {
             let question: ApprovalView | undefined;
             let acknowledged = false;
@@ -140,7 +108,7 @@ describe.concurrent("kill -9", () => {
             }
             expect(await first.ended).toEqual([null, "SIGKILL"]);
 
-            second = await start(settings);
+            second = await startKillServer(settings);
             const { url } = second;
             const settled = () =>
               vi.waitFor(

@@ -67,10 +67,11 @@ export function isOpen(approval: Approval): boolean {
 }
 
 /** Why it is not known what became of a call. */
-function unknownText({ outcome, reportBy }: Approval): string {
+function unknownText({ outcome, reportBy, finishedAt }: Approval): string {
   const error = outcome?.["error"];
   if (typeof error === "string") return error;
-  return reportBy === undefined ? sentences.indeterminate : sentences.unreported;
+  const isOverdue = reportBy !== undefined && finishedAt !== undefined && finishedAt >= reportBy;
+  return isOverdue ? sentences.unreported : sentences.indeterminate;
 }
 
 function progressOf({ gated, decidedAt, external }: Approval): "asked" | "waiting" | "outside" {

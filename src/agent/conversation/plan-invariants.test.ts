@@ -22,7 +22,7 @@ import { emptyContent, runRequests } from "../adk/request-run.ts";
 import { Runners } from "../adk/runners.ts";
 import { StoreSessionService } from "../adk/session-service.ts";
 import { callInSession, familyOf } from "../approval/family.ts";
-import { isOpen } from "../approval/outcome.ts";
+import { isOpen as modelWaitsFor } from "../approval/outcome.ts";
 import { holdCalls } from "../approval/hold-calls.ts";
 import { silentLogger } from "../support/index.ts";
 import { applyPlan } from "./apply-plan.ts";
@@ -527,7 +527,7 @@ describe("on every walk through occasions", () => {
     fc.assert(
       everyWalk({
         before({ records, request, next }, { kind }, { chat }) {
-          const waits = chat.rows.filter(isOpen);
+          const waits = chat.rows.filter(modelWaitsFor);
           const told = [...records.flatMap(({ tells }) => tells), ...(request?.tells ?? [])];
           const notes = new Set(records.flatMap(({ note }) => note?.id ?? []));
           const given = [...records.map(({ send }) => send), ...(request?.parts ?? [])];
@@ -540,7 +540,7 @@ describe("on every walk through occasions", () => {
           for (const { response } of records) {
             if (!response) continue;
             const row = rowOf(chat, response.open.call.id);
-            if (!row || !isOpen(row)) continue;
+            if (!row || !modelWaitsFor(row)) continue;
             expect(kind).toBe("message");
             expect(response.unknown).toContain(row.toolCallId);
           }
