@@ -8,6 +8,7 @@ import { DecisionButtons } from "./decision-buttons.tsx";
 import { ExactCall } from "./exact-call.tsx";
 import { interimText } from "./interim-text.ts";
 import { JsonBlock } from "./json-block.tsx";
+import { outputSummary } from "./output-summary.ts";
 import { useWords } from "./preferences.ts";
 import type { Resolution, Resolved } from "./resolution.ts";
 import { ResolutionButtons } from "./resolution-buttons.tsx";
@@ -79,7 +80,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
           {isUndecided(state) && texts.tone === "danger" && <span className="tag tag-danger">{t.highRisk}</span>}
           <span className="tag">
             {(state === "sending" || state === "running") && <span className="spinner" aria-hidden="true" />}
-            {tagOf(state, toolName, t)}
+            {tagOf(state, toolName, row, t)}
           </span>
         </span>
       </header>
@@ -123,7 +124,13 @@ function isUndecided(state: CardState): boolean {
   return state === "asked" || state === "sending" || state === "undelivered";
 }
 
-function tagOf(state: CardState, toolName: string, t: ReturnType<typeof useWords>["t"]): string {
+function tagOf(
+  state: CardState,
+  toolName: string,
+  row: ApprovalView | undefined,
+  t: ReturnType<typeof useWords>["t"],
+): string {
+  if (state === "failed" && row?.resolvedBy !== undefined) return t.resolution.notTag;
   return state === "done" && toolName === "process_payment" ? t.paid : t.tags[state];
 }
 
@@ -168,6 +175,7 @@ function Outcome(props: {
 
   const shown = [
     { when: state === "waiting", label: t.status, text: interimText(row?.interim ?? data?.interim) },
+    { when: state === "done" && isResolved, label: t.result, text: resolvedText(output) },
     { when: state === "done", label: t.transaction, text: transaction },
     { when: state === "failed" && !isResolved, label: t.error, text: errorText },
     { when: ["denied", "cancelled"].includes(state) || isResolved, label: t.reason, text: reason },
@@ -183,4 +191,10 @@ function Outcome(props: {
       </div>
     </dl>
   );
+}
+
+/** What a person wrote about a call that happened, or a summary of the JSON. */
+function resolvedText(output: unknown): string {
+  const { result } = Object(output ?? {}) as { result?: unknown };
+  return typeof result === "string" ? result : outputSummary(output);
 }

@@ -24,6 +24,8 @@ export function ApprovalTrack({ row }: { row: ApprovalView }) {
   const path = [...names.slice(0, reached + 1), ...(branch ? [t.tags[branch]] : [])].join(", ");
   const xOf = (index: number) => railStart + ((railEnd - railStart) * index) / (stops.length - 1);
   const x = xOf(reached);
+  // A branch near the end of the line has room on its left only.
+  const side = x > (railStart + railEnd) * 0.7 ? -1 : 1;
 
   return (
     <li className={`track track-${toneOf(track)}`} data-state={row.state}>
@@ -44,7 +46,12 @@ export function ApprovalTrack({ row }: { row: ApprovalView }) {
       <svg viewBox={`0 0 352 ${branch ? 60 : 36}`} role="img" aria-label={`${title} ${summary}: ${path}`}>
         <path className="rail" d={`M${railStart} ${railY}H${railEnd}`} />
         {reached > 0 && <path className="rail-done" d={`M${railStart} ${railY}H${x}`} />}
-        {branch && <path className="rail-branch" d={`M${x} ${railY}c0 16 8 24 24 24h${branchLength - 24}`} />}
+        {branch && (
+          <path
+            className="rail-branch"
+            d={`M${x} ${railY}c0 16 ${8 * side} 24 ${24 * side} 24h${(branchLength - 24) * side}`}
+          />
+        )}
         {names.map((name, index) => (
           <g key={name} className={stopClass(index, reached, track)}>
             <circle cx={xOf(index)} cy={railY} r={index === reached && !branch ? 7 : 5} />
@@ -55,8 +62,8 @@ export function ApprovalTrack({ row }: { row: ApprovalView }) {
         ))}
         {branch && (
           <g className="stop stop-branch">
-            <circle cx={x + branchLength} cy={branchY} r={7} />
-            <text x={x + branchLength + 13} y={branchY + 4}>
+            <circle cx={x + branchLength * side} cy={branchY} r={7} />
+            <text x={x + (branchLength + 13) * side} y={branchY + 4} textAnchor={side > 0 ? "start" : "end"}>
               {t.branches[branch]}
             </text>
           </g>

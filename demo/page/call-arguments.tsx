@@ -5,9 +5,10 @@ import { useWords } from "./preferences.ts";
 import { VisibleText } from "./visible-text.tsx";
 
 type Fields = Readonly<Record<string, CardField>>;
+const none = {};
 
 /** Every stored argument in full, as text, with the labels and formats of the card where it has some. */
-export function CallArguments({ input, fields = {} }: { input: unknown; fields?: Fields | undefined }) {
+export function CallArguments({ input, fields = none }: { input: unknown; fields?: Fields | undefined }) {
   const { t, language } = useWords();
   if (typeof input !== "object" || input === null || Array.isArray(input)) {
     return input === undefined ? null : <JsonBlock value={input} label={t.arguments} />;
@@ -41,7 +42,7 @@ function inOrder(names: readonly string[], fields: Fields): string[] {
   return [...described, ...names.filter((name) => !described.includes(name))];
 }
 
-function Value({ value, field = {}, label }: { value: unknown; field?: CardField | undefined; label: string }) {
+function Value({ value, field = none, label }: { value: unknown; field?: CardField | undefined; label: string }) {
   const { t, language } = useWords();
   if (value === "") return <span className="muted">{t.empty}</span>;
   const formatted = fieldText(value, field, language);

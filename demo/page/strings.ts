@@ -100,6 +100,7 @@ export interface Strings {
     sending: string;
     didHappen: string;
     didNotHappen: string;
+    notTag: string;
     already: (state: string) => string;
     missing: string;
     unreachable: string;
@@ -172,10 +173,10 @@ const en: Strings = {
   suggestions: [
     "Send 50 dollars to Hanako",
     "Send 30 dollars to Alice and 40 to Bob",
+    "Deploy the shop",
     "What is the weather in Tokyo?",
     "Where am I?",
     "Play track 2",
-    "Deploy the shop",
   ],
   composerLabel: "Message",
   composerPlaceholder: "Message…",
@@ -292,6 +293,7 @@ const en: Strings = {
     sending: "Saving…",
     didHappen: "Checked: it happened",
     didNotHappen: "Checked: it did not happen",
+    notTag: "did not happen",
     already: (state) => `The state is known already: ${state}.`,
     missing: "The server does not know this call, or you may not decide about it.",
     unreachable: "The server did not record it. Try again.",
@@ -363,10 +365,10 @@ const ja: Strings = {
   suggestions: [
     "花子さんに50ドル送金してください",
     "アリスに30ドル、ボブに40ドル送金してください",
+    "ショップをデプロイして",
     "東京の天気は？",
     "今どこにいますか？",
     "BGMをトラック2に変えて",
-    "ショップをデプロイして",
   ],
   composerLabel: "メッセージ",
   composerPlaceholder: "メッセージを入力…",
@@ -494,6 +496,7 @@ const ja: Strings = {
     sending: "記録しています…",
     didHappen: "確認済み: 実行された",
     didNotHappen: "確認済み: 実行されていない",
+    notTag: "実行されず",
     already: (state) => `状態はすでに分かっています: ${state}。`,
     missing: "この呼び出しが見つからないか、決定する権限がありません。",
     unreachable: "記録できませんでした。もう一度お試しください。",

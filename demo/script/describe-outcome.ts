@@ -223,6 +223,11 @@ function describeDeployment(told: Values, language: Language): string {
     return language === "ja"
       ? `${service}のデプロイを始めました。完了の報告が届いたらお知らせします。`
       : `The deployment of ${service} has begun. I'll tell you what came of it when it is reported.`;
+  // What a person said about a deployment that did not report.
+  if (typeof told["result"] === "string")
+    return language === "ja"
+      ? `${service}のデプロイは完了していました：${withFullStop(told["result"], language)}`
+      : `The deployment of ${service} went through: ${withFullStop(told["result"], language)}`;
   const environment = toWords(told["environment"]);
   return language === "ja"
     ? `${service}は${environment}で稼働しています。`
