@@ -270,6 +270,46 @@ describe("ADK by request", () => {
     ).toBe(true);
   });
 
+  it("K24 the arguments that callbacks get are the object in the call's event", async () => {
+    const objects: unknown[] = [];
+    const scene = await openScene({
+      hooks: {
+        async onEventCallback({ event }) {
+          objects.push(...getFunctionCalls(event).map(({ args }) => args));
+          return undefined;
+        },
+        async beforeToolCallback({ toolArgs }) {
+          objects.push(toolArgs);
+          return { held: true };
+        },
+      },
+    });
+    await scene.run(user("pay"));
+    expect(objects).toHaveLength(2);
+    const broke = "K24 broke: a call is shown twice; see inputOf in src/agent/adk/call-input.ts";
+    expect(objects[0] === objects[1], broke).toBe(true);
+  });
+
+  it("K25 ADK calls the runAsync and validateArgs that a tool has at that moment", async () => {
+    const ran: unknown[] = [];
+    const tool = new FunctionTool({
+      name: "work",
+      description: "Works.",
+      parameters: z.object({}),
+      execute: (args) => void ran.push(args),
+    });
+    const scene = await openScene({ tools: [tool], says: { work: [call("work", {})] } });
+    const { runAsync } = tool;
+    Object.defineProperty(tool, "runAsync", {
+      value: (request: object) => runAsync.call(tool, { ...request, args: { given: true } } as never),
+    });
+    Object.defineProperty(tool, "validateArgs", { value: (args: object) => ({ ...args, parsed: true }) });
+    await scene.run(user("work"));
+    const broke =
+      "K25 broke: calls run with other arguments than shown; see bindFreeCall and asParsed in src/agent/adk";
+    expect(ran, broke).toEqual([{ given: true, parsed: true }]);
+  });
+
   it("K3 a change made in place by onEventCallback is what is stored and yielded", async () => {
     const scene = await openScene({ hooks: holding() });
     const yielded = await scene.run(user("mixed"));
@@ -692,6 +732,27 @@ describe("ADK live", () => {
     });
     await scene.runLive("pay", isTurnEnd);
     expect(seen, `K2 broke: a row may exist for a call that was never stored; see #hold in ${gate}`).toBe(true);
+  });
+
+  it("K24 live: the arguments that callbacks get are the object in the call's event", async () => {
+    const objects: unknown[] = [];
+    const scene = await openScene({
+      model: liveModel,
+      hooks: {
+        async onEventCallback({ event }) {
+          objects.push(...getFunctionCalls(event).map(({ args }) => args));
+          return undefined;
+        },
+        async beforeToolCallback({ toolArgs }) {
+          objects.push(toolArgs);
+          return { held: true };
+        },
+      },
+    });
+    await scene.runLive("pay", isTurnEnd);
+    expect(objects).toHaveLength(2);
+    const broke = "K24 broke: a call is shown twice; see inputOf in src/agent/adk/call-input.ts";
+    expect(objects[0] === objects[1], broke).toBe(true);
   });
 
   it("K3 live: a change made in place by onEventCallback is what is stored, yielded and sent", async () => {

@@ -840,7 +840,10 @@ describe("callbacks", () => {
     return { agent, plugins: [new Watcher("watcher")] };
   }
 
-  it("run when the tool runs, but not when its call is held", async () => {
+  /** Guards are asked before a person is. */
+  const asksGuards = (name: string) => [`plugin before ${name}`, `agent before ${name}`];
+
+  it("before the tool run before the question and when the tool runs; those after it when it has run", async () => {
     const seen: string[] = [];
     const { agent, plugins } = watched(seen);
     const { world } = await openStory([call("pay", { amount: 5 })], (ran) => ({
@@ -849,9 +852,9 @@ describe("callbacks", () => {
       bridge: { plugins },
     }));
     const question = await say(world, "go");
-    expect(seen).toEqual([]);
+    expect(seen.splice(0)).toEqual(asksGuards("pay"));
     await yes(world, question, "pay");
-    expect(seen).toEqual(["plugin before pay", "agent before pay", 'plugin after pay {"paid":5}', "agent after pay"]);
+    expect(seen).toEqual([...asksGuards("pay"), 'plugin after pay {"paid":5}', "agent after pay"]);
   });
 
   it("cannot replace a call that is held", async () => {
@@ -865,7 +868,7 @@ describe("callbacks", () => {
     const question = await say(world, "go");
     expect(sequence(question)).toBe(asksOnce);
     await no(world, question, "pay");
-    expect(seen).toEqual([]);
+    expect(seen).toEqual(asksGuards("pay"));
     expect(ran).toEqual([]);
     expect(told(world)).toEqual([["pay", { error: expect.stringContaining("rejected"), status: "denied" }]]);
   });
@@ -900,9 +903,11 @@ describe("callbacks", () => {
       agent,
       bridge: { plugins },
     }));
-    const reply = await yes(world, await say(world, "go"), "fail");
+    const question = await say(world, "go");
+    expect(seen.splice(0)).toEqual(asksGuards("fail"));
+    const reply = await yes(world, question, "fail");
     expect(sequence(reply)).toBe("start toe ss text fs finish [DONE]");
-    expect(seen).toEqual(["plugin before fail", "agent before fail", "plugin error Error in tool 'fail': no luck"]);
+    expect(seen).toEqual([...asksGuards("fail"), "plugin error Error in tool 'fail': no luck"]);
   });
 
   it("of the model see the calls before they are held", async () => {

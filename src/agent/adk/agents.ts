@@ -1,7 +1,6 @@
 import {
   type AgentTool,
   type BaseAgent,
-  type BaseTool,
   isAgentTool,
   isBaseAgent,
   isBaseTool,
@@ -10,9 +9,9 @@ import {
   isParallelAgent,
   isSequentialAgent,
   type LlmAgent,
-  type ReadonlyContext,
 } from "@google/adk";
 import { agentOf } from "./agent-tool.ts";
+import { findTool } from "./find-tool.ts";
 import { isReserved } from "./history.ts";
 
 /** The tree of agents below a root, and their tools. */
@@ -29,13 +28,6 @@ export function refuseReservedTools(root: BaseAgent): void {
 /** Throws unless the value is an agent that the bridge can run. */
 export function requireAgent(agent: unknown): asserts agent is BaseAgent {
   if (!isBaseAgent(agent)) throw new Error("createBridge needs a BaseAgent; Workflow roots are not supported.");
-}
-
-/** A tool by name. Throws when the agent does not have it: a missing tool is never guessed. */
-export async function findTool(agent: LlmAgent, name: string, context?: ReadonlyContext): Promise<BaseTool> {
-  const tool = (await agent.canonicalTools(context)).find((candidate) => candidate.name === name);
-  if (!tool) throw new Error(`The agent ${agent.name} no longer has a tool named ${name}.`);
-  return tool;
 }
 
 /** An agent that is run as a tool, by the tool's name. */

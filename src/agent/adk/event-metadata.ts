@@ -12,6 +12,8 @@ export interface EventMetadata {
    * of the step is settled. Empty when there are none, so the field also marks "a call was held here".
    */
   kept?: readonly KeptPart[];
+  /** The inputs of the event's calls, as JSON, where the schema of the tool made something else of the model's arguments. */
+  inputs?: readonly { id: string; input: Record<string, unknown> }[];
   /** Calls whose response only said "not known yet". Their outcome is told later, in a note. */
   unknown?: readonly string[];
   /** What a live connection reports besides the model's own output. Never stored. */

@@ -13,18 +13,21 @@ import { BridgeError } from "../../protocol/index.ts";
 import type { Approval } from "../../stores/index.ts";
 import { describeError, type Logger } from "../support/index.ts";
 import { isInLoop } from "./agents.ts";
-import { shownArguments } from "./bound-arguments.ts";
+import { refusalOf } from "./ask-guards.ts";
+import { bindFreeCall } from "./bind-free-call.ts";
+import { argumentsError, attachInputs, type CallInput, inputOf } from "./call-input.ts";
 import { isClientTool } from "./client-tool.ts";
+import { describeCall } from "./describe-call.ts";
 import { addMetadata, type KeptPart } from "./event-metadata.ts";
 import { EnteredRun } from "./entered-run.ts";
 import { GatheredCalls } from "./gathered-calls.ts";
-import { isReserved, openCalls } from "./history.ts";
+import { hasBrokenOff, isReserved } from "./history.ts";
 import { noteHandover } from "./live/handover.ts";
 import { isPlaceholder, markAsBegun, placeholder, takeBegun } from "./marked-results.ts";
 import { MissingTool } from "./missing-tool.ts";
 import { beginWithUser, orderResponses } from "./request-contents.ts";
 import type { CallHolder, HeldCall, RunScope } from "./run-scope.ts";
-import { invalidArguments, parsedArguments, toolWantsApproval } from "./tool-checks.ts";
+import { invalidArguments, toolWantsApproval } from "./tool-checks.ts";
 import { dropNonJsonState, needsConversion, toObject } from "./tool-result.ts";
 
 /**
@@ -92,22 +95,54 @@ export class GatePlugin extends BasePlugin {
     // A toolset may bring such a tool at any time. Its call would be invisible.
     if (isReserved(tool.name)) return { error: `The name ${tool.name} is reserved by ADK; the tool was not run.` };
     if (this.#isStopped(toolContext)) return { error: "The turn was stopped; the tool was not run." };
-    const gated =
-      (await this.#holder.policyWantsApproval(tool.name, () => parsedArguments(tool, toolArgs))) ||
-      (await toolWantsApproval(tool, toolArgs, toolContext));
+    const input = inputOf(tool, toolArgs);
+    const gated = await this.#wantsApproval(tool, input, toolContext);
     if (typeof gated !== "boolean") return gated;
     // K10: ADK runs an agent's tool without plugins. We run it ourselves, and hold the call while the agent waits.
     if (isAgentTool(tool)) {
       const innerSession = `${toolContext.sessionId}~${toolContext.functionCallId}`;
-      return this.#hold(tool, toolArgs, toolContext, { gated, external: true, innerSession });
+      const held = { gated, external: true, innerSession };
+      return (await this.#refusal(tool, input, toolContext)) ?? this.#hold(tool, toolArgs, toolContext, held);
     }
     // A call with a report or a time limit needs a row, also when no one is asked about it.
     const needsRow = tool.isLongRunning || this.#holder.hasTimeLimit(tool.name);
-    if (!gated && !needsRow) return undefined;
+    if (!gated && !needsRow) return this.#bind(tool, input, toolContext);
     return (
       invalidArguments(tool, toolArgs) ??
+      (await this.#refusal(tool, input, toolContext)) ??
       this.#hold(tool, toolArgs, toolContext, { gated, external: isClientTool(tool) })
     );
+  }
+
+  async #wantsApproval(tool: BaseTool, input: CallInput, context: Context): Promise<boolean | { error: string }> {
+    const byPolicy = await this.#holder.policyWantsApproval(tool.name, () => input.value());
+    try {
+      return byPolicy || (await toolWantsApproval(tool, input.value(), context));
+    } catch (error) {
+      return argumentsError(tool, error);
+    }
+  }
+
+  /** Asks the callbacks of the other plugins and of the agent, which come after the gate. */
+  #refusal(tool: BaseTool, input: CallInput, context: Context): Promise<Result | undefined> {
+    return refusalOf({ tool, input, context }, { pass: (trial) => this.pass(trial), logger: this.#logger });
+  }
+
+  /** Lets a free call run with the input that is shown. */
+  #bind(tool: BaseTool, input: CallInput, context: Context): Promise<Result | undefined> {
+    return bindFreeCall(tool, input, context, {
+      logger: this.#logger,
+      isFree: async (changed) => !(await this.#wantsApproval(tool, changed, context)),
+      show: (shown) => this.#show(tool, shown, context),
+    });
+  }
+
+  /** Shows the input of a free call, unless it is what was shown with the call. A question has its own. */
+  async #show({ name: toolName }: BaseTool, input: CallInput, context: Context): Promise<void> {
+    if (input.isShown) return;
+    const call = { toolCallId: context.functionCallId ?? "", toolName, input: input.shown };
+    await this.#runOf(context.invocationContext)?.scope.showInput(call);
+    input.isShown = true;
   }
 
   /** K16: a throw overrides what `afterToolCallback` returns, so a call whose tool threw must not be held. */
@@ -140,6 +175,7 @@ export class GatePlugin extends BasePlugin {
     const scope = this.#runOf(invocationContext)?.scope;
     if (!event.partial) await scope?.beforeEvent();
     noteHandover(event);
+    attachInputs(event);
     const parts = event.content?.parts;
     // Checked by value, not by run: a placeholder must never get through, even when its run has been left.
     const isHeld = ({ functionResponse }: Part) => isPlaceholder(functionResponse?.response);
@@ -198,6 +234,7 @@ export class GatePlugin extends BasePlugin {
       const run = this.#runOf(invocationContext);
       // ADK makes all calls of a step, whatever happens meanwhile; the run may have been left.
       if (!run || this.#isStopped(context)) throw new Error("The call belongs to no turn.");
+      if (isClientTool(tool) && !how.gated) await this.#show(tool, inputOf(tool, args), context);
       approval = await this.#holder.hold({ ...how, ...describeCall(tool, args, context) }, run.scope);
       const runsNow = !how.gated && approval.state === "approved";
       const result = runsNow ? await run.scope.runHeld(approval) : undefined;
@@ -252,26 +289,4 @@ interface ToolCallback {
   tool: BaseTool;
   toolArgs: Args;
   toolContext: Context;
-}
-
-function describeCall(tool: BaseTool, args: Args, context: Context) {
-  const { agent, branch } = context.invocationContext;
-  return {
-    toolCallId: context.functionCallId ?? "",
-    toolName: tool.name,
-    args: shownArguments(parsedArguments(tool, args)),
-    rawArgs: args,
-    isReported: tool.isLongRunning && !isAgentTool(tool),
-    session: context.sessionId,
-    agent: agent?.name ?? "",
-    ...(branch !== undefined && { branch }),
-  };
-}
-
-/**
- * True when the last step ended in an error and left calls without a response, because a callback around a tool threw.
- * ADK would ask the model again, with a history that no model accepts.
- */
-function hasBrokenOff(events: readonly Event[]): boolean {
-  return events.at(-1)?.errorCode !== undefined && openCalls(events).length > 0;
 }

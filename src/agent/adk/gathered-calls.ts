@@ -10,6 +10,7 @@ import {
   StreamingMode,
 } from "@google/adk";
 import type { FunctionCall, Part } from "@google/genai";
+import { readInputs } from "./call-input.ts";
 import { callsOf } from "./history.ts";
 import { addMissingTools } from "./missing-tool.ts";
 
@@ -89,6 +90,7 @@ export class GatheredCalls {
       if (call.id) used.add(call.id);
     }
     addMissingTools(made, this.#tools);
+    readInputs(made, this.#tools);
   }
 }
 

@@ -55,9 +55,15 @@ export function keptResults(events: readonly Event[]): Map<string, Record<string
   );
 }
 
-/** Calls whose response only said "not known yet". */
+/** Calls whose response only said "not known yet", or that it is not known what became of them. */
 export function unknownCalls(events: readonly Event[]): Set<string> {
-  return new Set(events.flatMap((event) => metadataOf(event).unknown ?? []));
+  return new Set(
+    events.flatMap((event) => {
+      // Until 0.2 the metadata did not have the calls of which no one knew what became.
+      const unclear = responsesOf(event).filter(({ response }) => response?.["status"] === "indeterminate");
+      return [...(metadataOf(event).unknown ?? []), ...unclear.flatMap(({ id }) => id ?? [])];
+    }),
+  );
 }
 
 /**
@@ -108,4 +114,12 @@ export function hasText({ content }: Pick<Event, "content">): boolean {
 export function awaitsModel(events: readonly Event[]): boolean {
   const last = lastContent(events);
   return last !== undefined && (last.author === "user" || responsesOf(last).length > 0);
+}
+
+/**
+ * True when the last step ended in an error and left calls without a response, because a callback around a tool threw.
+ * ADK would ask the model again, with a history that no model accepts.
+ */
+export function hasBrokenOff(events: readonly Event[]): boolean {
+  return events.at(-1)?.errorCode !== undefined && openCalls(events).length > 0;
 }

@@ -25,6 +25,8 @@ export interface RunScope {
   beforeEvent(): Promise<void>;
   /** Comes before each request to the model. A returned sentence refuses the request. */
   beforeRequest(): string | undefined;
+  /** Shows the input of a call again, because it differs from what was shown with the call. */
+  showInput(call: { toolCallId: string; toolName: string; input: Record<string, unknown> }): Promise<void>;
   /** Shows the question about a held call. */
   showQuestion(approval: Approval): Promise<void>;
   /**
@@ -55,6 +57,8 @@ export interface HeldCall {
   session: string;
   agent: string;
   branch?: string;
+  /** A hash of the tool's declaration, see `toolHash`. */
+  toolHash?: string;
   /** True when a person is asked; false for a call that only waits for a result from outside. */
   gated: boolean;
   /** True when the server's executor does not run the call: a browser does, or the turn runs an agent. */

@@ -11,12 +11,15 @@ import {
 import type { Approval, JsonObject, Store } from "../../stores/index.ts";
 import { describeError, type Logger } from "../support/index.ts";
 import { agentOutcome } from "./agent-tool.ts";
-import { findAgentTool, findTool } from "./agents.ts";
+import { findAgentTool } from "./agents.ts";
+import { askGuards } from "./ask-guards.ts";
 import { bindTool } from "./bound-arguments.ts";
 import { isClientTool } from "./client-tool.ts";
+import { findTool } from "./find-tool.ts";
 import type { GatePlugin } from "./gate-plugin.ts";
 import { setIdempotencyKey } from "./idempotency-key.ts";
 import type { Runners } from "./runners.ts";
+import { toolHash } from "./tool-hash.ts";
 import { type Beginning, dropNonJsonState, mcpError, type ToolOutcome, toObject } from "./tool-result.ts";
 
 /** A call that is ready to run. */
@@ -34,8 +37,8 @@ export class ToolCalls {
   }
 
   /**
-   * Finds the tool and builds its context (K9, K13). Nothing has run when this throws. The tool gets `signal` as
-   * `toolContext.abortSignal`.
+   * Finds the tool and builds its context (K9, K13). Nothing has run when this throws; `ToolsAway` means that it may work
+   * later. The tool gets `signal` as `toolContext.abortSignal`.
    */
   async prepare(approval: Approval, signal?: AbortSignal): Promise<PreparedCall> {
     const { agent, runner } = await this.#options.runners.hostOf(approval);
@@ -59,6 +62,9 @@ export class ToolCalls {
     });
     const tool = await findTool(agent, approval.toolName, new ReadonlyContext(invocationContext));
     if (isAgentTool(tool)) throw new Error("An agent that is called as a tool is run by its turn.");
+    // Rows of older versions have no hash.
+    if (approval.toolHash !== undefined && approval.toolHash !== toolHash(tool, agent.name))
+      throw new Error(`The tool ${tool.name} has changed since the approval was asked for; it was not run.`);
     const context = new Context({
       invocationContext,
       functionCallId: approval.toolCallId,
@@ -135,15 +141,19 @@ interface Call {
   args: JsonObject;
 }
 
+/** What a callback says that refuses a call. Any other value of a callback is the call's result. */
+function onlyError(result: unknown): string | undefined {
+  if (typeof result !== "object" || result === null || Object.keys(result).length !== 1) return undefined;
+  return "error" in result && typeof result.error === "string" ? result.error : undefined;
+}
+
 /** The tool with the callbacks that ADK runs around it: first those of the plugins, then those of the agent. */
 async function callTool({ agent, tool, bound, args, context }: Call, logger: Logger): Promise<unknown> {
   const { pluginManager } = context.invocationContext;
   const call = { tool, toolArgs: args, toolContext: context };
-  let result: unknown = await pluginManager.runBeforeToolCallback(call);
-  for (const callback of result == null ? agent.canonicalBeforeToolCallbacks : []) {
-    result = await callback({ tool, args, context });
-    if (result) break;
-  }
+  let result = await askGuards({ agent, tool, args, context });
+  const refusal = onlyError(result);
+  if (refusal !== undefined) throw new Error(refusal);
   // ADK awaits what `runAsync` returns, so a tool in plain JavaScript need not return a promise.
   const run = async () => bound.runAsync({ args, toolContext: context });
   result ??= await run().catch(async (error: unknown) => {

@@ -262,6 +262,13 @@ describe("a call whose process died", () => {
     expect(ran).toEqual([row.idempotencyKey]);
   });
 
+  it("whose tool has changed since is indeterminate: the lost attempt may have taken effect", async () => {
+    const { executor, abandoned, ran } = await open({ policy: { effect: "idempotent" } });
+    const row = await abandoned({ effect: "idempotent", toolHash: "of another declaration" });
+    expect(await executor.recover(row)).toMatchObject({ state: "indeterminate" });
+    expect(ran).toEqual([]);
+  });
+
   it("is left alone while its lease lasts", async () => {
     const { executor, approved, store, ran } = await open({ policy: { effect: "idempotent" } });
     const { id } = await approved({ effect: "idempotent" });

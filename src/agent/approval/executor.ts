@@ -1,5 +1,6 @@
 import { BridgeError } from "../../protocol/index.ts";
 import type { Approval, Store } from "../../stores/index.ts";
+import { ToolsAway } from "../adk/find-tool.ts";
 import type { ToolCalls } from "../adk/tool-calls.ts";
 import type { Beginning, ToolOutcome } from "../adk/tool-result.ts";
 import { describeError, type Logger } from "../support/index.ts";
@@ -126,9 +127,22 @@ export class Executor {
    * if the process dies in there, the call has certainly not run.
    */
   async #claimAndRun(approval: Approval, event: "claim" | "reclaim"): Promise<Approval> {
-    const { store, calls } = this.#options;
+    const { store, calls, logger } = this.#options;
     const aborting = new AbortController();
-    const call = await calls.prepare(approval, aborting.signal).catch((error: unknown) => failure(error));
+    const call = await calls
+      .prepare(approval, aborting.signal)
+      .catch((error: unknown) => (error instanceof ToolsAway ? error : failure(error)));
+    if (call instanceof ToolsAway) {
+      // The row stays as it is and is tried again, until its time to start is over.
+      logger.warn("The tool of an approved call cannot be looked for now.", {
+        approval: approval.id,
+        error: call.message,
+      });
+      return (await store.getApproval(approval.id)) ?? approval;
+    }
+    // An earlier attempt may have taken effect, and this one cannot be made.
+    if (event === "reclaim" && !("run" in call))
+      return (await store.move(approval.id, { event: "lose" })).approval ?? approval;
     const claim = await store.move(approval.id, { event, ...this.#lease() });
     if (!claim.moved || !claim.approval) return claim.approval ?? approval;
     const claimed = claim.approval;

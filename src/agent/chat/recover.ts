@@ -107,7 +107,7 @@ function unshownQuestions(waiting: readonly Approval[], written: readonly Writte
     .flatMap((row): UIMessageChunk[] => {
       const { toolCallId, toolName } = row;
       if (called.has(toolCallId)) return questionChunks(row);
-      const input = JSON.parse(row.rawInput ?? row.input) as unknown;
+      const input = JSON.parse(row.input) as unknown;
       return [
         { type: "tool-input-start", toolCallId, toolName },
         { type: "tool-input-available", toolCallId, toolName, input },

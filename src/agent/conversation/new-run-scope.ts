@@ -31,6 +31,9 @@ export function newRunScope(
     async beforeEvent() {
       if (!fixed.refusesCalls()) await listener().log.flush();
     },
+    async showInput(call) {
+      await listener().log.write([{ type: "tool-input-available", ...call }]);
+    },
     async showQuestion(approval) {
       const { turn, log } = listener();
       turn.signal.throwIfAborted();

@@ -123,7 +123,7 @@ class Chat {
     }
     if (spec.fate !== "agent" && spec.fate !== "unknown") return [];
     const family = this.#addRows(id, name, spec, { told: spec.told });
-    return family.filter((row) => !row.told).map(({ toolCallId }) => toolCallId);
+    return family.filter((row) => !row.told || row.state === "indeterminate").map(({ toolCallId }) => toolCallId);
   }
 
   /** Adds the row of a call and, for an agent, the rows of its own calls. */

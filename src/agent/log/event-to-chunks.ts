@@ -76,10 +76,11 @@ export function eventToChunks(before: ChunkState, event: Event, options: ChunkOp
   if (!options.inner) state = readEnding(state, event);
   const parts = event.content?.parts ?? [];
   const calls = event.partial ? [] : callsOf(event);
+  const inputs = new Map(metadataOf(event).inputs?.map(({ id, input }) => [id, input]));
   for (const part of parts) {
     if (part.functionCall) {
       const call = calls.find(({ id }) => id === part.functionCall?.id);
-      if (call) emit(callToChunks(state, call, options));
+      if (call) emit(callToChunks(state, { ...call, args: inputs.get(call.id) ?? call.args }, options));
     } else if (!part.functionResponse && !options.inner) emit(partToChunks(state, part, event.partial ?? false));
   }
   if (!event.partial && parts.some((part) => part.text)) state = { ...state, streamed: { text: "", reasoning: "" } };

@@ -5,3 +5,4 @@ export { abortable, stepThrough } from "./abortable.ts";
 export { atMost } from "./at-most.ts";
 export { newId } from "./ids.ts";
 export { consoleLogger, describeError, type Logger, silentLogger } from "./logger.ts";
+export { within } from "./within.ts";

@@ -1,5 +1,6 @@
 import { AsyncQueue, type BaseLlmConnection, type Gemini, type LlmRequest } from "@google/adk";
 import type { Content, LiveConnectConfig, Part } from "@google/genai";
+import { readInputs } from "../call-input.ts";
 import { addMissingTools } from "../missing-tool.ts";
 import { isHandover } from "./handover.ts";
 import { type Arrived, LiveCalls, liveMessage, liveResponses } from "./live-messages.ts";
@@ -73,6 +74,7 @@ export async function connectLive(
       const read = liveResponses(model);
       for await (const arrived of messages) {
         addMissingTools(arrived.calls, request.toolsDict);
+        readInputs(arrived.calls, request.toolsDict);
         yield* read(arrived);
       }
     },

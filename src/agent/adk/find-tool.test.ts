@@ -1,0 +1,57 @@
+import { BaseTool, BaseToolset, LlmAgent } from "@google/adk";
+import { describe, expect, it } from "vitest";
+import { findTool, ToolsAway } from "./find-tool.ts";
+
+class Tool extends BaseTool {
+  constructor(name: string) {
+    super({ name, description: "" });
+  }
+  override async runAsync(): Promise<unknown> {
+    return {};
+  }
+}
+class Toolset extends BaseToolset {
+  readonly #list: () => Promise<BaseTool[]>;
+  constructor(list: () => Promise<BaseTool[]>) {
+    super([]);
+    this.#list = list;
+  }
+  override getTools(): Promise<BaseTool[]> {
+    return this.#list();
+  }
+  override async close(): Promise<void> {}
+}
+const failing = () =>
+  new Toolset(() => {
+    throw new Error("no connection");
+  });
+const hanging = () => new Toolset(() => new Promise(() => undefined));
+const having = (...names: string[]) => new Toolset(async () => names.map((name) => new Tool(name)));
+const agentWith = (...tools: (BaseTool | BaseToolset)[]) => new LlmAgent({ name: "clerk", tools });
+
+describe("a tool", () => {
+  it("that the agent lists itself is found, whatever its toolsets do", async () => {
+    const pay = new Tool("pay");
+    expect(await findTool(agentWith(hanging(), failing(), pay), "pay")).toBe(pay);
+  });
+
+  it("of a toolset is found, whatever other toolsets do", async () => {
+    expect(await findTool(agentWith(hanging(), failing(), having("pay")), "pay")).toMatchObject({ name: "pay" });
+  });
+
+  it("that no one has is gone", async () => {
+    await expect(findTool(agentWith(new Tool("other"), having("another")), "pay")).rejects.toThrow(
+      "The agent clerk no longer has a tool named pay.",
+    );
+    await expect(findTool(agentWith(), "pay")).rejects.toThrow("no longer has");
+  });
+
+  it.each([
+    ["fails", failing],
+    ["does not answer", hanging],
+  ])("cannot be looked for while a toolset %s", async (_, away) => {
+    const search = findTool(agentWith(having("other"), away()), "pay", undefined, 5);
+    await expect(search).rejects.toBeInstanceOf(ToolsAway);
+    await expect(search).rejects.toThrow("The tools of the agent clerk cannot be listed now.");
+  });
+});

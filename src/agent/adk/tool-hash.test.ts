@@ -1,0 +1,59 @@
+import { BaseTool, FunctionTool } from "@google/adk";
+import type { FunctionDeclaration } from "@google/genai";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { toolHash } from "./tool-hash.ts";
+
+const pay = (description = "Pays.", parameters = z.object({ amount: z.number() }), name = "pay") =>
+  new FunctionTool({ name, description, parameters, execute: () => ({}) });
+
+/** A tool whose declaration writes into the schema of its server, as ADK's MCP tool does. */
+class RemoteTool extends BaseTool {
+  readonly mcpTool: { inputSchema: Record<string, unknown> };
+  constructor(inputSchema: Record<string, unknown>) {
+    super({ name: "read", description: "Reads." });
+    this.mcpTool = { inputSchema };
+  }
+  override _getDeclaration(): FunctionDeclaration {
+    this.mcpTool.inputSchema["type"] ??= "object";
+    return { name: this.name };
+  }
+  override async runAsync(): Promise<unknown> {
+    return {};
+  }
+}
+
+describe("the hash of a tool", () => {
+  it("is the same for the same declaration, whatever the order of its keys", () => {
+    expect(toolHash(pay(), "agent")).toBe(toolHash(pay(), "agent"));
+    expect(toolHash(new RemoteTool({ a: 1, b: { c: 2, d: 3 } }), "agent")).toBe(
+      toolHash(new RemoteTool({ b: { d: 3, c: 2 }, a: 1 }), "agent"),
+    );
+  });
+
+  it("is the same before and after the tool was declared to the model", () => {
+    const tool = new RemoteTool({ properties: {} });
+    const before = toolHash(tool, "agent");
+    tool._getDeclaration();
+    expect(toolHash(tool, "agent")).toBe(before);
+  });
+
+  it("is another one for another name, description, schema or agent", () => {
+    const hashes = [
+      toolHash(pay(), "agent"),
+      toolHash(pay(), "other"),
+      toolHash(pay("Pays twice."), "agent"),
+      toolHash(pay("Pays.", z.object({ amount: z.string() as never })), "agent"),
+      toolHash(pay("Pays.", undefined, "pay_2"), "agent"),
+      toolHash(new RemoteTool({ properties: { a: { default: 1 } } }), "agent"),
+      toolHash(new RemoteTool({ properties: { a: { default: 2 } } }), "agent"),
+    ];
+    expect(new Set(hashes).size).toBe(hashes.length);
+  });
+
+  it("exists for a tool whose schema cannot be read", () => {
+    const cyclic: Record<string, unknown> = {};
+    cyclic["self"] = cyclic;
+    expect(toolHash(new RemoteTool(cyclic), "agent")).toMatch(/^[0-9a-f]{64}$/);
+  });
+});

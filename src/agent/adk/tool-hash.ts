@@ -1,0 +1,44 @@
+import { createHash } from "node:crypto";
+import type { BaseTool } from "@google/adk";
+
+/**
+ * A hash of what the model and the approver know of a tool: its name, its description, its schema, and the agent that has
+ * it. A tool that has changed since the question is not run. Code is not part of it: it cannot be compared across restarts.
+ */
+export function toolHash(tool: BaseTool, agent: string): string {
+  const { name, description } = tool;
+  // ADK writes into the schema of an MCP tool when it declares it. The hash is taken after that.
+  declarationOf(tool);
+  const declaration = declarationOf(tool);
+  const known = { agent, name, description, declaration, schema: jsonSchemaOf(tool) };
+  return createHash("sha256").update(stableText(known)).digest("hex");
+}
+
+/** The JSON schema of a tool's arguments: an MCP tool has one, other tools may have one in their declaration. */
+export function jsonSchemaOf(tool: BaseTool): unknown {
+  // ADK declares an MCP tool to Gemini without defaults and most checks. It keeps the server's own schema in the tool.
+  const { mcpTool } = tool as BaseTool & { mcpTool?: { inputSchema?: unknown } };
+  return mcpTool?.inputSchema ?? declarationOf(tool)?.parametersJsonSchema;
+}
+
+function declarationOf(tool: BaseTool): ReturnType<BaseTool["_getDeclaration"]> {
+  try {
+    return tool._getDeclaration();
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same text for the same value, in whatever order its keys are. */
+function stableText(value: unknown): string {
+  try {
+    return JSON.stringify(value, (_key, each: unknown) =>
+      typeof each === "object" && each !== null && !Array.isArray(each)
+        ? Object.fromEntries(Object.entries(each).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+        : each,
+    );
+  } catch {
+    // Cyclic, or nested too deep to be read. No model can have been told about such a schema.
+    return "unreadable";
+  }
+}
