@@ -1,5 +1,5 @@
 import type { ApprovalCard, CardField, LocalText } from "../../protocol/index.ts";
-import { describeError, type Logger } from "../support/index.ts";
+import { describeError, type Logger, within } from "../support/index.ts";
 import { cardLimits, isCurrencyCode, isLanguageTag } from "./card-limits.ts";
 import type { CardPolicy } from "./policy.ts";
 
@@ -37,7 +37,11 @@ export async function makeCard(
 
 async function makeHint(hint: CardPolicy["hint"], args: () => Record<string, unknown>): Promise<LocalText | undefined> {
   if (typeof hint !== "function") return hint;
-  const made: unknown = await inTime(Promise.resolve(hint(args())));
+  const made: unknown = await within(
+    hintMs,
+    Promise.resolve(hint(args())),
+    `The function took longer than ${hintMs} ms.`,
+  );
   if (made === undefined || made === null || made === "") return undefined;
   if (typeof made === "string") return shorten(made);
   if (typeof made !== "object" || Array.isArray(made))
@@ -50,18 +54,6 @@ async function makeHint(hint: CardPolicy["hint"], args: () => Record<string, unk
   if (texts.length === 0 || texts.length > cardLimits.languages)
     throw new TypeError(`A hint must have 1 to ${cardLimits.languages} languages; it has ${texts.length}.`);
   return Object.fromEntries(texts);
-}
-
-async function inTime<T>(made: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`The function took longer than ${hintMs} ms.`)), hintMs);
-  });
-  try {
-    return await Promise.race([made, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** A hint often contains arguments, which may be long. They are on the card in full. */
