@@ -11,3 +11,4 @@ export {
   StateConflict,
   type ToolPolicy,
 } from "./agent/index.ts";
+export type { ApprovalCard, CardField, LocalText } from "./protocol/index.ts";

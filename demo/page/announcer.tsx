@@ -1,3 +1,4 @@
+import { textIn } from "adk-stream-protocol/protocol";
 import type { ChatStatus } from "ai";
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import type { Card } from "./cards.ts";
@@ -12,7 +13,7 @@ interface AnnouncerProps {
 
 /** Tells screen readers what changes on the page. */
 export function Announcer({ cards, status, wires }: AnnouncerProps) {
-  const { t } = useWords();
+  const { t, language } = useWords();
   const [said, setSaid] = useState("");
   const before = useRef(cards);
   const statusBefore = useRef(status);
@@ -21,9 +22,10 @@ export function Announcer({ cards, status, wires }: AnnouncerProps) {
 
   useEffect(() => {
     const news: string[] = [];
-    for (const { approvalId, toolName, state } of cards.values()) {
+    for (const { approvalId, title, state } of cards.values()) {
       if (before.current.get(approvalId)?.state === state) continue;
-      news.push(state === "waiting" ? t.announceWaiting(toolName) : t.announceState(toolName, t.tags[state]));
+      const name = textIn(title, language);
+      news.push(state === "asked" ? t.announceAsked(name) : t.announceState(name, t.tags[state]));
     }
     if (news.length === 0 && statusBefore.current === "streaming" && status === "ready") news.push(t.announceReply);
     const lost = connection === "reconnecting" || connection === "closed";
@@ -34,7 +36,7 @@ export function Announcer({ cards, status, wires }: AnnouncerProps) {
     before.current = cards;
     statusBefore.current = status;
     if (news.length > 0) setSaid(news.join(" "));
-  }, [cards, status, connection, t]);
+  }, [cards, status, connection, t, language]);
 
   return (
     <div className="visually-hidden" role="status" aria-live="polite">

@@ -1,5 +1,6 @@
 import type { ApprovalView } from "adk-stream-protocol/protocol";
 import type { UIMessage } from "ai";
+import type { Resolution, Resolved } from "./resolution.ts";
 
 /** What the server knows about a chat in addition to its messages. */
 export interface Ledger {
@@ -66,6 +67,21 @@ export async function postDecision(approvalId: string, approved: boolean, reason
   const body = JSON.stringify({ approved, ...(reason ? { reason } : {}) });
   const headers = { "content-type": "application/json" };
   await fetch(`/approvals/${encodeURIComponent(approvalId)}`, { method: "POST", headers, body });
+}
+
+/** Says what became of a call whose outcome is not known. */
+export async function postResolution(approvalId: string, resolution: Resolution): Promise<Resolved> {
+  const headers = { "content-type": "application/json" };
+  const path = `/approvals/${encodeURIComponent(approvalId)}/resolution`;
+  try {
+    const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(resolution) });
+    if (response.ok) return "resolved";
+    if (response.status === 404) return "missing";
+    const { state } = (await response.json()) as { state?: ApprovalView["state"] };
+    return response.status === 409 && state !== undefined ? { state } : "unreachable";
+  } catch {
+    return "unreachable";
+  }
 }
 
 async function getJson<T>(path: string): Promise<T | undefined> {

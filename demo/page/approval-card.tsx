@@ -1,13 +1,17 @@
-import type { ApprovalData, ApprovalView } from "adk-stream-protocol/protocol";
+import { type ApprovalCard as Texts, type ApprovalData, type ApprovalView, textIn } from "adk-stream-protocol/protocol";
 import { getToolName, type DynamicToolUIPart, type ToolUIPart } from "ai";
 import { useRef } from "react";
 import { CallArguments } from "./call-arguments.tsx";
+import { CardNote } from "./card-note.tsx";
 import type { CardState } from "./card-state.ts";
-import { isClientTool } from "./client-tools.ts";
 import { DecisionButtons } from "./decision-buttons.tsx";
-import { clockTime } from "./format.ts";
+import { ExactCall } from "./exact-call.tsx";
+import { interimText } from "./interim-text.ts";
 import { JsonBlock } from "./json-block.tsx";
+import { outputSummary } from "./output-summary.ts";
 import { useWords } from "./preferences.ts";
+import type { Resolution, Resolved } from "./resolution.ts";
+import { ResolutionButtons } from "./resolution-buttons.tsx";
 import { VisibleText } from "./visible-text.tsx";
 
 type ToolPart = ToolUIPart | DynamicToolUIPart;
@@ -21,48 +25,80 @@ export interface ApprovalCardProps {
   runningHere: boolean;
   clockOffset: number;
   onAnswer: (approvalId: string, approved: boolean, reason?: string) => void;
+  onResolve: (approvalId: string, resolution: Resolution) => Promise<Resolved>;
   onSendAgain: () => void;
 }
 
 /** One call that a person decides about: what exactly would run, and its state as the server reports it. */
 export function ApprovalCard(props: ApprovalCardProps) {
   const { part, approvalId, state, data, row, runningHere } = props;
-  const { t } = useWords();
+  const { t, language } = useWords();
   const card = useRef<HTMLElement>(null);
   const toolName = getToolName(part);
+  const texts: Texts = row?.card ?? data?.card ?? {};
+  const title = texts.title === undefined ? undefined : textIn(texts.title, language);
   const input: unknown = row?.input ?? part.input;
-  const hint = hintOf(part, row);
-  const output: unknown = part.output ?? data?.output ?? row?.output;
+  const said = texts.hint === undefined ? toolHint(part, row) : undefined;
+  // The part may still have what the tool said when it had begun.
+  const output: unknown = row?.output ?? data?.output ?? part.output;
 
-  const answer = (approved: boolean, reason?: string) => {
-    props.onAnswer(approvalId, approved, reason);
+  const keepFocus = () => {
     // The buttons disappear; the keyboard focus stays on the card.
     card.current?.focus();
+  };
+  const answer = (approved: boolean, reason?: string) => {
+    props.onAnswer(approvalId, approved, reason);
+    keepFocus();
+  };
+  const resolve = async (resolution: Resolution) => {
+    const resolved = await props.onResolve(approvalId, resolution);
+    if (resolved === "resolved") keepFocus();
+    return resolved;
   };
 
   return (
     <article
       ref={card}
       className={`card card-${state}`}
-      aria-label={t.cardLabel(toolName)}
+      aria-label={t.cardLabel(title ?? toolName)}
       tabIndex={-1}
       data-state={state}
       data-approval-id={approvalId}
+      data-tone={isUndecided(state) ? texts.tone : undefined}
     >
       <header className="card-head">
-        <h2>{toolName}</h2>
-        <span className="tag">
-          {(state === "sending" || state === "running") && <span className="spinner" aria-hidden="true" />}
-          {tagOf(state, toolName, t)}
+        {texts.icon !== undefined && (
+          <span className="card-icon" aria-hidden="true">
+            {texts.icon}
+          </span>
+        )}
+        <div className="card-name">
+          <h2>{title === undefined ? toolName : <VisibleText text={title} />}</h2>
+          {title !== undefined && <code className="card-tool">{toolName}</code>}
+        </div>
+        <span className="tags">
+          {isUndecided(state) && texts.tone === "danger" && <span className="tag tag-danger">{t.highRisk}</span>}
+          <span className="tag">
+            {(state === "sending" || state === "running") && <span className="spinner" aria-hidden="true" />}
+            {tagOf(state, toolName, row, t)}
+          </span>
         </span>
       </header>
-      {hint && <Hint text={hint} />}
-      {!(state === "waiting" && hint) && <Note state={state} row={row} runningHere={runningHere} toolName={toolName} />}
-      <CallArguments input={input} />
+      {texts.hint !== undefined && isUndecided(state) && (
+        <p className="card-hint card-hint-policy">
+          <VisibleText text={textIn(texts.hint, language)} />
+        </p>
+      )}
+      {said !== undefined && <Said text={said} />}
+      {!(state === "asked" && said !== undefined) && (
+        <CardNote state={state} data={data} row={row} runningHere={runningHere} toolName={toolName} />
+      )}
+      <CallArguments input={input} fields={texts.fields} />
       <Outcome state={state} part={part} data={data} row={row} output={output} />
-      {state === "waiting" && (
+      {state === "asked" && (
         <DecisionButtons onAnswer={answer} {...expiryOf(data, row)} clockOffset={props.clockOffset} />
       )}
+      {state === "unknown" && <ResolutionButtons onResolve={resolve} />}
       {state === "undelivered" && (
         <div className="card-actions">
           <button type="button" className="button button-primary" onClick={props.onSendAgain}>
@@ -71,15 +107,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
         </div>
       )}
       <div className="mores">
-        <details className="more">
-          <summary>{t.exactCall}</summary>
-          <JsonBlock value={{ tool: toolName, arguments: input }} label={t.exactCall} />
-          {row && (
-            <p className="digest">
-              {t.digest} <code>{row.digest}</code>
-            </p>
-          )}
-        </details>
+        <ExactCall toolName={toolName} input={input} row={row} />
         {state === "done" && output !== undefined && (
           <details className="more">
             <summary>{t.result}</summary>
@@ -91,7 +119,18 @@ export function ApprovalCard(props: ApprovalCardProps) {
   );
 }
 
-function tagOf(state: CardState, toolName: string, t: ReturnType<typeof useWords>["t"]): string {
+/** The hint is for the decision. Later the card says what was decided and what came of it. */
+function isUndecided(state: CardState): boolean {
+  return state === "asked" || state === "sending" || state === "undelivered";
+}
+
+function tagOf(
+  state: CardState,
+  toolName: string,
+  row: ApprovalView | undefined,
+  t: ReturnType<typeof useWords>["t"],
+): string {
+  if (state === "failed" && row?.resolvedBy !== undefined) return t.resolution.notTag;
   return state === "done" && toolName === "process_payment" ? t.paid : t.tags[state];
 }
 
@@ -99,15 +138,15 @@ function expiryOf(data: ApprovalData | undefined, row: ApprovalView | undefined)
   return { createdAt: row?.createdAt, expiresAt: row?.expiresAt ?? data?.expiresAt };
 }
 
-/** What the model or the tool says about the call. */
-function hintOf(part: ToolPart, row: ApprovalView | undefined): string | undefined {
+/** What the tool says about the call. The hint of the server's policy, if there is one, is shown instead. */
+function toolHint(part: ToolPart, row: ApprovalView | undefined): string | undefined {
   const approval = part.approval as { descriptor?: unknown; requestReason?: string } | undefined;
   const described = (approval?.descriptor as { hint?: unknown } | undefined)?.hint;
-  return row?.hint ?? (typeof described === "string" ? described : approval?.requestReason);
+  return row?.hint ?? (typeof described === "string" ? described : undefined);
 }
 
-/** The hint may be wrong or a lie, so it is marked as the assistant's and kept apart from the arguments. */
-function Hint({ text }: { text: string }) {
+/** The hint of a tool may be wrong or a lie, so it is marked as the assistant's and kept apart from the arguments. */
+function Said({ text }: { text: string }) {
   const { t } = useWords();
   const [before, after] = t.assistantSays;
   return (
@@ -119,24 +158,7 @@ function Hint({ text }: { text: string }) {
   );
 }
 
-/** When the call was decided, and what the state means. */
-function Note(props: { state: CardState; row: ApprovalView | undefined; runningHere: boolean; toolName: string }) {
-  const { state, row, runningHere, toolName } = props;
-  const { t, language } = useWords();
-  const facts: string[] = [];
-  if (row?.decidedAt !== undefined) {
-    const time = clockTime(row.decidedAt, language);
-    if (state === "denied") facts.push(t.deniedAt(time));
-    else if (state === "done" || state === "failed" || state === "running") facts.push(t.approvedAt(time));
-  }
-  const begun = row?.decidedAt !== undefined && isClientTool(toolName) ? t.begun[state] : undefined;
-  if (state === "done") facts.push(t.ranOnce);
-  else if (begun) facts.push(begun);
-  else facts.push(state === "running" && runningHere ? t.runsHere : t.notes[state]);
-  return <p className="card-note">{facts.join(" · ")}</p>;
-}
-
-/** The transaction number of a payment, the error, or the reason for a denial. */
+/** The transaction number of a payment, what a call that has begun says, the error, or the reason for a denial. */
 function Outcome(props: {
   state: CardState;
   part: ToolPart;
@@ -146,14 +168,17 @@ function Outcome(props: {
 }) {
   const { state, part, data, row, output } = props;
   const { t } = useWords();
-  const errorText = part.errorText ?? data?.errorText ?? row?.errorText;
+  const errorText = row?.errorText ?? data?.errorText ?? part.errorText;
   const reason = row?.reason ?? data?.reason ?? (part.approval as { reason?: string } | undefined)?.reason;
   const transaction = (output as { transaction_id?: unknown } | null | undefined)?.transaction_id;
+  const isResolved = row?.resolvedBy !== undefined;
 
   const shown = [
+    { when: state === "waiting", label: t.status, text: interimText(row?.interim ?? data?.interim) },
+    { when: state === "done" && isResolved, label: t.result, text: resolvedText(output) },
     { when: state === "done", label: t.transaction, text: transaction },
-    { when: state === "failed", label: t.error, text: errorText },
-    { when: state === "denied" || state === "cancelled", label: t.reason, text: reason },
+    { when: state === "failed" && !isResolved, label: t.error, text: errorText },
+    { when: ["denied", "cancelled"].includes(state) || isResolved, label: t.reason, text: reason },
   ].find(({ when, text }) => when && typeof text === "string" && text !== "");
   if (!shown) return null;
   return (
@@ -166,4 +191,10 @@ function Outcome(props: {
       </div>
     </dl>
   );
+}
+
+/** What a person wrote about a call that happened, or a summary of the JSON. */
+function resolvedText(output: unknown): string {
+  const { result } = Object(output ?? {}) as { result?: unknown };
+  return typeof result === "string" ? result : outputSummary(output);
 }

@@ -1,10 +1,11 @@
-import type { ApprovalView } from "adk-stream-protocol/protocol";
+import { type ApprovalView, textIn } from "adk-stream-protocol/protocol";
 import { callSummary, clockTime } from "./format.ts";
 import { useWords } from "./preferences.ts";
 import { trackOf, type Track } from "./track.ts";
 import { VisibleText } from "./visible-text.tsx";
 
-const stopX = [8, 120, 232, 344] as const;
+const railStart = 8;
+const railEnd = 344;
 const railY = 26;
 const branchY = 50;
 const branchLength = 46;
@@ -13,19 +14,24 @@ const branchLength = 46;
 export function ApprovalTrack({ row }: { row: ApprovalView }) {
   const { t, language } = useWords();
   const track = trackOf(row);
-  const { reached, branch } = track;
-  const names = [t.track.asked, t.track.approved, t.track.running, t.track.done];
-  const end = branch ? t.branches[branch] : track.at === "waiting" ? t.track.waiting : names[reached];
+  const { stops, branch } = track;
+  const reached = stops.indexOf(track.reached);
+  const names = stops.map((stop) => t.track[stop]);
+  const end = branch ? t.branches[branch] : track.at === "asked" ? t.waitsForYou : names[reached];
   const endedAt = row.finishedAt ?? row.decidedAt ?? row.createdAt;
+  const title = row.card?.title === undefined ? row.toolName : textIn(row.card.title, language);
   const summary = callSummary(row.input);
   const path = [...names.slice(0, reached + 1), ...(branch ? [t.tags[branch]] : [])].join(", ");
-  const x = stopX[reached];
+  const xOf = (index: number) => railStart + ((railEnd - railStart) * index) / (stops.length - 1);
+  const x = xOf(reached);
+  // A branch near the end of the line has room on its left only.
+  const side = x > (railStart + railEnd) * 0.7 ? -1 : 1;
 
   return (
     <li className={`track track-${toneOf(track)}`} data-state={row.state}>
       <div className="track-title">
         <span>
-          {row.toolName}
+          <VisibleText text={title} />
           {summary && (
             <>
               {" · "}
@@ -37,22 +43,27 @@ export function ApprovalTrack({ row }: { row: ApprovalView }) {
           {end} <time>{clockTime(endedAt, language)}</time>
         </span>
       </div>
-      <svg viewBox={`0 0 352 ${branch ? 60 : 36}`} role="img" aria-label={`${row.toolName} ${summary}: ${path}`}>
-        <path className="rail" d={`M${stopX[0]} ${railY}H${stopX[3]}`} />
-        {reached > 0 && <path className="rail-done" d={`M${stopX[0]} ${railY}H${x}`} />}
-        {branch && <path className="rail-branch" d={`M${x} ${railY}c0 16 8 24 24 24h${branchLength - 24}`} />}
+      <svg viewBox={`0 0 352 ${branch ? 60 : 36}`} role="img" aria-label={`${title} ${summary}: ${path}`}>
+        <path className="rail" d={`M${railStart} ${railY}H${railEnd}`} />
+        {reached > 0 && <path className="rail-done" d={`M${railStart} ${railY}H${x}`} />}
+        {branch && (
+          <path
+            className="rail-branch"
+            d={`M${x} ${railY}c0 16 ${8 * side} 24 ${24 * side} 24h${(branchLength - 24) * side}`}
+          />
+        )}
         {names.map((name, index) => (
-          <g key={name} className={stopClass(index, track)}>
-            <circle cx={stopX[index]} cy={railY} r={index === reached && !branch ? 7 : 5} />
-            <text x={stopX[index]} y={12} textAnchor={anchorOf(index)} dx={index === 0 ? -7 : index === 3 ? 7 : 0}>
+          <g key={name} className={stopClass(index, reached, track)}>
+            <circle cx={xOf(index)} cy={railY} r={index === reached && !branch ? 7 : 5} />
+            <text x={xOf(index)} y={12} {...anchorOf(index, stops.length)}>
               {name}
             </text>
           </g>
         ))}
         {branch && (
           <g className="stop stop-branch">
-            <circle cx={x + branchLength} cy={branchY} r={7} />
-            <text x={x + branchLength + 13} y={branchY + 4}>
+            <circle cx={x + branchLength * side} cy={branchY} r={7} />
+            <text x={x + (branchLength + 13) * side} y={branchY + 4} textAnchor={side > 0 ? "start" : "end"}>
               {t.branches[branch]}
             </text>
           </g>
@@ -62,18 +73,20 @@ export function ApprovalTrack({ row }: { row: ApprovalView }) {
   );
 }
 
-function anchorOf(index: number): "start" | "middle" | "end" {
-  return index === 0 ? "start" : index === 3 ? "end" : "middle";
+/** The names at both ends of the line begin and end with it. */
+function anchorOf(index: number, count: number): { textAnchor: "start" | "middle" | "end"; dx: number } {
+  if (index === 0) return { textAnchor: "start", dx: -7 };
+  return index === count - 1 ? { textAnchor: "end", dx: 7 } : { textAnchor: "middle", dx: 0 };
 }
 
-function stopClass(index: number, { reached, at, branch }: Track): string {
+function stopClass(index: number, reached: number, { at, branch }: Track): string {
   if (index > reached) return branch ? "stop stop-missed" : "stop";
-  return index === reached && at === "waiting" ? "stop stop-here" : "stop stop-done";
+  return index === reached && (at === "asked" || at === "waiting") ? "stop stop-here" : "stop stop-done";
 }
 
 function toneOf({ branch, at }: Track): "no" | "off" | "wait" | "ok" | "go" {
   if (branch === "denied" || branch === "failed") return "no";
   if (branch === "unknown") return "wait";
   if (branch) return "off";
-  return at === "waiting" ? "wait" : at === "over" ? "ok" : "go";
+  return at === "asked" ? "wait" : at === "over" ? "ok" : "go";
 }

@@ -22,9 +22,9 @@ const facts = (change: Partial<CardFacts>): CardFacts => ({
 });
 
 describe("a card", () => {
-  test("waits until there is an answer", () => {
-    expect(cardState(facts({}))).toBe("waiting");
-    expect(cardState(facts({ row: row("pending"), data: data("pending") }))).toBe("waiting");
+  test("asks until there is an answer", () => {
+    expect(cardState(facts({}))).toBe("asked");
+    expect(cardState(facts({ row: row("pending"), data: data("pending") }))).toBe("asked");
   });
 
   test("does not say approved before the server has confirmed the click", () => {
@@ -36,6 +36,7 @@ describe("a card", () => {
   test.each([
     ["approved", "approved"],
     ["executing", "running"],
+    ["waiting", "waiting"],
     ["succeeded", "done"],
     ["failed", "failed"],
     ["denied", "denied"],
@@ -55,6 +56,12 @@ describe("a card", () => {
     expect(cardState(facts({ partState: "output-denied", row: row("pending") }))).toBe("denied");
   });
 
+  test("shows a call that has begun as waiting although its part has what the tool said", () => {
+    expect(cardState(facts({ partState: "output-available", data: data("waiting") }))).toBe("waiting");
+    expect(cardState(facts({ partState: "output-available", data: data("succeeded") }))).toBe("done");
+    expect(cardState(facts({ partState: "output-available", row: row("indeterminate") }))).toBe("unknown");
+  });
+
   test("does not show an expired, cancelled or indeterminate call as failed although its part has an error", () => {
     expect(cardState(facts({ partState: "output-error", data: data("expired") }))).toBe("expired");
     expect(cardState(facts({ partState: "output-error", row: row("indeterminate") }))).toBe("unknown");
@@ -71,6 +78,10 @@ describe("a card", () => {
     const approved = facts({ clientSide: true, partState: "approval-responded", data: data("approved") });
     expect(cardState(approved)).toBe("approved");
     expect(cardState({ ...approved, runningHere: true })).toBe("running");
+    const begun = { ...approved, data: data("waiting") };
+    expect(cardState(begun)).toBe("waiting");
+    expect(cardState({ ...begun, runningHere: true })).toBe("running");
+    expect(cardState({ ...begun, partState: "output-available" })).toBe("running");
   });
 });
 

@@ -2,15 +2,16 @@ import type { ApprovalData, ApprovalState, ApprovalView } from "adk-stream-proto
 import type { ChatStatus, UIMessage } from "ai";
 
 /**
- * What a card can show. The page itself decides between `waiting`, `sending` and `undelivered`. It shows every other
- * state only if the server has reported it.
+ * What a card can show. `asked` waits for a person, `waiting` for a report. The page itself decides between `asked`,
+ * `sending` and `undelivered`. It shows every other state only if the server has reported it.
  */
 export type CardState =
-  | "waiting"
+  | "asked"
   | "sending"
   | "undelivered"
   | "approved"
   | "running"
+  | "waiting"
   | "done"
   | "failed"
   | "denied"
@@ -35,7 +36,7 @@ const progress: Record<ApprovalState, number> = {
 const shownAs: Record<Exclude<ApprovalState, "pending">, CardState> = {
   approved: "approved",
   executing: "running",
-  waiting: "running",
+  waiting: "waiting",
   succeeded: "done",
   failed: "failed",
   denied: "denied",
@@ -100,12 +101,15 @@ export function cardState(facts: CardFacts): CardState {
   const reported = serverState(facts.data, facts.row);
   if (isOver(reported)) return shownAs[reported as Exclude<ApprovalState, "pending">];
   if (!facts.clientSide) {
+    // The part already has an output: what the tool said when it had begun.
+    if (reported === "waiting") return "waiting";
     if (facts.partState === "output-available") return "done";
     if (facts.partState === "output-error") return "failed";
   }
   if (facts.partState === "output-denied") return "denied";
-  if (reported === "approved" && (facts.runningHere || facts.partState.startsWith("output-"))) return "running";
+  const mayRunHere = reported === "approved" || (facts.clientSide && reported === "waiting");
+  if (mayRunHere && (facts.runningHere || facts.partState.startsWith("output-"))) return "running";
   if (reported !== undefined && reported !== "pending") return shownAs[reported];
-  if (facts.partState === "approval-requested") return "waiting";
+  if (facts.partState === "approval-requested") return "asked";
   return facts.delivering ? "sending" : "undelivered";
 }

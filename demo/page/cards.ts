@@ -1,3 +1,4 @@
+import type { LocalText } from "adk-stream-protocol/protocol";
 import { getToolName, isToolUIPart, type UIMessage } from "ai";
 import { cardState, type CardFacts, type CardState } from "./card-state.ts";
 import { isClientTool } from "./client-tools.ts";
@@ -5,6 +6,8 @@ import { isClientTool } from "./client-tools.ts";
 export interface Card {
   approvalId: string;
   toolName: string;
+  /** What the card calls the call. */
+  title: LocalText;
   state: CardState;
 }
 
@@ -29,7 +32,8 @@ export function cardsOf(messages: readonly UIMessage[], { data, rows, running, d
       delivering,
       runningHere: running.has(part.toolCallId),
     });
-    cards.set(approvalId, { approvalId, toolName, state });
+    const title = (rows.get(approvalId) ?? data.get(approvalId))?.card?.title ?? toolName;
+    cards.set(approvalId, { approvalId, toolName, title, state });
   }
   return cards;
 }

@@ -52,6 +52,7 @@ export function callsToRun(
       const call = { toolCallId: part.toolCallId, toolName, input: part.input };
       if (part.state === "input-available" && !tool.gated && (row || message === last)) calls.push(call);
       if (part.state !== "approval-responded" || !part.approval.approved || !isAnsweredHere(part.approval.id)) continue;
+      // The server waits for the result of an approved call.
       if (reported === "approved" || reported === "waiting") calls.push(call);
     }
   }

@@ -38,13 +38,13 @@ export function Conversation(props: ConversationProps) {
   const bridge = useBridgeChat({ chatId, initialMessages, tap, wires, mode, music });
   const [view, setView] = useState<"chat" | "panel">("chat");
   const all = [...bridge.cards.values()];
-  const pending = all.filter(({ state }) => state === "waiting").map(({ approvalId }) => approvalId);
-  const waiting = pending.length;
+  const pending = all.filter(({ state }) => state === "asked").map(({ approvalId }) => approvalId);
+  const asked = pending.length;
   const { approvals, wallet } = bridge.ledger;
 
   useEffect(() => {
-    document.title = waiting > 0 ? `(${waiting}) adk-stream-protocol` : "adk-stream-protocol";
-  }, [waiting]);
+    document.title = asked > 0 ? `(${asked}) adk-stream-protocol` : "adk-stream-protocol";
+  }, [asked]);
   const busy = isBusy(bridge.status);
   useEffect(() => {
     onBusy(busy);
@@ -56,7 +56,7 @@ export function Conversation(props: ConversationProps) {
       <nav className="views" aria-label={t.views}>
         <button type="button" aria-pressed={view === "chat"} onClick={() => setView("chat")}>
           {t.chatTab}
-          {waiting > 0 && <span className="badge">{waiting}</span>}
+          {asked > 0 && <span className="badge">{asked}</span>}
         </button>
         <button type="button" aria-pressed={view === "panel"} onClick={() => setView("panel")}>
           {t.panelTab}

@@ -1,13 +1,8 @@
-import { useEffect, useId, useRef, useState, type FormEvent, type KeyboardEvent, type MouseEvent } from "react";
+import { useRef, useState } from "react";
 import { Countdown } from "./countdown.tsx";
 import { useWords } from "./preferences.ts";
-import { isSecondClick } from "./second-click.ts";
-
-/**
- * A card can appear in the place where a person is about to click or press a key for something else. It accepts no answer
- * until the person has had time to see it.
- */
-const tooSoonMs = 500;
+import { ReasonForm } from "./reason-form.tsx";
+import { useMeantClicks } from "./use-meant-clicks.ts";
 
 /** Approve and Deny with an optional reason, and the time left. */
 export function DecisionButtons(props: {
@@ -18,66 +13,26 @@ export function DecisionButtons(props: {
 }) {
   const { t } = useWords();
   const [denying, setDenying] = useState(false);
-  const [reason, setReason] = useState("");
-  const [isTooSoon, setTooSoon] = useState(true);
+  const { isTooSoon, ifMeant } = useMeantClicks();
   const denyButton = useRef<HTMLButtonElement>(null);
-  const reasonId = useId();
-
-  useEffect(() => {
-    const timer = setTimeout(() => setTooSoon(false), tooSoonMs);
-    return () => clearTimeout(timer);
-  }, []);
-  /** Ignores a click that was meant for something that was in this place before. */
-  const ifMeant = (act: () => void) => (event: MouseEvent) => {
-    if (isTooSoon || isSecondClick(event)) event.preventDefault();
-    else act();
-  };
-
   const close = () => {
     setDenying(false);
     // When the form is gone, move the focus back to the button that opened it.
     requestAnimationFrame(() => denyButton.current?.focus());
   };
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    props.onAnswer(false, reason.trim());
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.nativeEvent.isComposing || event.keyCode === 229) {
-      // Enter that ends a Japanese conversion does not submit the form.
-      if (event.key === "Enter") event.preventDefault();
-      return;
-    }
-    // The Enter that opened the form may still be held down.
-    if (event.key === "Enter" && event.repeat) event.preventDefault();
-    if (event.key === "Escape") close();
-  };
 
   return (
     <>
       {denying && (
-        <form className="deny" onSubmit={submit}>
-          <label htmlFor={reasonId}>{t.reasonLabel}</label>
-          <div className="deny-row">
-            <input
-              id={reasonId}
-              className="input"
-              value={reason}
-              maxLength={2000}
-              placeholder={t.reasonPlaceholder}
-              autoComplete="off"
-              ref={focusOnce}
-              onChange={(event) => setReason(event.target.value)}
-              onKeyDown={onKeyDown}
-            />
-            <button type="submit" className="button button-danger" onClick={ifMeant(() => undefined)}>
-              {t.denyNow}
-            </button>
-            <button type="button" className="button button-quiet" onClick={ifMeant(close)}>
-              {t.back}
-            </button>
-          </div>
-        </form>
+        <ReasonForm
+          label={t.reasonLabel}
+          placeholder={t.reasonPlaceholder}
+          submitLabel={t.denyNow}
+          submitClass="button-danger"
+          ifMeant={ifMeant}
+          onSubmit={(reason) => props.onAnswer(false, reason)}
+          onBack={close}
+        />
       )}
       <div className="card-actions">
         {!denying && (
@@ -108,5 +63,3 @@ export function DecisionButtons(props: {
     </>
   );
 }
-
-const focusOnce = (input: HTMLInputElement | null) => input?.focus();

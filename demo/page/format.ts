@@ -22,6 +22,14 @@ export function clockTime(at: number, language: Language): string {
   return new Date(at).toLocaleTimeString(language === "ja" ? "ja-JP" : "en-GB");
 }
 
+/** A time that may be on another day. */
+export function pointInTime(at: number, language: Language, now = Date.now()): string {
+  const locale = language === "ja" ? "ja-JP" : "en-GB";
+  const isToday = new Date(at).toDateString() === new Date(now).toDateString();
+  const day = isToday ? {} : ({ day: "numeric", month: "short" } as const);
+  return new Date(at).toLocaleString(locale, { ...day, hour: "2-digit", minute: "2-digit" });
+}
+
 /** `1:05`, or hours and minutes when it is long. */
 export function timeLeft(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1000));
@@ -34,6 +42,7 @@ export function timeLeft(ms: number): string {
 export function callSummary(input: unknown): string {
   if (typeof input !== "object" || input === null) return "";
   const fields = input as Record<string, unknown>;
-  const value = fields["recipient"] ?? fields["location"] ?? fields["track"] ?? Object.values(fields)[0];
+  const value =
+    fields["recipient"] ?? fields["location"] ?? fields["track"] ?? fields["service"] ?? Object.values(fields)[0];
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }

@@ -72,12 +72,13 @@ function AssistantPart({ part, bridge }: { part: Part; bridge: BridgeChat }) {
       <ApprovalCard
         part={part}
         approvalId={id}
-        state={bridge.cards.get(id)?.state ?? "waiting"}
+        state={bridge.cards.get(id)?.state ?? "asked"}
         data={bridge.data.get(id)}
         row={bridge.rows.get(id)}
         runningHere={bridge.running.has(part.toolCallId)}
         clockOffset={bridge.ledger.clockOffset}
         onAnswer={bridge.answer}
+        onResolve={bridge.resolve}
         onSendAgain={bridge.sendAgain}
       />
     );

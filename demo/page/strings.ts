@@ -1,5 +1,7 @@
+import type { ApprovalState } from "adk-stream-protocol/protocol";
 import type { CardState } from "./card-state.ts";
 import type { Mode } from "./mode.ts";
+import type { Stop } from "./track.ts";
 
 /** Every text of the page in each language. Texts of the assistant and of the tools are not here. */
 export interface Strings {
@@ -55,8 +57,16 @@ export interface Strings {
   reasonPlaceholder: string;
   assistantSays: [before: string, after: string];
   empty: string;
+  yes: string;
+  no: string;
+  highRisk: string;
   mixedScripts: (scripts: string) => string;
+  lookAlikes: (script: string) => string;
+  /** Names of scripts and of forms of letters, where they are not the English ones. */
+  scripts: Readonly<Record<string, string>>;
   exactCall: string;
+  runsAs: string;
+  modelSent: string;
   result: string;
   digest: string;
   expiresIn: (time: string) => string;
@@ -67,15 +77,37 @@ export interface Strings {
   notes: Record<CardState, string>;
   /** Notes for a browser tool's call that was approved and then expired or was cancelled. */
   begun: Partial<Record<CardState, string>>;
+  waitsUntil: (time: string) => string;
+  unreported: string;
+  askedBy: string;
+  /** Around the name of the person who did something. */
+  by: [before: string, after: string];
   approvedAt: (time: string) => string;
   deniedAt: (time: string) => string;
   ranOnce: string;
   runsHere: string;
   reason: string;
   error: string;
+  status: string;
+  /** The states of an approval in a sentence. */
+  states: Record<ApprovalState, string>;
+  resolution: {
+    question: string;
+    happened: string;
+    not: string;
+    happenedForm: { label: string; placeholder: string; submit: string };
+    notForm: { label: string; placeholder: string; submit: string };
+    sending: string;
+    didHappen: string;
+    didNotHappen: string;
+    notTag: string;
+    already: (state: string) => string;
+    missing: string;
+    unreachable: string;
+  };
   sendAgain: string;
   transaction: string;
-  announceWaiting: (tool: string) => string;
+  announceAsked: (tool: string) => string;
   announceState: (tool: string, state: string) => string;
   announceReply: string;
   announceLost: string;
@@ -86,7 +118,9 @@ export interface Strings {
   payments: string;
   approvals: string;
   noApprovals: string;
-  track: { waiting: string; asked: string; approved: string; running: string; done: string };
+  track: Record<Stop, string>;
+  /** What the last stop of an approval is called while it waits for a person. */
+  waitsForYou: string;
   branches: { denied: string; expired: string; cancelled: string; failed: string; unknown: string };
   stream: string;
   streamEmpty: string;
@@ -139,6 +173,7 @@ const en: Strings = {
   suggestions: [
     "Send 50 dollars to Hanako",
     "Send 30 dollars to Alice and 40 to Bob",
+    "Deploy the shop",
     "What is the weather in Tokyo?",
     "Where am I?",
     "Play track 2",
@@ -170,19 +205,27 @@ const en: Strings = {
   reasonPlaceholder: "e.g. wrong amount",
   assistantSays: ["The assistant says: “", "”"],
   empty: "empty",
+  yes: "yes",
+  no: "no",
+  highRisk: "high risk",
   mixedScripts: (scripts) => `mixes ${scripts} letters`,
+  lookAlikes: (script) => `written in ${script} letters`,
+  scripts: { Canadian: "Canadian syllabic" },
   exactCall: "Exact call",
+  runsAs: "What runs",
+  modelSent: "What the model sent",
   result: "Result",
   digest: "digest",
   expiresIn: (time) => `expires in ${time}`,
   expiring: "expiring…",
   cardLabel: (tool) => `Approval of ${tool}`,
   tags: {
-    waiting: "waiting for you",
+    asked: "waiting for you",
     sending: "sending your answer",
     undelivered: "not delivered",
     approved: "approved",
     running: "running",
+    waiting: "waiting for a report",
     done: "done",
     failed: "failed",
     denied: "denied",
@@ -192,31 +235,72 @@ const en: Strings = {
   },
   paid: "paid",
   notes: {
-    waiting: "Nothing happens until you decide.",
+    asked: "Nothing happens until you decide.",
     sending: "The server has not confirmed your answer yet.",
     undelivered: "The server has not confirmed your answer. Sending it again cannot run the tool twice.",
     approved: "The server has your approval. The tool starts next.",
     running: "The tool is running.",
+    waiting: "Begun, waiting for a report.",
     done: "The tool ran.",
     failed: "The tool ran and failed.",
     denied: "The tool was not run.",
     expired: "Nobody answered in time. The tool was not run.",
     cancelled: "The request was withdrawn. The tool was not run.",
-    unknown: "The server stopped while the tool ran. Check whether it took effect before asking again.",
+    unknown: "The server stopped while the tool ran. It may have taken effect.",
   },
   begun: {
+    waiting: "Approved. The browser in which it was approved has not reported a result yet.",
     expired: "No result came in time. The tool may have run in a browser.",
     cancelled: "Withdrawn before its result came. The tool may have run in a browser.",
   },
+  waitsUntil: (time) => `Begun, waiting for a report until ${time}.`,
+  unreported: "No report came in time. It may have taken effect.",
+  askedBy: "Asked by",
+  by: [" by ", ""],
   approvedAt: (time) => `Approved ${time}`,
   deniedAt: (time) => `Denied ${time}`,
   ranOnce: "ran once",
   runsHere: "Running in this page…",
-  reason: "reason",
-  error: "error",
+  reason: "Reason",
+  error: "Error",
+  status: "Status",
+  states: {
+    pending: "waiting for an answer",
+    approved: "approved",
+    executing: "running",
+    waiting: "waiting for a report",
+    succeeded: "done",
+    failed: "failed",
+    denied: "denied",
+    expired: "expired",
+    cancelled: "withdrawn",
+    indeterminate: "unknown",
+  },
+  resolution: {
+    question: "Check what really happened, then say so. The assistant will be told.",
+    happened: "It happened…",
+    not: "It did not happen…",
+    happenedForm: {
+      label: "What came of it (optional, text or JSON, the assistant will read it)",
+      placeholder: "e.g. the receipt is in the list",
+      submit: "It happened",
+    },
+    notForm: {
+      label: "How you know (optional, the assistant will read it)",
+      placeholder: "e.g. it is not in the list",
+      submit: "It did not happen",
+    },
+    sending: "Saving…",
+    didHappen: "Checked: it happened",
+    didNotHappen: "Checked: it did not happen",
+    notTag: "did not happen",
+    already: (state) => `The state is known already: ${state}.`,
+    missing: "The server does not know this call, or you may not decide about it.",
+    unreachable: "The server did not record it. Try again.",
+  },
   sendAgain: "Send again",
-  transaction: "transaction",
-  announceWaiting: (tool) => `${tool} is waiting for your approval.`,
+  transaction: "Transaction",
+  announceAsked: (tool) => `${tool} is waiting for your approval.`,
   announceState: (tool, state) => `${tool}: ${state}.`,
   announceReply: "The assistant has replied.",
   announceLost: "The connection is lost. Reconnecting.",
@@ -227,7 +311,8 @@ const en: Strings = {
   payments: "Payments",
   approvals: "Approvals",
   noApprovals: "Each request for approval is drawn here, from the question to the outcome.",
-  track: { waiting: "waiting", asked: "asked", approved: "approved", running: "running", done: "done" },
+  track: { asked: "asked", approved: "approved", running: "running", waiting: "waiting", done: "done" },
+  waitsForYou: "waiting for you",
   branches: { denied: "denied", expired: "expired", cancelled: "withdrawn", failed: "failed", unknown: "unknown" },
   stream: "Stream",
   streamEmpty: "The raw chunks appear here as they arrive.",
@@ -280,6 +365,7 @@ const ja: Strings = {
   suggestions: [
     "花子さんに50ドル送金してください",
     "アリスに30ドル、ボブに40ドル送金してください",
+    "ショップをデプロイして",
     "東京の天気は？",
     "今どこにいますか？",
     "BGMをトラック2に変えて",
@@ -311,19 +397,38 @@ const ja: Strings = {
   reasonPlaceholder: "例: 金額が違います",
   assistantSays: ["アシスタントの説明:「", "」"],
   empty: "空",
+  yes: "はい",
+  no: "いいえ",
+  highRisk: "要注意",
   mixedScripts: (scripts) => `${scripts} の文字が混在`,
+  lookAlikes: (script) => `${script} の文字で書かれています`,
+  scripts: {
+    Latin: "ラテン文字",
+    Cyrillic: "キリル文字",
+    Greek: "ギリシャ文字",
+    Armenian: "アルメニア文字",
+    Cherokee: "チェロキー文字",
+    Coptic: "コプト文字",
+    Lisu: "リス文字",
+    mathematical: "数学用文字",
+    "full-width": "全角文字",
+    special: "特殊な字形",
+  },
   exactCall: "呼び出しの全文",
+  runsAs: "実行される内容",
+  modelSent: "モデルが送った内容",
   result: "結果",
   digest: "ダイジェスト",
   expiresIn: (time) => `期限まで ${time}`,
   expiring: "まもなく期限切れ…",
   cardLabel: (tool) => `${tool} の承認`,
   tags: {
-    waiting: "承認待ち",
+    asked: "承認待ち",
     sending: "回答を送信中",
     undelivered: "未送信",
     approved: "承認済み",
     running: "実行中",
+    waiting: "報告待ち",
     done: "完了",
     failed: "失敗",
     denied: "拒否",
@@ -333,31 +438,72 @@ const ja: Strings = {
   },
   paid: "支払い済み",
   notes: {
-    waiting: "あなたが決めるまで、何も実行されません。",
+    asked: "あなたが決めるまで、何も実行されません。",
     sending: "サーバーはまだ回答を確認していません。",
     undelivered: "回答がサーバーに届いたか確認できません。もう一度送っても、二重には実行されません。",
     approved: "承認がサーバーに届きました。まもなく実行されます。",
     running: "ツールを実行しています。",
+    waiting: "開始済みです。結果の報告を待っています。",
     done: "ツールが実行されました。",
     failed: "ツールは実行されましたが、失敗しました。",
     denied: "ツールは実行されませんでした。",
     expired: "期限内に回答がありませんでした。ツールは実行されていません。",
     cancelled: "依頼は取り下げられました。ツールは実行されていません。",
-    unknown: "実行中にサーバーが停止しました。もう一度頼む前に、反映されたかどうか確認してください。",
+    unknown: "実行中にサーバーが停止しました。反映された可能性があります。",
   },
   begun: {
+    waiting: "承認済みです。承認したブラウザーからの結果を待っています。",
     expired: "期限内に結果が届きませんでした。ブラウザーで実行された可能性があります。",
     cancelled: "結果が届く前に取り下げられました。ブラウザーで実行された可能性があります。",
   },
+  waitsUntil: (time) => `開始済みです。${time} まで結果の報告を待ちます。`,
+  unreported: "期限内に報告がありませんでした。反映された可能性があります。",
+  askedBy: "依頼者:",
+  by: ["（", "）"],
   approvedAt: (time) => `${time} に承認`,
   deniedAt: (time) => `${time} に拒否`,
   ranOnce: "1 回だけ実行",
   runsHere: "このページで実行しています…",
   reason: "理由",
   error: "エラー",
+  status: "状況",
+  states: {
+    pending: "承認待ち",
+    approved: "承認済み",
+    executing: "実行中",
+    waiting: "報告待ち",
+    succeeded: "完了",
+    failed: "失敗",
+    denied: "拒否",
+    expired: "期限切れ",
+    cancelled: "取り下げ",
+    indeterminate: "不明",
+  },
+  resolution: {
+    question: "実際にどうなったかを確かめて、記録してください。アシスタントに伝わります。",
+    happened: "実行された…",
+    not: "実行されていない…",
+    happenedForm: {
+      label: "結果（任意。文章または JSON。アシスタントに伝わります）",
+      placeholder: "例: 明細に載っています",
+      submit: "実行された",
+    },
+    notForm: {
+      label: "確認した内容（任意。アシスタントに伝わります）",
+      placeholder: "例: 明細にありません",
+      submit: "実行されていない",
+    },
+    sending: "記録しています…",
+    didHappen: "確認済み: 実行された",
+    didNotHappen: "確認済み: 実行されていない",
+    notTag: "実行されず",
+    already: (state) => `状態はすでに分かっています: ${state}。`,
+    missing: "この呼び出しが見つからないか、決定する権限がありません。",
+    unreachable: "記録できませんでした。もう一度お試しください。",
+  },
   sendAgain: "もう一度送る",
   transaction: "取引番号",
-  announceWaiting: (tool) => `${tool} が承認を待っています。`,
+  announceAsked: (tool) => `${tool} が承認を待っています。`,
   announceState: (tool, state) => `${tool}: ${state}。`,
   announceReply: "アシスタントが返答しました。",
   announceLost: "接続が切れました。再接続しています。",
@@ -368,7 +514,8 @@ const ja: Strings = {
   payments: "支払い",
   approvals: "承認",
   noApprovals: "承認の依頼ごとに、依頼から結果までの経過をここに表示します。",
-  track: { waiting: "承認待ち", asked: "依頼", approved: "承認", running: "実行", done: "完了" },
+  track: { asked: "依頼", approved: "承認", running: "実行", waiting: "報告待ち", done: "完了" },
+  waitsForYou: "承認待ち",
   branches: { denied: "拒否", expired: "期限切れ", cancelled: "取り下げ", failed: "失敗", unknown: "不明" },
   stream: "ストリーム",
   streamEmpty: "届いたチャンクをそのまま表示します。",

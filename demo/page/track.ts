@@ -1,37 +1,47 @@
 import type { ApprovalView } from "adk-stream-protocol/protocol";
 
-/** Whether an approval waits for a person, continues by itself, or is over. */
-export type Stop = "waiting" | "moving" | "over";
+/** Whether an approval waits for a person, continues by itself, waits for a report, or is over. */
+export type At = "asked" | "moving" | "waiting" | "over";
+
+export type Stop = "asked" | "approved" | "running" | "waiting" | "done";
 
 export interface Track {
-  /** The last stop on the main line that the approval reached: 0 asked, 1 approved, 2 running, 3 done. */
-  reached: 0 | 1 | 2 | 3;
-  at: Stop;
+  /** The stops of the main line. Only a call whose result is reported later stops at `waiting`. */
+  stops: readonly Stop[];
+  /** The last stop that the approval reached. */
+  reached: Stop;
+  at: At;
   /** How the approval ended if it did not reach the end of the main line. */
   branch?: "denied" | "expired" | "cancelled" | "failed" | "unknown";
 }
 
 /** The stops that an approval has passed. */
-export function trackOf(row: Pick<ApprovalView, "state" | "decidedAt">): Track {
+export function trackOf(row: Pick<ApprovalView, "state" | "decidedAt" | "reportBy">): Track {
+  const hasBegun = row.state === "waiting" || row.reportBy !== undefined;
+  const stops: readonly Stop[] = hasBegun
+    ? ["asked", "approved", "running", "waiting", "done"]
+    : ["asked", "approved", "running", "done"];
+  const last = hasBegun ? "waiting" : "running";
   switch (row.state) {
     case "pending":
-      return { reached: 0, at: "waiting" };
+      return { stops, reached: "asked", at: "asked" };
     case "approved":
-      return { reached: 1, at: "moving" };
+      return { stops, reached: "approved", at: "moving" };
     case "executing":
+      return { stops, reached: "running", at: "moving" };
     case "waiting":
-      return { reached: 2, at: "moving" };
+      return { stops, reached: "waiting", at: "waiting" };
     case "succeeded":
-      return { reached: 3, at: "over" };
+      return { stops, reached: "done", at: "over" };
     case "denied":
-      return { reached: 0, at: "over", branch: "denied" };
+      return { stops, reached: "asked", at: "over", branch: "denied" };
     case "expired":
     case "cancelled":
       // Both can also happen after the yes, before the tool starts.
-      return { reached: row.decidedAt === undefined ? 0 : 1, at: "over", branch: row.state };
+      return { stops, reached: row.decidedAt === undefined ? "asked" : "approved", at: "over", branch: row.state };
     case "failed":
-      return { reached: 2, at: "over", branch: "failed" };
+      return { stops, reached: last, at: "over", branch: "failed" };
     case "indeterminate":
-      return { reached: 2, at: "over", branch: "unknown" };
+      return { stops, reached: last, at: "over", branch: "unknown" };
   }
 }

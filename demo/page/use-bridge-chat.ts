@@ -2,7 +2,7 @@ import { Chat, useChat } from "@ai-sdk/react";
 import type { ApprovalData, ApprovalView } from "adk-stream-protocol/protocol";
 import { isToolUIPart, lastAssistantMessageIsCompleteWithApprovalResponses, type ChatStatus, type UIMessage } from "ai";
 import { useCallback, useMemo, useRef, useState } from "react";
-import { fetchLedger, postDecision, stopTurn } from "./api.ts";
+import { fetchLedger, postDecision, postResolution, stopTurn } from "./api.ts";
 import { approvalDataOf, isDelivering } from "./card-state.ts";
 import { cardsOf, type Card } from "./cards.ts";
 import { rememberYes, saidYesHere } from "./claim-call.ts";
@@ -12,6 +12,7 @@ import { isBusy } from "./is-busy.ts";
 import { hasUnsent } from "./merge-messages.ts";
 import type { Mode } from "./mode.ts";
 import type { Music } from "./music.ts";
+import type { Resolution, Resolved } from "./resolution.ts";
 import type { StreamTap } from "./stream-tap.ts";
 import { useClientTools } from "./use-client-tools.ts";
 import { useFollowServer } from "./use-follow-server.ts";
@@ -34,6 +35,7 @@ export interface BridgeChat {
   cards: ReadonlyMap<string, Card>;
   send: (text: string) => void;
   answer: (approvalId: string, approved: boolean, reason?: string) => void;
+  resolve: (approvalId: string, resolution: Resolution) => Promise<Resolved>;
   sendAgain: () => void;
   retry: () => void;
   dismiss: () => void;
@@ -152,6 +154,14 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
     },
     [chat, mode, refresh, setInBackground],
   );
+  const resolve = useCallback(
+    async (approvalId: string, resolution: Resolution) => {
+      const resolved = await postResolution(approvalId, resolution);
+      refresh();
+      return resolved;
+    },
+    [refresh],
+  );
   const sendAgain = useCallback(async () => {
     if (isBusy(chat.status)) return;
     setInBackground(false);
@@ -193,6 +203,7 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
     cards,
     send,
     answer,
+    resolve,
     sendAgain: () => void sendAgain(),
     retry: () => void retry(),
     dismiss: chat.clearError,

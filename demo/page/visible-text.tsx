@@ -1,8 +1,8 @@
 import { mixedScripts, visibleText } from "adk-stream-protocol/protocol";
 import { useWords } from "./preferences.ts";
 
-/** Text from the model or a person. Each invisible character is shown by its name. */
-export function VisibleText({ text }: { text: string }) {
+/** Text from the model or a person. Each invisible character is shown by its name, in a text of several lines not their ends. */
+export function VisibleText({ text, isMultiline = false }: { text: string; isMultiline?: boolean }) {
   const { t } = useWords();
   const scripts = mixedScripts(text);
   return (
@@ -13,13 +13,18 @@ export function VisibleText({ text }: { text: string }) {
             <span key={index}>{run.text}</span>
           ) : (
             <span key={index}>
-              <span className="mark">{run.label}</span>
+              {!(isMultiline && run.text === "\n") && <span className="mark">{run.label}</span>}
               {run.text === "\n" && <br />}
             </span>
           ),
         )}
       </bdi>
-      {scripts.length > 0 && <span className="mark mark-warning">{t.mixedScripts(scripts.join(" + "))}</span>}
+      {scripts.length > 0 && <span className="mark mark-warning">{warningOf(scripts, t)}</span>}
     </>
   );
+}
+
+function warningOf(scripts: readonly string[], t: ReturnType<typeof useWords>["t"]): string {
+  const names = scripts.map((name) => t.scripts[name] ?? name).join(" + ");
+  return scripts.length > 1 ? t.mixedScripts(names) : t.lookAlikes(names);
 }

@@ -2,6 +2,7 @@ import { InMemorySessionService, LogLevel, Runner, setLogLevel, StreamingMode } 
 import { geminiAt, startScriptedGemini, type Ask, type ScriptedGemini } from "adk-stream-protocol/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAgent } from "../server/agent.ts";
+import { openDeployments } from "../server/deployments.ts";
 import { openWallet } from "../server/wallet.ts";
 import { demoRules } from "./demo-rules.ts";
 
@@ -16,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => gemini.close());
 
-const allTools = ["process_payment", "get_weather", "get_location", "change_bgm"];
+const allTools = ["process_payment", "get_weather", "get_location", "change_bgm", "deploy"];
 
 const user = (said: string): Content => ({ role: "user", parts: [{ text: said }] });
 const called = (name: string, args: Record<string, unknown>): Content => ({
@@ -48,9 +49,16 @@ const pay = (amount: number, recipient: string, description?: string) => ({
 const weather = (location: string) => ({ name: "get_weather", args: { location } });
 const play = (track: number) => ({ name: "change_bgm", args: { track } });
 const locate = { name: "get_location", args: {} };
+const deploy = (service: string) => ({ name: "deploy", args: { service } });
 
 describe("the demo script understands", () => {
   it.each([
+    // deployments
+    ["Deploy the shop", [deploy("shop")]],
+    ["please deploy our broken-shop now", [deploy("broken-shop")]],
+    ["deploy", [deploy("shop")]],
+    ["ショップをデプロイして", [deploy("ショップ")]],
+    ["shopを本番にデプロイしてください", [deploy("shop")]],
     // one payment, English
     ["Send 50 dollars to Hanako", [pay(50, "Hanako")]],
     ["send 50 dollars to hanako please", [pay(50, "hanako")]],
@@ -364,6 +372,14 @@ describe("the demo script reports the results of the other tools:", () => {
     ["東京の天気は？", weather("東京"), { condition: "晴れ", temperature: "21度" }, "東京の天気：晴れ、21度。"],
     ["東京の天気は？", weather("東京"), { condition: "light rain", temperature: 21 }, "東京の天気：小雨、21 °C。"],
     ["Weather in Oslo?", weather("Oslo"), { sky: "grey" }, "The weather in Oslo: location Oslo, sky grey."],
+    [
+      "Deploy the shop",
+      deploy("shop"),
+      { status: "deploying", message: "Rolling out." },
+      "The deployment of shop has begun. I'll tell you what came of it when it is reported.",
+    ],
+    ["Deploy the shop", deploy("shop"), { status: "live", environment: "production" }, "Shop is live in production."],
+    ["shopをデプロイして", deploy("shop"), { error: "No.", status: "failed" }, "shopのデプロイは失敗しました：No."],
     ["Where am I?", locate, { latitude: 35.7, longitude: 139.7 }, "You are at 35.7, 139.7."],
     ["今どこ？", locate, { latitude: 35.7, longitude: 139.7 }, "現在地は緯度35.7、経度139.7です。"],
     [
@@ -395,7 +411,9 @@ describe("the demo script reports the results of the other tools:", () => {
 describe("the demo's own agent", () => {
   it("calls its tool and reports the result, word by word", async () => {
     const wallet = openWallet(":memory:");
-    const agent = createAgent({ model: geminiAt({ model: "gemini-2.5-flash", url: gemini.url }), wallet });
+    const deployments = openDeployments(":memory:", 0);
+    const model = geminiAt({ model: "gemini-2.5-flash", url: gemini.url });
+    const agent = createAgent({ model, wallet, deployments });
     const sessionService = new InMemorySessionService();
     const runner = new Runner({ appName: "demo", agent, sessionService });
     const session = await sessionService.createSession({ appName: "demo", userId: "someone" });
@@ -409,6 +427,7 @@ describe("the demo's own agent", () => {
     }))
       (partial === true ? streamed : whole).push(...(content?.parts ?? []));
     wallet.close();
+    deployments.close();
     expect(whole.at(-1)).toEqual({ text: "東京の天気：晴れ、21 °C。" });
     expect(streamed.length).toBeGreaterThan(3);
   });

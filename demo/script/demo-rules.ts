@@ -49,7 +49,7 @@ interface DemoCall {
 }
 
 /** The calls for a request. Those that need no approval come first, so that they start first. */
-function toCalls({ places, track, location, payments }: DemoRequest, { contents }: Ask): DemoCall[] {
+function toCalls({ places, track, location, payments, service }: DemoRequest, { contents }: Ask): DemoCall[] {
   return [
     ...places.map((place) => ({ tool: "get_weather", args: { location: place } })),
     ...(track === undefined ? [] : [{ tool: "change_bgm", args: { track: chooseTrack(track, contents) } }]),
@@ -58,6 +58,7 @@ function toCalls({ places, track, location, payments }: DemoRequest, { contents 
       tool: "process_payment",
       args: { ...payment, currency: "USD", ...(description !== undefined && { description }) },
     })),
+    ...(service === undefined ? [] : [{ tool: "deploy", args: { service } }]),
   ];
 }
 
@@ -119,6 +120,12 @@ const announcements: Readonly<Record<string, { one: Sentence; many?: Sentence }>
     many: {
       en: "I'll prepare the payments. Each needs your approval before anything is sent.",
       ja: "送金を準備します。それぞれ承認されるまで何も送られません。",
+    },
+  },
+  deploy: {
+    one: {
+      en: "I'll prepare the deployment. It needs your approval, and then takes a while.",
+      ja: "デプロイを準備します。承認が必要です。承認後、完了まで少しかかります。",
     },
   },
 };

@@ -15,7 +15,8 @@ export function describeOutcome(called: ToolResponse, language: Language): strin
   return notDone[language][outcome]({ subject, untouched, error, reason: reasonOf(response) });
 }
 
-const lateNote = /^\[context, not from the user\] The earlier call (\w+)\((.*?)\) ended as \w+: (.*)$/su;
+const lateNote =
+  /^\[context, not from the user\] The earlier call (\w+)\((.*?)\) (?:ended as \w+|has not ended yet): (.*)$/su;
 
 /** Outcomes that the bridge adds as context, because the model was told before that they were not known yet. */
 export function readLateOutcomes(contents: Ask["contents"]): ToolResponse[] {
@@ -125,6 +126,10 @@ function nameCall(tool: string, args: Values, language: Language): string {
       return language === "ja"
         ? `${toWords(args["location"])}の天気の確認`
         : `the weather check for ${toWords(args["location"])}`;
+    case "deploy":
+      return language === "ja"
+        ? `${toWords(args["service"])}のデプロイ`
+        : `the deployment of ${toWords(args["service"])}`;
     case "get_location":
       return language === "ja" ? "位置情報の取得" : "the look at your location";
     case "change_bgm":
@@ -144,6 +149,8 @@ function describeResult(tool: string, args: Values, result: Values, language: La
       return describeWeather({ ...args, ...result }, language);
     case "get_location":
       return describeLocation(result, language);
+    case "deploy":
+      return describeDeployment({ ...args, ...result }, language);
     case "change_bgm": {
       const track = toWords(result["track"] ?? args["track"]);
       if (result["playing"] === false) {
@@ -207,6 +214,24 @@ function describeLocation(result: Values, language: Language): string {
   const located = latitude !== undefined && longitude !== undefined ? coordinates : list(result);
   const place = typeof name === "string" ? name : located;
   return language === "ja" ? `現在地は${place}です。` : `You are at ${place}.`;
+}
+
+/** A deployment that has begun, or its end. */
+function describeDeployment(told: Values, language: Language): string {
+  const service = toWords(told["service"]);
+  if (told["status"] === "deploying")
+    return language === "ja"
+      ? `${service}のデプロイを始めました。完了の報告が届いたらお知らせします。`
+      : `The deployment of ${service} has begun. I'll tell you what came of it when it is reported.`;
+  // What a person said about a deployment that did not report.
+  if (typeof told["result"] === "string")
+    return language === "ja"
+      ? `${service}のデプロイは完了していました：${withFullStop(told["result"], language)}`
+      : `The deployment of ${service} went through: ${withFullStop(told["result"], language)}`;
+  const environment = toWords(told["environment"]);
+  return language === "ja"
+    ? `${service}は${environment}で稼働しています。`
+    : `${capitalise(service)} is live in ${environment}.`;
 }
 
 /** A list of values for which there is no sentence. */

@@ -19,6 +19,8 @@ export interface DemoRequest {
   readonly location: boolean;
   /** The track to play; `another` if the message names none. */
   readonly track: number | "another" | undefined;
+  /** The service to deploy. */
+  readonly service: string | undefined;
   /** What the model has to ask the user because the message does not say it. */
   readonly unclear: "payment" | "currency" | "place" | undefined;
 }
@@ -33,12 +35,14 @@ export function readRequest(message: string): DemoRequest {
   const places = weather && japanesePlaces.length === 0 ? readEnglishPlaces(text) : japanesePlaces;
   const location = locationWord.test(text);
   const track = readTrack(text);
-  const clear = payments.length > 0 || places.length > 0 || location || track !== undefined;
+  const service = readService(text);
+  const clear = payments.length > 0 || places.length > 0 || location || track !== undefined || service !== undefined;
   return {
     payments,
     places,
     location,
     track,
+    service,
     unclear: clear && !foreign ? undefined : findUnclear(text, foreign, weather),
   };
 }
@@ -114,6 +118,17 @@ function readJapanesePlaces(text: string): string[] {
 
 function stripTimes(phrase: string): string {
   return phrase.replace(new RegExp(`^(?:${when})+`, "u"), "").replace(/(?:の|は|って|では|で)$/u, "");
+}
+
+const englishDeployment =
+  /\bdeploy(?:ing|s)?\b(?:\s+(?:the|our|my|a|an|this|that))?(?:\s+(?<service>[a-z0-9][\w-]*))?/iu;
+const japaneseDeployment = /(?:(?<service>[\p{L}\p{N}_-]+?)(?:を|の))?(?:本番(?:環境)?に)?デプロイ/u;
+
+/** The word after "deploy", or the one before をデプロイ. */
+function readService(text: string): string | undefined {
+  const said = englishDeployment.exec(text) ?? japaneseDeployment.exec(text);
+  if (!said) return undefined;
+  return said.groups?.["service"] ?? "shop";
 }
 
 const trackWords: Readonly<Record<string, number>> = { one: 1, first: 1, 一: 1, two: 2, second: 2, 二: 2 };

@@ -1,19 +1,27 @@
-import { FunctionTool, LlmAgent, type BaseLlm } from "@google/adk";
+import { FunctionTool, LlmAgent, LongRunningFunctionTool, type BaseLlm } from "@google/adk";
 import { clientTool, idempotencyKey } from "adk-stream-protocol";
 import { z } from "zod";
+import type { Deployments } from "./deployments.ts";
 import type { Wallet } from "./wallet.ts";
 import { weatherIn } from "./weather.ts";
 
 const instruction = [
-  "You are a friendly assistant with a small wallet, the weather, music and the user's location.",
+  "You are a friendly assistant with a small wallet, the weather, music, the user's location and deployments.",
   "Answer in the language of the user, briefly.",
   "Call process_payment for every payment the user asks for; several payments in one request are several calls at once.",
   "The application asks the user for approval itself: never ask for it in words, and never say that something was paid before a tool result says so.",
   "When a payment was denied, expired or failed, say so plainly and do not repeat it unasked.",
+  "A deployment that has begun is not live yet: say that it has begun, and what came of it when you are told.",
 ].join("\n");
 
-/** The demo's agent. It has a tool of each kind: free or gated, on the server or in the browser. */
-export function createAgent({ model, wallet }: { model: BaseLlm | string; wallet: Wallet }): LlmAgent {
+export interface AgentOptions {
+  model: BaseLlm | string;
+  wallet: Wallet;
+  deployments: Deployments;
+}
+
+/** The demo's agent. It has a tool of each kind: free or gated, on the server, in the browser, or reported later. */
+export function createAgent({ model, wallet, deployments }: AgentOptions): LlmAgent {
   const getWeather = new FunctionTool({
     name: "get_weather",
     description: "The current weather at a place.",
@@ -47,6 +55,20 @@ export function createAgent({ model, wallet }: { model: BaseLlm | string; wallet
     },
   });
 
+  const deploy = new LongRunningFunctionTool({
+    name: "deploy",
+    description: "Deploys a service. It takes a while; the outcome is reported later. The user approves it.",
+    parameters: z.object({
+      service: z.string().describe("What to deploy, e.g. shop"),
+      environment: z.string().default("production").describe("Where, e.g. production"),
+    }),
+    requireConfirmation: true,
+    execute: (order, context) => {
+      if (!context) throw new Error("A deployment needs the context of its call.");
+      return deployments.begin(context.userId, idempotencyKey(context), order);
+    },
+  });
+
   return new LlmAgent({
     name: "wallet_assistant",
     description: "An assistant with a small wallet.",
@@ -55,6 +77,7 @@ export function createAgent({ model, wallet }: { model: BaseLlm | string; wallet
     tools: [
       getWeather,
       processPayment,
+      deploy,
       clientTool({
         name: "change_bgm",
         description: "Changes the background music on the user's page.",

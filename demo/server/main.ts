@@ -7,6 +7,8 @@ import { sqliteStore } from "adk-stream-protocol/stores/sqlite";
 import { geminiAt, startScriptedGemini } from "adk-stream-protocol/testing";
 import { demoRules } from "../script/demo-rules.ts";
 import { createAgent } from "./agent.ts";
+import { openDeployments } from "./deployments.ts";
+import { createPolicies } from "./policies.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import { loadStaticPage } from "./static-page.ts";
 import { openWallet } from "./wallet.ts";
@@ -29,13 +31,13 @@ const logger: Logger = {
 
 const gemini = await chooseGemini(settings);
 const wallet = openWallet(join(settings.dataDir, "wallet.db"));
+const deployments = openDeployments(join(settings.dataDir, "deployments.db"), settings.deployMs);
 const store = sqliteStore({ path: join(settings.dataDir, "bridge.db") });
 const page = loadStaticPage({ "/": builtPage("page-v7"), "/v6/": builtPage("page-v6") });
 const bridge = await createBridge({
-  agent: createAgent({ model: gemini.model, wallet }),
+  agent: createAgent({ model: gemini.model, wallet, deployments }),
   store,
-  // The wallet pays once per key, so a payment that a crash interrupted may be tried again.
-  tools: { process_payment: { effect: "idempotent" }, get_weather: { effect: "readonly" } },
+  tools: createPolicies({ wallet, reportMs: settings.reportMs }),
   live: { model: settings.liveModel },
   ...(settings.approvalTtlMs === undefined ? {} : { approvalTtlMs: settings.approvalTtlMs }),
   logger,
@@ -52,6 +54,13 @@ const server = await listen({
   },
 });
 
+// A real service would send `POST /calls/:key` itself. This one is in the same process and tells the bridge.
+const reporting = setInterval(() => {
+  deployments
+    .reportEnded((owner, key, report) => bridge.settle(owner, key, report))
+    .catch((error: unknown) => logger.warn("A deployment could not be reported; it is tried again.", { error }));
+}, 250);
+
 process.removeAllListeners("uncaughtException");
 console.log(`Demo at ${server.url}`);
 console.log(`Model: ${gemini.label}`);
@@ -67,10 +76,12 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 }
 
 async function stop(): Promise<void> {
+  clearInterval(reporting);
   await server.close();
   await bridge.close();
   await store.close();
   wallet.close();
+  deployments.close();
   await gemini.close();
   process.exit(0);
 }

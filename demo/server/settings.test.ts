@@ -3,6 +3,7 @@ import { readSettings } from "./settings.ts";
 
 test("without any variable the demo is local and scripted", () => {
   expect(readSettings({})).toMatchObject({ port: 3000, host: "127.0.0.1", scripted: true, approvalTtlMs: undefined });
+  expect(readSettings({})).toMatchObject({ deployMs: 20_000, reportMs: 120_000 });
 });
 
 test("a key means Google's own Gemini", () => {

@@ -6,6 +6,10 @@ export interface Settings {
   host: string;
   dataDir: string;
   approvalTtlMs: number | undefined;
+  /** How long a deployment takes. */
+  deployMs: number;
+  /** How long a deployment may take to report; then its outcome is unknown. */
+  reportMs: number;
   model: string;
   /** The model for live mode. */
   liveModel: string;
@@ -25,6 +29,8 @@ export function readSettings(env: Record<string, string | undefined>): Settings 
     host: env["HOST"] || "127.0.0.1",
     dataDir: resolve(env["DATA_DIR"] || "./.data"),
     approvalTtlMs: wholeNumber("APPROVAL_TTL_MS", env["APPROVAL_TTL_MS"], Number.MAX_SAFE_INTEGER),
+    deployMs: wholeNumber("DEPLOY_MS", env["DEPLOY_MS"], Number.MAX_SAFE_INTEGER) ?? 20_000,
+    reportMs: wholeNumber("REPORT_MS", env["REPORT_MS"], Number.MAX_SAFE_INTEGER) ?? 120_000,
     model: env["MODEL"] || "gemini-2.5-flash",
     liveModel: env["LIVE_MODEL"] || "gemini-live-2.5-flash-preview",
     geminiUrl,

@@ -72,7 +72,7 @@ export class Bridge {
     const policies = new Policies({ ...options, inventory: toolsets, logger });
 
     const sessions = new StoreSessionService(store);
-    const holder = holdCalls({ store, policies, approvalTtlMs, startMs, maxPending });
+    const holder = holdCalls({ store, policies, logger, approvalTtlMs, startMs, maxPending });
     const gate = new GatePlugin({ holder, logger });
     // The gate comes first: a value that another plugin's callback returns would keep it from being asked.
     const plugins = [gate, ...(options.plugins ?? [])];

@@ -1,3 +1,5 @@
+import type { ApprovalCard } from "./card.ts";
+
 /**
  * The approval of one tool call, as data.
  *
@@ -135,11 +137,13 @@ export interface ApprovalData {
   toolCallId: string;
   toolName: string;
   state: ApprovalState;
+  /** What the server says about the call beside its arguments. */
+  card?: ApprovalCard;
   expiresAt?: number;
   /** Who decided: the actor that authentication found. */
   decidedBy?: string;
   reason?: string;
-  /** While the call waits: the time until which its result may be reported. */
+  /** Until when the result of a call that has begun may be reported. In the stream only while it waits. */
   reportBy?: number;
   /** While the call waits: what its tool said when it had begun. */
   interim?: unknown;
@@ -159,6 +163,7 @@ export interface ApprovalView extends ApprovalData {
   /** The arguments as the model sent them, if the tool's schema changed them. */
   rawInput?: unknown;
   digest: string;
+  /** What the tool itself said when it asked for approval. The hint of the card is more important. */
   hint?: string;
   createdAt: number;
   decidedAt?: number;

@@ -1,4 +1,14 @@
 export * from "./approval.ts";
+export {
+  type ApprovalCard,
+  type CardField,
+  type CardTone,
+  cardTones,
+  type FieldFormat,
+  fieldFormats,
+  type LocalText,
+  textIn,
+} from "./card.ts";
 export { BridgeError, errorTable, type ErrorCode } from "./errors.ts";
 export { canonicalJson, defaultJsonLimits, type JsonLimits } from "./canonical-json.ts";
 export { actionDigest, digest, type Action } from "./digest.ts";

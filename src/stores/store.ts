@@ -1,5 +1,5 @@
 import type { UIMessage, UIMessageChunk } from "ai";
-import type { ApprovalState, EffectClass } from "../protocol/index.ts";
+import type { ApprovalCard, ApprovalState, EffectClass } from "../protocol/index.ts";
 
 /**
  * The data that must survive the process: sessions with their events, the log of chunks, the approvals, and the audit of
@@ -156,7 +156,7 @@ export interface NewApproval {
   toolHash?: string;
   hint?: string;
   /** What the card says about the call beside its arguments. */
-  card?: JsonObject;
+  card?: ApprovalCard;
   payload?: unknown;
   /** True when the result comes from outside (a browser tool, a long-running tool, an agent run as a tool). */
   external: boolean;

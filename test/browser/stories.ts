@@ -70,7 +70,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       const before = await demo.balance();
       await say(page, "花子さんに50ドル送金してください");
       const card = cards(page).first();
-      await inState(card, "waiting");
+      await inState(card, "asked");
       await expectText(card, "花子");
       await expectText(card, "$50.00");
       expect(await demo.balance()).toBe(before);
@@ -88,7 +88,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       const before = await demo.balance();
       await say(page, "Send 50 dollars to Hanako");
       const card = cards(page).first();
-      await inState(card, "waiting");
+      await inState(card, "asked");
       await card.getByRole("button", { name: "Deny" }).click();
       await card.getByRole("textbox").fill("not her");
       await page.keyboard.press("Enter");
@@ -107,7 +107,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       const before = await demo.balance();
       await say(page, "Send 30 dollars to Alice and 40 to Bob");
       const [alice, bob] = [cards(page).nth(0), cards(page).nth(1)];
-      await inState(bob, "waiting");
+      await inState(bob, "asked");
       await bob.getByRole("button", { name: "Deny" }).click();
       await page.keyboard.press("Enter");
       await alice.getByRole("button", { name: "Approve" }).click();
@@ -122,7 +122,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       const before = await demo.balance();
       await say(page, "Send 1 dollar to Kei");
       const card = cards(page).first();
-      await inState(card, "waiting");
+      await inState(card, "asked");
       expect(
         await card.getByRole("button", { name: "Approve" }).evaluate((button) => button === document.activeElement),
       ).toBe(false);
@@ -136,10 +136,10 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
     it("shows the same card after a reload while it waits, and pays once from there", async () => {
       const before = await demo.balance();
       await say(page, "Send 2 dollars to Ann");
-      await inState(cards(page).first(), "waiting");
+      await inState(cards(page).first(), "asked");
       const id = await approvalId(page);
       await page.reload();
-      await inState(cards(page).first(), "waiting");
+      await inState(cards(page).first(), "asked");
       expect(await approvalId(page)).toBe(id);
       await cards(page).first().getByRole("button", { name: "Approve" }).click();
       await inState(cards(page).first(), "done");
@@ -226,12 +226,12 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
         }).observe(document.body, { subtree: true, childList: true });
       });
       await chip.click();
-      await inState(cards(page).first(), "waiting");
+      await inState(cards(page).first(), "asked");
       await page.getByRole("button", { name: "Send", exact: true }).waitFor({ timeout: waiting });
       await clickAgain(page);
       expect(await page.locator('[data-role="user"]').count()).toBe(2);
       await takesAnswer(cards(page).first());
-      await inState(cards(page).first(), "waiting");
+      await inState(cards(page).first(), "asked");
       expect(await demo.balance()).toBe(before);
     });
 
@@ -249,12 +249,12 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       await say(page, "hello");
       held.open();
       const card = cards(page).first();
-      await inState(card, "waiting");
+      await inState(card, "asked");
       if (mode === "sse") {
         await page.getByText("withdraws the request").waitFor({ timeout: waiting });
         expect(await page.locator("form textarea").last().inputValue()).toBe("hello");
       } else await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
-      await inState(card, "waiting");
+      await inState(card, "asked");
     });
 
     it("resumes in the middle of a sentence without losing or repeating a word", async () => {
@@ -276,9 +276,9 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
     itAlso?.("shows the same state in two tabs, and one payment when both approve", async () => {
       const before = await demo.balance();
       await say(page, "Send 3 dollars to Tom");
-      await inState(cards(page).first(), "waiting");
+      await inState(cards(page).first(), "asked");
       const other = await visitor.openTab(page.url());
-      await inState(cards(other).first(), "waiting");
+      await inState(cards(other).first(), "asked");
       await Promise.all(
         [page, other].map((tab) =>
           cards(tab)
@@ -301,9 +301,9 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
     itAlso?.("shows in one tab what was decided in the other", async () => {
       const before = await demo.balance();
       await say(page, "Send 4 dollars to Tom");
-      await inState(cards(page).first(), "waiting");
+      await inState(cards(page).first(), "asked");
       const other = await visitor.openTab(page.url());
-      await inState(cards(other).first(), "waiting");
+      await inState(cards(other).first(), "asked");
       await cards(other).first().getByRole("button", { name: "Deny" }).click();
       await other.keyboard.press("Enter");
       await inState(cards(page).first(), "denied");
@@ -313,7 +313,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
     itAlso?.("shows an answer that was given outside the page", async () => {
       const before = await demo.balance();
       await say(page, "Send 5 dollars to Tom");
-      await inState(cards(page).first(), "waiting");
+      await inState(cards(page).first(), "asked");
       const response = await fetch(`${demo.url}/approvals/${await approvalId(page)}`, {
         method: "POST",
         headers: { "content-type": "application/json" },
@@ -327,14 +327,14 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
     itAlso?.("keeps the card when the server is killed while it waits, and pays once after the restart", async () => {
       const before = await demo.balance();
       await say(page, "Send 6 dollars to Yui");
-      await inState(cards(page).first(), "waiting");
+      await inState(cards(page).first(), "asked");
       const id = await approvalId(page);
       await demo.stop("SIGKILL");
       await demo.start();
       // In BIDI the page reconnects by itself.
       if (mode === "sse") await page.reload();
       else await connectionIs(page, "open");
-      await inState(cards(page).first(), "waiting");
+      await inState(cards(page).first(), "asked");
       expect(await approvalId(page)).toBe(id);
       await cards(page).first().getByRole("button", { name: "Approve" }).click();
       await inState(cards(page).first(), "done");
@@ -345,7 +345,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       const before = await demo.balance();
       await say(page, "Send 7 dollars to Yui");
       const card = cards(page).first();
-      await inState(card, "waiting");
+      await inState(card, "asked");
       await demo.stop("SIGKILL");
       await card.getByRole("button", { name: "Approve" }).click();
       if (mode === "sse") {
@@ -392,7 +392,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       await visitor.context.setGeolocation({ latitude: 35.68, longitude: 139.77 });
       await say(page, "Where am I?");
       const card = cards(page).first();
-      await inState(card, "waiting");
+      await inState(card, "asked");
       expect(gemini.requests).toHaveLength(1);
       await card.getByRole("button", { name: "Approve" }).click();
       await inState(card, "done");
@@ -413,7 +413,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       });
       await say(page, "Where am I?");
       const card = cards(page).first();
-      await inState(card, "waiting");
+      await inState(card, "asked");
       await card.getByRole("button", { name: "Deny" }).click();
       await page.keyboard.press("Enter");
       await inState(card, "denied");
@@ -438,7 +438,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
     itAlso?.("shows that a payment above the balance failed", async () => {
       const before = await demo.balance();
       await say(page, "Send 5000 dollars to Max");
-      await inState(cards(page).first(), "waiting");
+      await inState(cards(page).first(), "asked");
       await cards(page).first().getByRole("button", { name: "Approve" }).click();
       await inState(cards(page).first(), "failed");
       expect(await demo.balance()).toBe(before);
@@ -450,12 +450,12 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
         const before = await demo.balance();
         await say(page, "Send 8 dollars to Max");
         const card = cards(page).first();
-        await inState(card, "waiting");
+        await inState(card, "asked");
         await page.locator("form textarea").last().fill("h");
         await page.getByText(mode === "sse" ? /withdraws the request/ : /stays open/).waitFor({ timeout: waiting });
         await say(page, "hello");
         await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
-        await inState(card, mode === "sse" ? "cancelled" : "waiting");
+        await inState(card, mode === "sse" ? "cancelled" : "asked");
         expect(await demo.balance()).toBe(before);
         expect(gemini.requests.flatMap(({ pairingErrors }) => pairingErrors)).toEqual([]);
       },
@@ -470,7 +470,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       page.once("dialog", () => visitor.problems.push("a script ran"));
       await say(page, "go");
       const card = cards(page).first();
-      await inState(card, "waiting");
+      await inState(card, "asked");
       await expectText(card, "<img src=x onerror=alert(1)>");
       await expectText(card, "U+202E");
       await expectText(card, "U+200B");
@@ -489,7 +489,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
 
     itAlso?.("has no accessibility violations, light on a laptop and dark on a phone", async () => {
       await say(page, "Send 30 dollars to Alice and 40 to Bob");
-      await inState(cards(page).nth(1), "waiting");
+      await inState(cards(page).nth(1), "asked");
       await cards(page).nth(0).getByRole("button", { name: "Deny" }).click();
       await page.keyboard.press("Enter");
       await inState(cards(page).nth(0), "denied");

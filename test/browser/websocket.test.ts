@@ -87,7 +87,7 @@ describe.each<[Major]>([["ai@6"], ["ai@7"]])("the mode on the page of %s", (majo
     await visitor.visit(demo.url + pathOf("sse", major));
     expect(await page.locator("[data-connection]").count()).toBe(0);
     await say(page, "Send 2 dollars to Ann");
-    await inState(cards(page).first(), "waiting");
+    await inState(cards(page).first(), "asked");
     const id = await approvalId(page);
     await page.locator("form textarea").last().fill("a draft");
 
@@ -97,7 +97,7 @@ describe.each<[Major]>([["ai@6"], ["ai@7"]])("the mode on the page of %s", (majo
       .locator("[data-connection]")
       .getByText(/\d+ ms/)
       .waitFor({ timeout: waiting });
-    await inState(cards(page).first(), "waiting");
+    await inState(cards(page).first(), "asked");
     expect(await approvalId(page)).toBe(id);
     expect(await page.locator("form textarea").last().inputValue()).toBe("a draft");
     await approve().click();
@@ -107,10 +107,10 @@ describe.each<[Major]>([["ai@6"], ["ai@7"]])("the mode on the page of %s", (majo
     expect(gemini.requests.map(({ wire }) => wire)).toEqual(["http", "live"]);
 
     await say(page, "Send 3 dollars to Ben");
-    await inState(cards(page).nth(1), "waiting");
+    await inState(cards(page).nth(1), "asked");
     await choose(page, "sse");
     expect(await page.locator("[data-connection]").count()).toBe(0);
-    await inState(cards(page).nth(1), "waiting");
+    await inState(cards(page).nth(1), "asked");
     await cards(page).nth(1).getByRole("button", { name: "Approve" }).click();
     await inState(cards(page).nth(1), "done");
     await walletShows(page, before - 5);
@@ -121,10 +121,10 @@ describe.each<[Major]>([["ai@6"], ["ai@7"]])("the mode on the page of %s", (majo
   it("BIDI continues the conversation while a question waits, and the assistant reports the outcome", async () => {
     await visitor.visit(demo.url + pathOf("bidi", major));
     await say(page, "Send 4 dollars to Cleo");
-    await inState(cards(page).first(), "waiting");
+    await inState(cards(page).first(), "asked");
     await say(page, "hello");
     await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
-    await inState(cards(page).first(), "waiting");
+    await inState(cards(page).first(), "asked");
     expect(told()).toEqual([]);
 
     await approve().click();
@@ -144,7 +144,7 @@ describe.each<[Major]>([["ai@6"], ["ai@7"]])("the mode on the page of %s", (majo
     await visitor.context.grantPermissions(["geolocation"]);
     await visitor.context.setGeolocation({ latitude: 35.68, longitude: 139.77 });
     await say(page, "Where am I?");
-    await inState(cards(page).first(), "waiting");
+    await inState(cards(page).first(), "asked");
     await say(page, "hello");
     await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
     await approve().click();
@@ -175,7 +175,7 @@ describe("the page on one WebSocket", () => {
 
   it("stays in the chat when only the fragment changes, and can go back to an earlier chat", async () => {
     await say(page, "Send 13 dollars to Mei");
-    await inState(cards(page).first(), "waiting");
+    await inState(cards(page).first(), "asked");
     await page.evaluate(() => (location.hash = "end"));
     await approve().click();
     await inState(cards(page).first(), "done");
@@ -215,7 +215,7 @@ describe("the page on one WebSocket", () => {
 
   it("shows both directions of the wire in the panel", async () => {
     await say(page, "Send 1 dollar to Dan");
-    await inState(cards(page).first(), "waiting");
+    await inState(cards(page).first(), "asked");
     const lines = page.locator(".stream-list");
     await lines.getByText("waiting for an answer").waitFor({ timeout: waiting });
     await approve().click();
@@ -240,7 +240,7 @@ describe("the page on one WebSocket", () => {
   it.each(["BLOCKING", "NON_BLOCKING"] as const)("shows the outcome at once after the click, %s", async (behavior) => {
     gemini.reset(demoRules, { live: { behavior } });
     await say(page, "Send 5 dollars to Eve");
-    await inState(cards(page).first(), "waiting");
+    await inState(cards(page).first(), "asked");
     await replyEnds();
     await takesAnswer(cards(page).first());
     const took = await page.evaluate(
@@ -266,7 +266,7 @@ describe("the page on one WebSocket", () => {
     const rules: Rule[] = [{ when: /long/, say: [text("one two "), pause(held.opened), text("three")] }, ...demoRules];
     gemini.reset(rules);
     await say(page, "Send 6 dollars to Finn");
-    await inState(cards(page).first(), "waiting");
+    await inState(cards(page).first(), "asked");
     await say(page, "a long story");
     await page.getByText("one two").waitFor({ timeout: waiting });
     await approve().click();
@@ -283,7 +283,7 @@ describe("the page on one WebSocket", () => {
 
   it("shows the outcome of a decision made elsewhere in the card, also in an older message", async () => {
     await say(page, "Send 7 dollars to Gus");
-    await inState(cards(page).first(), "waiting");
+    await inState(cards(page).first(), "asked");
     await say(page, "hello");
     await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
     await replyEnds();
@@ -296,7 +296,7 @@ describe("the page on one WebSocket", () => {
 
   it("shows that outcome in the card also before the model is told, and draws no empty reply", async () => {
     await say(page, "Send 12 dollars to Lee");
-    await inState(cards(page).first(), "waiting");
+    await inState(cards(page).first(), "asked");
     await say(page, "hello");
     await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
     await replyEnds();
@@ -359,14 +359,14 @@ describe("a WebSocket that is cut", () => {
 
   it("while a question waits keeps the question open", async () => {
     await say(page, "Send 8 dollars to Hal");
-    await inState(cards(page).first(), "waiting");
+    await inState(cards(page).first(), "asked");
     const shown = await page.locator('[data-role="assistant"]').allInnerTexts();
     proxy.refuse(true);
     proxy.cut();
     await connectionIs(page, "reconnecting");
     proxy.refuse(false);
     await connectionIs(page, "open");
-    await inState(cards(page).first(), "waiting");
+    await inState(cards(page).first(), "asked");
     expect((await page.locator('[data-role="assistant"]').allInnerTexts()).length).toBe(shown.length);
     await approve().click();
     await inState(cards(page).first(), "done");
@@ -376,7 +376,7 @@ describe("a WebSocket that is cut", () => {
 
   it("between the click and its confirmation pays once", async () => {
     await say(page, "Send 9 dollars to Ida");
-    await inState(cards(page).first(), "waiting");
+    await inState(cards(page).first(), "asked");
     await replyEnds();
     proxy.stall();
     await approve().click();
@@ -397,7 +397,7 @@ describe("a WebSocket that is cut", () => {
       { say: [text("I have "), pause(held.opened), text("paid it.")] },
     ]);
     await say(page, "pay");
-    await inState(cards(page).first(), "waiting");
+    await inState(cards(page).first(), "asked");
     await approve().click();
     await inState(cards(page).first(), "done");
     await page.getByText("I have").waitFor({ timeout: waiting });
@@ -414,12 +414,12 @@ describe("a WebSocket that is cut", () => {
 
   it("because the server died shows the question again after the restart, and pays once", async () => {
     await say(page, "Send 11 dollars to Kim");
-    await inState(cards(page).first(), "waiting");
+    await inState(cards(page).first(), "asked");
     await demo.stop("SIGKILL");
     await connectionIs(page, "reconnecting");
     await demo.start();
     await connectionIs(page, "open");
-    await inState(cards(page).first(), "waiting");
+    await inState(cards(page).first(), "asked");
     await approve().dblclick();
     await inState(cards(page).first(), "done");
     await assistantSays(/Kim/);

@@ -1,4 +1,5 @@
 import { checkNumber, showValue } from "../support/index.ts";
+import { checkCard } from "./check-card.ts";
 import type { PolicyOptions, ToolPolicy } from "./policy.ts";
 
 const effects: ReadonlySet<unknown> = new Set<NonNullable<ToolPolicy["effect"]>>([
@@ -51,6 +52,7 @@ function checkPolicy(name: string, policy: unknown): asserts policy is ToolPolic
   if (lookup !== undefined && typeof lookup !== "function")
     throw new Error(`The option ${name}.lookup must be a function; it is ${showValue(lookup)}.`);
   for (const [field, kind] of Object.entries(durations)) checkNumber(`${name}.${field}`, policy[field], kind);
+  checkCard(name, policy);
 }
 
 function needsLookup(name: string): Error {

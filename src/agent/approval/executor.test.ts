@@ -42,7 +42,7 @@ async function open({ tools, policy = {} }: Setting = {}) {
   const agent = new LlmAgent({ name: "root_agent", model: "gemini-2.5-flash", tools: tools?.(ran) ?? [payTool(ran)] });
   const logger = silentLogger;
   const policies = new Policies({ tools: { pay: policy }, inventory: new Toolsets({ agent, logger }), logger });
-  const holder = holdCalls({ store, policies, approvalTtlMs: 1000, startMs: 1000, maxPending: 9 });
+  const holder = holdCalls({ store, policies, logger, approvalTtlMs: 1000, startMs: 1000, maxPending: 9 });
   const gate = new GatePlugin({ holder, logger });
   const sessions = new StoreSessionService(store);
   const runners = new Runners({ agent, appName: "app", store, sessions, plugins: [gate] });

@@ -15,7 +15,7 @@ async function open(policy: ToolPolicy = {}) {
   const { id: chat } = await store.openChat({ owner: "me", name: "chat", appName: "app" });
   const inventory = new Toolsets({ agent: new LlmAgent({ name: "agent", model: "gemini-2.5-flash" }), logger });
   const policies = new Policies({ tools: { pay: policy }, inventory, logger });
-  const holder = holdCalls({ store, policies, approvalTtlMs: 5000, startMs: 1000, maxPending: 2 });
+  const holder = holdCalls({ store, policies, logger, approvalTtlMs: 5000, startMs: 1000, maxPending: 2 });
   const run = { chat, owner: "me", mode: "live", messageId: () => "msg_1" } as RunScope;
   const hold = (fields: Partial<HeldCall> = {}) => {
     const args = fields.args ?? { b: 2, a: 1 };

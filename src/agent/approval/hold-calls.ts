@@ -2,8 +2,9 @@ import { actionDigest, BridgeError, canonicalJson, isSettled } from "../../proto
 import type { Approval, NewApproval, Store } from "../../stores/index.ts";
 import { callKey } from "../adk/idempotency-key.ts";
 import type { CallHolder, HeldCall } from "../adk/run-scope.ts";
-import { newId } from "../support/index.ts";
+import { type Logger, newId } from "../support/index.ts";
 import { cancelFamily } from "./family.ts";
+import { makeCard } from "./make-card.ts";
 import type { Policies } from "./policies.ts";
 
 export interface HoldOptions {
@@ -15,13 +16,14 @@ export interface HoldOptions {
   startMs: number;
   /** How many questions a chat may have open. */
   maxPending: number;
+  logger: Logger;
 }
 
 /** How long the result of a call may be reported after it has begun, unless its policy says otherwise. */
 const defaultReportMs = 24 * 60 * 60_000;
 
 /** Decides by policy which calls are held, and makes their rows. The gate in `adk/` uses it. */
-export function holdCalls({ store, policies, ...limits }: HoldOptions): CallHolder {
+export function holdCalls({ store, policies, logger, ...limits }: HoldOptions): CallHolder {
   return {
     policyWantsApproval: (call, run) => policies.wantsApproval(call, run),
 
@@ -35,12 +37,14 @@ export function holdCalls({ store, policies, ...limits }: HoldOptions): CallHold
       const { chat, owner, mode } = run;
       const { toolCallId, toolName } = call;
       const policy = policies.get(toolName) ?? {};
+      const card = call.gated ? await makeCard(policy, { toolName, input, logger }) : undefined;
       const row = await store.createApproval(
         {
           ...fields,
           id,
           input,
           ...(rawInput !== input && { rawInput }),
+          ...(card && { card }),
           chat,
           owner,
           mode,

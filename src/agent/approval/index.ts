@@ -5,7 +5,7 @@
  *   The life of a gated call:
  *     adk/gate-plugin.ts        the model calls the tool; the gate asks `policies.ts` and holds the call
  *     policies.ts               decides by policy whether a person is asked
- *     hold-calls.ts             makes the row: `pending`
+ *     hold-calls.ts             makes the row: `pending`, with what `make-card.ts` says about the call
  *     log/turn-log.ts           shows the question; the turn ends as parked
  *     chat/settlement.ts        a person says yes: `approved`, and the call starts
  *     executor.ts               claims the row (`executing`), runs the tool through adk/tool-calls.ts, records the outcome

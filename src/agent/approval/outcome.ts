@@ -1,6 +1,7 @@
 import type { UIMessageChunk } from "ai";
 import { type ApprovalData, type ApprovalState, type ApprovalView, isSettled } from "../../protocol/index.ts";
 import type { Approval } from "../../stores/index.ts";
+import { describeQuestion } from "./describe-question.ts";
 
 /**
  * A row of the ledger in the three forms it is shown in: for the model (a function response), for the chat (chunks), and
@@ -90,6 +91,7 @@ export function approvalToData(approval: Approval): ApprovalData {
     toolCallId: approval.toolCallId,
     toolName: approval.toolName,
     state: approval.state,
+    ...(approval.card && { card: approval.card }),
     expiresAt: approval.expiresAt,
     ...(approval.decidedBy !== undefined && { decidedBy: approval.decidedBy }),
     ...(approval.reason !== undefined && { reason: approval.reason }),
@@ -113,13 +115,14 @@ export function interruption(toolCallId: string): UIMessageChunk {
 
 /** Asks a person; part of the step that made the call. */
 export function questionChunks(approval: Approval): UIMessageChunk[] {
-  const { id: approvalId, toolCallId, toolName, hint, rawInput } = approval;
-  const descriptor = hint === undefined ? {} : { approvalDescriptor: { hint } };
+  const { id: approvalId, toolCallId, toolName, rawInput } = approval;
+  const { descriptor, reason } = describeQuestion(approval);
   // The call was announced as the model sent it. The question is about what will run.
   const input = JSON.parse(approval.input) as unknown;
   const bound: UIMessageChunk[] =
     rawInput === undefined ? [] : [{ type: "tool-input-available", toolCallId, toolName, input }];
-  const request: UIMessageChunk = { type: "tool-approval-request", approvalId, toolCallId, ...descriptor };
+  const said = { ...(descriptor && { approvalDescriptor: descriptor }), ...(reason !== undefined && { reason }) };
+  const request: UIMessageChunk = { type: "tool-approval-request", approvalId, toolCallId, ...said };
   return [...bound, request, ...dataApproval(approval)];
 }
 
@@ -163,6 +166,7 @@ export function approvalToView(approval: Approval): ApprovalView {
     ...(approval.rawInput !== undefined && { rawInput: JSON.parse(approval.rawInput) as unknown }),
     digest: approval.digest,
     createdAt: approval.createdAt,
+    ...(approval.reportBy !== undefined && { reportBy: approval.reportBy }),
     ...(approval.hint !== undefined && { hint: approval.hint }),
     ...(approval.decidedAt !== undefined && { decidedAt: approval.decidedAt }),
     ...(approval.finishedAt !== undefined && { finishedAt: approval.finishedAt }),

@@ -1,4 +1,4 @@
-import type { EffectClass } from "../../protocol/index.ts";
+import type { CardField, CardTone, EffectClass, LocalText } from "../../protocol/index.ts";
 
 /** Who makes a call, and where. A copy: changing it changes nothing. */
 export interface PolicyContext {
@@ -13,7 +13,7 @@ export interface PolicyContext {
 }
 
 /** What the server knows about a tool beyond the tool's own code. It can ask for approval but never waive it. */
-export interface ToolPolicy {
+export interface ToolPolicy extends CardPolicy {
   /**
    * Ask a person first. A function gets the arguments as the tool will get them, with the defaults of its schema; if it
    * throws or takes longer than 10 seconds, a person is asked. Works for tools that ADK itself never gates too: a custom
@@ -33,6 +33,24 @@ export interface ToolPolicy {
   /** How long after its beginning the result of a long-running tool or a browser tool may be reported. Default 24 hours. */
   reportMs?: number;
 }
+
+/** What the card says about a call of the tool beside its arguments. Every text can be one string or `{ en: "…", ja: "…" }`. */
+export interface CardPolicy {
+  /** What a call does, in a few words. Shown with the tool's name. */
+  title?: LocalText;
+  /**
+   * A sentence about the call. A function gets the arguments as the card shows them, when the call is held. If it throws or
+   * takes longer than a second, the card has no hint. It takes precedence over the hint that the tool gives to ADK.
+   */
+  hint?: LocalText | ((args: Record<string, unknown>) => HintResult | Promise<HintResult>);
+  /** One character, for example an emoji. */
+  icon?: string;
+  /** How much care the decision needs. */
+  tone?: CardTone;
+  /** Labels and formats of the arguments, by their names. */
+  fields?: Record<string, CardField>;
+}
+type HintResult = LocalText | undefined;
 
 /** The policies of a bridge: its options `tools`, `toolsets` and `unlisted`. */
 export interface PolicyOptions {

@@ -33,7 +33,7 @@ async function open(...callIds: string[]) {
     },
   });
   const policies = new Policies({ inventory: new Toolsets({ agent, logger }), logger });
-  const holder = holdCalls({ store, policies, approvalTtlMs: 1000, startMs: 1000, maxPending: 9 });
+  const holder = holdCalls({ store, policies, logger, approvalTtlMs: 1000, startMs: 1000, maxPending: 9 });
   const gate = new GatePlugin({ holder, logger });
   const sessions = new StoreSessionService(store);
   const runners = new Runners({ agent, appName: "app", store, sessions, plugins: [gate] });

@@ -1,5 +1,6 @@
 import { isToolUIPart, readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
 import type { Approval, LogEntry } from "../../stores/index.ts";
+import { describeQuestion } from "../approval/describe-question.ts";
 import { approvalToData, errorText } from "../approval/outcome.ts";
 
 /**
@@ -88,6 +89,12 @@ function settlePart(part: Part, rows: ReadonlyMap<string, Approval>): Part {
   return { type, ...named, toolCallId, input, ...partState(row, part) } as Part;
 }
 
+/** The question as AI SDK makes it of the chunk. */
+function openQuestion(row: Approval) {
+  const { descriptor, reason } = describeQuestion(row);
+  return { id: row.id, ...(descriptor && { descriptor }), ...(reason !== undefined && { requestReason: reason }) };
+}
+
 /** The fields of AI SDK's tool part for a row, in a form that both majors accept. */
 function partState(row: Approval, part: Part) {
   const approval = {
@@ -96,7 +103,7 @@ function partState(row: Approval, part: Part) {
   const yes = row.gated ? approval : {};
   switch (row.state) {
     case "pending":
-      return { state: "approval-requested", approval: { id: row.id } };
+      return { state: "approval-requested", approval: openQuestion(row) };
     case "approved":
     case "executing":
       return row.gated ? { state: "approval-responded", ...approval } : { state: "input-available" };

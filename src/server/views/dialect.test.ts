@@ -83,6 +83,16 @@ describe("the stream in the second dialect", () => {
     ]);
   });
 
+  test("shows the policy's hint before the tool's own", async () => {
+    const asks = view("a", { hint: "Really?", card: { hint: { en: "Sends money.", ja: "送金します。" } } });
+    expect(await translate([asking("a"), { type: "finish-step" }], [asks])).toEqual([
+      { type: "finish-step" },
+      { type: "start-step" },
+      ...requested("a", "Sends money."),
+      { type: "finish-step" },
+    ]);
+  });
+
   test("shows the tool's own hint", async () => {
     const chunks = await translate([asking("a"), { type: "finish-step" }], [view("a", { hint: "Really?" })]);
     expect(chunks.slice(2, 4)).toEqual(requested("a", "Really?"));

@@ -1,5 +1,5 @@
 import { isToolUIPart, type UIMessage, type UIMessageChunk } from "ai";
-import { type ApprovalData, type ApprovalView, BridgeError } from "../../protocol/index.ts";
+import { type ApprovalData, type ApprovalView, BridgeError, textIn } from "../../protocol/index.ts";
 import { notRun } from "./message-to-chunks.ts";
 import type { FindApproval, View } from "./view.ts";
 
@@ -76,10 +76,11 @@ function confirmationRequest(approval: ApprovalView): UIMessageChunk[] {
   ];
 }
 
-function confirmationInput({ toolCallId, toolName: name, input, hint }: ApprovalView) {
+function confirmationInput({ toolCallId, toolName: name, input, hint, card }: ApprovalView) {
+  const said = card?.hint === undefined ? hint : textIn(card.hint);
   return {
     originalFunctionCall: { id: toolCallId, name, args: input },
-    toolConfirmation: { hint: hint ?? `Please approve or reject the call of ${name}.`, confirmed: false },
+    toolConfirmation: { hint: said ?? `Please approve or reject the call of ${name}.`, confirmed: false },
   };
 }
 

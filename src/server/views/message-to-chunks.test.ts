@@ -54,6 +54,11 @@ describe.each([
       { state: "approval-requested", approval: { id: "apr" } },
       { state: "approval-requested", approval: { id: "apr" } },
     ],
+    [
+      "approval-requested with a card",
+      { state: "approval-requested", approval: { id: "apr", descriptor: { hint: "Sure?" }, requestReason: "Sure?" } },
+      { state: "approval-requested", approval: { id: "apr", descriptor: { hint: "Sure?" } } },
+    ],
     ["approval-responded", { state: "approval-responded", approval }, { state: "input-available" }],
     [
       "output-available",

@@ -55,7 +55,7 @@ function toolToChunks(part: Extract<Part, { toolCallId: string }>): UIMessageChu
   ];
   switch (part.state) {
     case "approval-requested":
-      return [...called, { type: "tool-approval-request", approvalId: part.approval.id, toolCallId }];
+      return [...called, askAgain(toolCallId, part.approval)];
     case "output-available":
       return [...called, { type: "tool-output-available", toolCallId, output: part.output }];
     case "output-error":
@@ -67,6 +67,18 @@ function toolToChunks(part: Extract<Part, { toolCallId: string }>): UIMessageChu
     case "approval-responded":
       return called;
   }
+}
+
+/** The fields of AI SDK 7; the part of `ai@6` has no `requestReason`. */
+function askAgain(toolCallId: string, approval: { id: string; descriptor?: unknown; requestReason?: string }) {
+  const { id: approvalId, descriptor, requestReason } = approval;
+  return {
+    type: "tool-approval-request" as const,
+    approvalId,
+    toolCallId,
+    ...(descriptor !== undefined && { approvalDescriptor: descriptor }),
+    ...(requestReason !== undefined && { reason: requestReason }),
+  };
 }
 
 /** Said of a call that was denied, if no reason is known. */
