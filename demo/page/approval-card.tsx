@@ -119,7 +119,7 @@ function Hint({ text }: { text: string }) {
   );
 }
 
-/** When the call was decided, and what the state means. */
+/** When and by whom the call was decided, and what the state means. */
 function Note(props: { state: CardState; row: ApprovalView | undefined; runningHere: boolean; toolName: string }) {
   const { state, row, runningHere, toolName } = props;
   const { t, language } = useWords();
@@ -133,7 +133,19 @@ function Note(props: { state: CardState; row: ApprovalView | undefined; runningH
   if (state === "done") facts.push(t.ranOnce);
   else if (begun) facts.push(begun);
   else facts.push(state === "running" && runningHere ? t.runsHere : t.notes[state]);
-  return <p className="card-note">{facts.join(" · ")}</p>;
+  // Without sign-in every decision is the one local person's.
+  const by = row?.decidedBy === "local" ? undefined : row?.decidedBy;
+  return (
+    <p className="card-note">
+      {facts.join(" · ")}
+      {by !== undefined && (
+        <span data-decided-by={by}>
+          {` · ${t.decidedBy} `}
+          <VisibleText text={by} />
+        </span>
+      )}
+    </p>
+  );
 }
 
 /** The transaction number of a payment, the error, or the reason for a denial. */

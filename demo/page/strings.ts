@@ -15,6 +15,7 @@ export interface Strings {
     open: string;
     reconnecting: string;
     offline: string;
+    signedOut: string;
   };
   languageLabel: string;
   themeLabel: string;
@@ -47,6 +48,7 @@ export interface Strings {
   errorTitle: string;
   connectionLost: string;
   offline: string;
+  signedOut: string;
   approve: string;
   deny: string;
   denyNow: string;
@@ -69,6 +71,8 @@ export interface Strings {
   begun: Partial<Record<CardState, string>>;
   approvedAt: (time: string) => string;
   deniedAt: (time: string) => string;
+  /** Before the name of the person who decided. */
+  decidedBy: string;
   ranOnce: string;
   runsHere: string;
   reason: string;
@@ -123,6 +127,7 @@ const en: Strings = {
     open: "connected",
     reconnecting: "reconnecting",
     offline: "offline",
+    signedOut: "signed out",
   },
   languageLabel: "Language",
   themeLabel: "Theme",
@@ -162,6 +167,7 @@ const en: Strings = {
   errorTitle: "That did not work",
   connectionLost: "The connection was lost.",
   offline: "The server cannot be reached. Trying again…",
+  signedOut: "You are signed out. Sign in again, then reload this page.",
   approve: "Approve",
   deny: "Deny…",
   denyNow: "Deny",
@@ -210,6 +216,7 @@ const en: Strings = {
   },
   approvedAt: (time) => `Approved ${time}`,
   deniedAt: (time) => `Denied ${time}`,
+  decidedBy: "by",
   ranOnce: "ran once",
   runsHere: "Running in this page…",
   reason: "reason",
@@ -264,6 +271,7 @@ const ja: Strings = {
     open: "接続済み",
     reconnecting: "再接続中",
     offline: "オフライン",
+    signedOut: "サインアウト",
   },
   languageLabel: "言語",
   themeLabel: "テーマ",
@@ -303,6 +311,7 @@ const ja: Strings = {
   errorTitle: "うまくいきませんでした",
   connectionLost: "接続が切れました。",
   offline: "サーバーに接続できません。再接続しています…",
+  signedOut: "サインアウトしました。もう一度サインインして、ページを再読み込みしてください。",
   approve: "承認",
   deny: "拒否…",
   denyNow: "拒否する",
@@ -351,6 +360,7 @@ const ja: Strings = {
   },
   approvedAt: (time) => `${time} に承認`,
   deniedAt: (time) => `${time} に拒否`,
+  decidedBy: "決定者:",
   ranOnce: "1 回だけ実行",
   runsHere: "このページで実行しています…",
   reason: "理由",
