@@ -368,6 +368,25 @@ it("names the actors over a live connection too", async () => {
   expect(await rowsOf(world, "team")).toMatchObject([{ mode: "live", requestedBy: "bob", decidedBy: "manager" }]);
 });
 
+it("a call whose outcome is not known is resolved by someone who may approve it, by name", async () => {
+  const world = await openOffice({ authorize: fourEyes });
+  const { approvalId } = asked(await say(world, "where", as("alice")));
+  await decideAs(world, "manager", approvalId);
+  world.clock.now += 25 * 3_600_000;
+  await world.bridge.sweep();
+  expect(await rowsOf(world, "alice")).toMatchObject([{ state: "indeterminate" }]);
+  const resolveAs = async (person: string, id: string) => {
+    const response = await post(world, `/approvals/${id}/resolution`, { happened: false }, as(person).headers);
+    return { status: response.status, body: (await response.text()).replaceAll(id, "ID") };
+  };
+  expect(await resolveAs("alice", approvalId)).toEqual(await resolveAs("alice", "apr_unknown"));
+  expect((await resolveAs("mallory", approvalId)).status).toBe(404);
+  expect((await resolveAs("manager", approvalId)).status).toBe(200);
+  const [row] = await rowsOf(world, "alice");
+  expect(row).toMatchObject({ state: "failed", decidedBy: "manager", resolvedBy: "manager" });
+  expect(row!.audit.at(-1)).toMatchObject({ event: "fail", by: "manager" });
+});
+
 it("X31: a wrong identity creates no chat, on any wire", async () => {
   for (const identity of [["alice"], 7, { owner: ["alice"] }, { owner: "alice", actor: 7 }]) {
     const errors: string[] = [];
