@@ -6,7 +6,7 @@
 export const errorTable = {
   malformed: { status: 400, close: 1007 },
   invalid: { status: 400, close: 1008 },
-  // Of its own, so that a client can tell "sign in again" from a frame that is at fault.
+  // A code of its own: a client has to tell a user who is signed out from a frame that is at fault.
   unauthenticated: { status: 401, close: 4401 },
   forbidden: { status: 403, close: 1008 },
   not_found: { status: 404, close: 1008 },

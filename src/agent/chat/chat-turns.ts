@@ -91,7 +91,7 @@ export class ChatTurns {
     return queue.enqueue({ ...turn, id: newId("turn"), after });
   }
 
-  /** Whose message the calls of a reply come from, whoever decided about them. Rows of older releases do not say. */
+  /** Whose message the calls of a reply come from, no matter who decided about them. Rows of older releases do not say. */
   async #actorOf(chat: Session, approvals: readonly Approval[], reply: string): Promise<string> {
     const named = ({ requestedBy }: Approval) => requestedBy !== undefined;
     const isOfReply = (row: Approval) => row.messageId === reply && named(row);
