@@ -1,4 +1,5 @@
 export {
+  type Authorize,
   Bridge,
   type BridgeOptions,
   clientTool,

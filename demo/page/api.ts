@@ -34,6 +34,9 @@ export interface Health {
   scripted?: boolean;
 }
 
+/** The server does not know who sends the requests of this page, or no longer does. */
+export class SignedOut extends Error {}
+
 /** The server does not know a chat before its first message; the page treats it as an empty chat. */
 const emptyLedger: Ledger = { approvals: [], sequence: 0, running: false };
 
@@ -91,6 +94,7 @@ async function getJson<T>(path: string): Promise<T | undefined> {
 
 async function get(path: string): Promise<Response> {
   const response = await fetch(path, { cache: "no-store", headers: { accept: "application/json" } });
+  if (response.status === 401) throw new SignedOut(`${path} needs a signed-in person.`);
   if (!response.ok && response.status !== 404) throw new Error(`${path} answered ${response.status}`);
   return response;
 }

@@ -6,13 +6,10 @@ import { clockTime, pointInTime } from "./format.ts";
 import { useWords } from "./preferences.ts";
 import { VisibleText } from "./visible-text.tsx";
 
-/** A server with sign-in says whose message the call comes from. */
-type Row = ApprovalView & { requestedBy?: string };
-
 export interface CardNoteProps {
   state: CardState;
   data: ApprovalData | undefined;
-  row: Row | undefined;
+  row: ApprovalView | undefined;
   runningHere: boolean;
   toolName: string;
 }

@@ -8,6 +8,7 @@ const data = (state: ApprovalState): ApprovalData => ({ approvalId: "a", toolCal
 const row = (state: ApprovalState): ApprovalView => ({
   ...data(state),
   id: "a",
+  owner: "me",
   messageId: "m",
   input: {},
   digest: "d",

@@ -21,6 +21,7 @@ const approved: Part = {
 };
 const row = (state: ApprovalState): ApprovalView => ({
   id: "a",
+  owner: "me",
   approvalId: "a",
   messageId: "m",
   toolCallId: "c",

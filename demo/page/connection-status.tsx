@@ -15,6 +15,7 @@ export function ConnectionStatus({ wires }: { wires: Wires }) {
     open: t.connection.open,
     reconnecting: t.connection.reconnecting,
     closed: t.connection.offline,
+    "signed-out": t.connection.signedOut,
   }[status];
   const measure =
     status === "open" && latencyMs !== undefined
@@ -28,7 +29,7 @@ export function ConnectionStatus({ wires }: { wires: Wires }) {
       data-connection={status}
       title={`${t.connectionLabel}: ${words}`}
     >
-      {status === "open" || status === "closed" ? (
+      {status === "open" || status === "closed" || status === "signed-out" ? (
         <span className="dot" aria-hidden="true" />
       ) : (
         <span className="spinner" aria-hidden="true" />

@@ -189,6 +189,13 @@ function Notices({ bridge }: { bridge: BridgeChat }) {
   const { error, ledger } = bridge;
   const lost = isDisconnect(error);
   const onCard = [...bridge.cards.values()].some((card) => card.state === "undelivered");
+  if (ledger.signedOut) {
+    return (
+      <div className="notice notice-error" role="alert">
+        <p>{t.signedOut}</p>
+      </div>
+    );
+  }
   if (ledger.offline && !onCard) {
     return (
       <div className="notice notice-offline" role="alert">

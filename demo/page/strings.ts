@@ -17,6 +17,7 @@ export interface Strings {
     open: string;
     reconnecting: string;
     offline: string;
+    signedOut: string;
   };
   languageLabel: string;
   themeLabel: string;
@@ -49,6 +50,7 @@ export interface Strings {
   errorTitle: string;
   connectionLost: string;
   offline: string;
+  signedOut: string;
   approve: string;
   deny: string;
   denyNow: string;
@@ -157,6 +159,7 @@ const en: Strings = {
     open: "connected",
     reconnecting: "reconnecting",
     offline: "offline",
+    signedOut: "signed out",
   },
   languageLabel: "Language",
   themeLabel: "Theme",
@@ -197,6 +200,7 @@ const en: Strings = {
   errorTitle: "That did not work",
   connectionLost: "The connection was lost.",
   offline: "The server cannot be reached. Trying again…",
+  signedOut: "You are signed out. Sign in again, then reload this page.",
   approve: "Approve",
   deny: "Deny…",
   denyNow: "Deny",
@@ -349,6 +353,7 @@ const ja: Strings = {
     open: "接続済み",
     reconnecting: "再接続中",
     offline: "オフライン",
+    signedOut: "サインアウト",
   },
   languageLabel: "言語",
   themeLabel: "テーマ",
@@ -389,6 +394,7 @@ const ja: Strings = {
   errorTitle: "うまくいきませんでした",
   connectionLost: "接続が切れました。",
   offline: "サーバーに接続できません。再接続しています…",
+  signedOut: "サインアウトしました。もう一度サインインして、ページを再読み込みしてください。",
   approve: "承認",
   deny: "拒否…",
   denyNow: "拒否する",

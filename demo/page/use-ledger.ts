@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import { fetchLedger, fetchWallet, type Ledger, type Wallet } from "./api.ts";
+import { fetchLedger, fetchWallet, type Ledger, SignedOut, type Wallet } from "./api.ts";
 import { isOver } from "./card-state.ts";
 
 const fastMs = 1200;
@@ -12,10 +12,20 @@ export interface LedgerState extends Ledger {
   clockOffset: number;
   /** The last request failed. */
   offline: boolean;
+  /** The last request failed because the person is signed out. */
+  signedOut: boolean;
   refresh: () => void;
 }
 
-const nothing = { approvals: [], sequence: 0, running: false, askedAt: 0, clockOffset: 0, offline: false };
+const nothing = {
+  approvals: [],
+  sequence: 0,
+  running: false,
+  askedAt: 0,
+  clockOffset: 0,
+  offline: false,
+  signedOut: false,
+};
 
 /**
  * Reads the chat's ledger from the server again and again, so that the page shows an expiry or an answer from another
@@ -26,7 +36,8 @@ export function useLedger(chatId: string, { isNew, busy }: { isNew: boolean; bus
   const [state, setState] = useState<Omit<LedgerState, "wallet" | "refresh">>(nothing);
   const [wallet, setWallet] = useState<Wallet>();
   const ask = useRef<() => void>(() => undefined);
-  const open = busy || state.offline || state.running || state.approvals.some((row) => !isOver(row.state));
+  const open =
+    busy || (state.offline && !state.signedOut) || state.running || state.approvals.some((row) => !isOver(row.state));
 
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -46,13 +57,14 @@ export function useLedger(chatId: string, { isNew, busy }: { isNew: boolean; bus
         const [ledger, purse] = await Promise.all([isNew ? undefined : fetchLedger(chatId), fetchWallet()]);
         if (!unmounted) {
           setState((before) => {
-            const next = { ...before, ...ledger, askedAt, offline: false };
+            const next = { ...before, ...ledger, askedAt, offline: false, signedOut: false };
             return { ...next, approvals: keep(before.approvals, next.approvals) };
           });
           setWallet((before) => keep(before, purse));
         }
-      } catch {
-        if (!unmounted) setState((before) => ({ ...before, offline: true }));
+      } catch (error) {
+        const signedOut = error instanceof SignedOut;
+        if (!unmounted) setState((before) => ({ ...before, offline: true, signedOut }));
       }
       asking = false;
       if (unmounted) return;

@@ -1,6 +1,6 @@
 import type { BaseAgent, BasePlugin } from "@google/adk";
 import type { Store } from "../stores/index.ts";
-import { checkPolicies, type PolicyOptions } from "./approval/index.ts";
+import { type Authorize, checkPolicies, type PolicyOptions } from "./approval/index.ts";
 import type { LiveOptions } from "./conversation/index.ts";
 import { checkNumber, type Logger } from "./support/index.ts";
 
@@ -8,6 +8,8 @@ export interface BridgeOptions extends PolicyOptions {
   agent: BaseAgent;
   store: Store;
   appName?: string;
+  /** Who may decide about a call. Default: every actor of the chat's owner. */
+  authorize?: Authorize;
   /** Your own ADK plugins; they run after the gate. */
   plugins?: BasePlugin[];
   /** How long a person has to answer. Default 15 minutes. */
@@ -53,6 +55,8 @@ export function checkOptions(options: BridgeOptions): void {
   if (!agent) throw new Error("createBridge needs an agent: createBridge({ agent, store }).");
   if (typeof store?.openChat !== "function")
     throw new Error("createBridge needs a store, for example memoryStore() or sqliteStore({ path }).");
+  if (options.authorize !== undefined && typeof options.authorize !== "function")
+    throw new Error("The option authorize must be a function (actor, approval, decision) that returns true or false.");
   for (const [name, kind] of Object.entries(numbers)) checkNumber(name, options[name as keyof typeof numbers], kind);
   for (const [name, kind] of Object.entries(liveNumbers))
     checkNumber(`live.${name}`, live[name as keyof typeof liveNumbers], kind);

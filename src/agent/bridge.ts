@@ -1,6 +1,12 @@
 import type { UIMessage } from "ai";
-import type { ApprovalState, ApprovalView, Decision } from "../protocol/index.ts";
-import type { LogEntry, Session, Store } from "../stores/index.ts";
+import {
+  type ApprovalState,
+  type ApprovalView,
+  type Decision,
+  type OwnerOrIdentity,
+  toIdentity,
+} from "../protocol/index.ts";
+import type { Approval, LogEntry, Session, Store } from "../stores/index.ts";
 import {
   agentTools,
   GatePlugin,
@@ -11,7 +17,7 @@ import {
   ToolCalls,
   Toolsets,
 } from "./adk/index.ts";
-import { approvalToView, Executor, holdCalls, Policies } from "./approval/index.ts";
+import { approvalToView, Authorizer, Executor, holdCalls, Policies } from "./approval/index.ts";
 import { type BridgeOptions, checkOptions } from "./bridge-options.ts";
 import {
   ChatTurns,
@@ -33,6 +39,9 @@ import { atMost, consoleLogger, describeError, type Logger } from "./support/ind
 /** How long closing waits for running tools. The outcome of a tool that is cut off may never be known. */
 const closingMs = 5000;
 
+/** How many waiting approvals a list of those that an actor may decide looks at, the newest first. */
+const maxOthers = 500;
+
 /** Starts a bridge: recovers what a crash left behind, then watches for expiry. */
 export async function createBridge(options: BridgeOptions): Promise<Bridge> {
   const bridge = new Bridge(options);
@@ -42,7 +51,8 @@ export async function createBridge(options: BridgeOptions): Promise<Bridge> {
 
 /**
  * The agent's side of the system, for any wire: messages and decisions in, a log of chunks out. Every method takes the owner
- * that authentication found; a chat or approval of another owner is indistinguishable from a missing one.
+ * that authentication found, and those that record who did something take the actor too. A chat or approval of another
+ * owner is indistinguishable from a missing one.
  *
  * This class only builds the parts and delegates to them: `chat/` takes requests and decisions in, `turn.ts` runs a turn,
  * `conversation/` talks to the model, `approval/` holds and executes calls, `log/` is what readers get.
@@ -53,6 +63,7 @@ export class Bridge {
   readonly #toolsets: Toolsets;
   readonly #policies: Policies;
   readonly #executor: Executor;
+  readonly #authorizer: Authorizer;
   readonly #conversations: Conversations;
   readonly #turns: ChatTurns;
   readonly #settlement: Settlement;
@@ -79,7 +90,8 @@ export class Bridge {
     const runners = new Runners({ agent, appName, store, sessions, plugins });
     const calls = new ToolCalls({ runners, gate, store, logger });
     const executor = new Executor({ store, calls, policies, leaseMs, logger });
-    const shared = { store, executor, logger, maxLlmCalls, graceMs };
+    const authorizer = new Authorizer({ authorize: options.authorize, logger });
+    const shared = { store, executor, authorizer, logger, maxLlmCalls, graceMs };
     const conversations = new Conversations({ ...shared, agent, sessions, runners, gate }, options.live ?? {});
     const context = { ...shared, conversations, agentTools: new Set(agentTools(agent).map(({ name }) => name)) };
 
@@ -88,6 +100,7 @@ export class Bridge {
     this.#toolsets = toolsets;
     this.#policies = policies;
     this.#executor = executor;
+    this.#authorizer = authorizer;
     this.#conversations = conversations;
     this.#turns = new ChatTurns(context);
     this.#settlement = new Settlement(context, this.#turns);
@@ -110,18 +123,18 @@ export class Bridge {
   // ── in ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Takes in a chat request. The reply can be read at once, and is completed even if no one reads it. */
-  submit(
-    owner: string,
+  async submit(
+    who: OwnerOrIdentity,
     chatName: string,
     submission: Submission,
     { live = false }: { /** Talk to the model over a live connection. */ live?: boolean } = {},
   ): Promise<Reply> {
-    return this.#submissions.submit(owner, chatName, submission, live ? "live" : "request");
+    return this.#submissions.submit(toIdentity(who), chatName, submission, live ? "live" : "request");
   }
 
   /** One decision made outside a chat request. The server itself continues the conversation. */
-  decide(owner: string, decision: Decision & { key?: string }): Promise<DecisionResult> {
-    return this.#settlement.decide(owner, decision);
+  async decide(who: OwnerOrIdentity, decision: Decision & { key?: string }): Promise<DecisionResult> {
+    return this.#settlement.decide(toIdentity(who), decision);
   }
 
   /**
@@ -133,8 +146,8 @@ export class Bridge {
   }
 
   /** A person says what became of a call whose outcome is not known. Rejects with {@link StateConflict} for any other. */
-  resolve(owner: string, resolution: Resolution): Promise<ApprovalView> {
-    return this.#settlement.resolve(owner, resolution);
+  async resolve(who: OwnerOrIdentity, resolution: Resolution): Promise<ApprovalView> {
+    return this.#settlement.resolve(toIdentity(who), resolution);
   }
 
   /** Stops what is being generated. Tools that have started run to their end, and their outcome is recorded. */
@@ -167,13 +180,18 @@ export class Bridge {
     );
   }
 
+  /** The owner's approvals. Those that wait, asked for without a chat, include those of others that the actor may decide. */
   async approvals(
-    owner: string,
+    who: OwnerOrIdentity,
     filter: { chat?: string; state?: ApprovalState },
   ): Promise<{ approvals: ApprovalView[]; sequence: number; running: boolean }> {
+    const { owner, actor } = toIdentity(who);
     const chat = filter.chat === undefined ? undefined : await this.#store.findChat(owner, filter.chat);
     if (filter.chat !== undefined && !chat) return { approvals: [], sequence: 0, running: false };
-    const rows = await this.#store.listApprovals({ owner, chat: chat?.id, state: filter.state });
+    const own = await this.#store.listApprovals({ owner, chat: chat?.id, state: filter.state });
+    const others = !chat && filter.state === "pending" ? await this.#decidableOfOthers(owner, actor) : [];
+    const rows =
+      others.length === 0 ? own : [...own, ...others].toSorted((one, other) => one.createdAt - other.createdAt);
     return {
       approvals: rows.filter(({ gated }) => gated).map(approvalToView),
       sequence: chat ? await this.#store.lastSequence(chat.id) : 0,
@@ -236,6 +254,15 @@ export class Bridge {
     // Closing its toolset would end a call that still runs, and its outcome would be recorded as a failure.
     if (isIdle) await this.#toolsets.close();
     this.#executor.close();
+  }
+
+  async #decidableOfOthers(owner: string, actor: string): Promise<Approval[]> {
+    if (!this.#authorizer.hasHook) return [];
+    const pending = await this.#store.listApprovals({ state: "pending", newest: maxOthers });
+    return this.#authorizer.decidable(
+      actor,
+      pending.filter((row) => row.owner !== owner && row.gated),
+    );
   }
 
   async #requireChat(owner: string, name: string): Promise<Session> {

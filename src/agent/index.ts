@@ -11,7 +11,7 @@
  *   support/        small helpers
  */
 export { clientTool, idempotencyKey } from "./adk/index.ts";
-export type { PolicyContext, ToolPolicy } from "./approval/index.ts";
+export type { Authorize, PolicyContext, ToolPolicy } from "./approval/index.ts";
 export { Bridge, createBridge } from "./bridge.ts";
 export type { BridgeOptions } from "./bridge-options.ts";
 export { type Answer, type Reading, type Reply, type Report, StateConflict, type Submission } from "./chat/index.ts";

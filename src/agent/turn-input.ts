@@ -15,6 +15,8 @@ export interface Turn {
   reply: string;
   input: TurnInput;
   mode: Mode;
+  /** Whose message the turn comes from. A continuation has the actor of the message that began the turn it continues. */
+  actor: string;
   signal: AbortSignal;
 }
 

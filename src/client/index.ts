@@ -11,9 +11,6 @@ export {
   WebSocketChatTransport,
   type WebSocketChatTransportOptions,
 } from "./websocket-chat-transport.ts";
-export type {
-  ConnectionState,
-  Timers,
-  WebSocketConnectionOptions as LiveSocketOptions,
-} from "./websocket-connection.ts";
+export type { ConnectionState } from "./connection-state.ts";
+export type { Timers, WebSocketConnectionOptions as LiveSocketOptions } from "./websocket-connection-options.ts";
 export type { WebSocketLike } from "./websocket-like.ts";

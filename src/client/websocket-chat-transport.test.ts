@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { type Ai, chatOver, majors, partStates, wordsOf } from "../../test/fixtures/stock-chat.ts";
 import { encodeSseEvent, sseDone } from "../protocol/sse.ts";
-import type { ConnectionState } from "./websocket-connection.ts";
+import type { ConnectionState } from "./connection-state.ts";
 import { WebSocketChatTransport, type WebSocketChatTransportOptions } from "./websocket-chat-transport.ts";
 
 type Frame = Record<string, unknown> & { type: string };
@@ -132,7 +132,7 @@ function manualTimers() {
   };
 }
 
-function open(url: string, options: Partial<WebSocketChatTransportOptions> = {}) {
+function open(url: WebSocketChatTransportOptions["url"], options: Partial<WebSocketChatTransportOptions> = {}) {
   const transport = new WebSocketChatTransport({ url, random: () => 0, ...options });
   closing.push(() => transport.close());
   return transport;
@@ -588,6 +588,82 @@ describe("the connection", () => {
     await expect(read(stream)).rejects.toThrow("Not like this.");
     expect(transport.getState().status).toBe("closed");
     expect(peers).toHaveLength(1);
+  });
+
+  it("says that the person is signed out when it is closed with 4401, and does not connect again by itself", async () => {
+    const network = new EventTarget();
+    vi.stubGlobal("addEventListener", network.addEventListener.bind(network));
+    vi.stubGlobal("removeEventListener", network.removeEventListener.bind(network));
+    const { url, next, peers } = await script();
+    const manual = manualTimers();
+    const transport = open(url, { now: () => manual.clock.now, timers: manual.timers });
+    const seen: string[] = [];
+    transport.subscribe(() => seen.push(transport.getState().status));
+    const stream = await send(transport);
+    const peer = await next();
+    await peer.next();
+    peer.socket.close(4401, "The session of this socket has ended. Sign in again.");
+    await expect(read(stream)).rejects.toMatchObject({
+      code: "unauthenticated",
+      message: "You are signed out. Sign in again to go on.",
+    });
+    expect(transport.getState()).toEqual({ status: "signed-out" });
+    network.dispatchEvent(new Event("online"));
+    transport.reconnect();
+    manual.pass(3_600_000);
+    expect(peers).toHaveLength(1);
+    expect(seen).not.toContain("reconnecting");
+
+    // The person has signed in and writes again.
+    const again = await send(transport);
+    const second = await next();
+    await second.accept("t1", "m1", 1);
+    second.chunks(2, delta("a"));
+    second.done();
+    expect(await read(again)).toBe("a");
+    expect(transport.getState().status).toBe("open");
+  });
+
+  it("asks a url function for a fresh token once when it is closed with 4401 after a while", async () => {
+    const { url, next, peers } = await script();
+    const manual = manualTimers();
+    let tokens = 0;
+    let hasToken = true;
+    const address = async () => {
+      if (!hasToken) throw new Error("no token");
+      return `${url}?token=${++tokens}`;
+    };
+    const transport = open(address, { now: () => manual.clock.now, timers: manual.timers });
+    const stream = await send(transport);
+    const first = await next();
+    await first.accept("t1", "m1", 1);
+    first.chunks(2, delta("a"));
+    await when(transport, ({ latencyMs }) => latencyMs !== undefined);
+    manual.clock.now += 60_000;
+    first.socket.close(4401);
+    const second = await next();
+    expect(second.path).toContain("token=2");
+    expect(await second.next()).toMatchObject({ type: "attach", after: 2 });
+    second.chunks(3, delta("b"));
+    second.done();
+    expect(await read(stream)).toBe("a b");
+
+    // Closed again a moment later: another token would not help.
+    second.socket.close(4401);
+    await when(transport, ({ status }) => status === "signed-out");
+    expect(peers).toHaveLength(2);
+
+    // There is no fresh token: the person is signed out.
+    const again = await send(transport);
+    const third = await next();
+    await third.next();
+    await when(transport, ({ status }) => status === "open");
+    manual.clock.now += 60_000;
+    hasToken = false;
+    third.socket.close(4401);
+    await expect(read(again)).rejects.toMatchObject({ code: "unauthenticated" });
+    expect(transport.getState().status).toBe("signed-out");
+    expect(peers).toHaveLength(3);
   });
 
   it("connects again when the server goes away or is busy", async () => {

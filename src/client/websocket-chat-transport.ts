@@ -1,7 +1,9 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
 import type { ChatRequest } from "./chat-request.ts";
 import { FollowedChat } from "./followed-chat.ts";
-import { type ConnectionState, WebSocketConnection, type WebSocketConnectionOptions } from "./websocket-connection.ts";
+import type { ConnectionState } from "./connection-state.ts";
+import { WebSocketConnection } from "./websocket-connection.ts";
+import type { WebSocketConnectionOptions } from "./websocket-connection-options.ts";
 
 export interface WebSocketChatTransportOptions extends WebSocketConnectionOptions {
   /** Called with every chunk of the chat as it comes, also with those of turns that no request asked for. */

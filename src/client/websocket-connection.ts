@@ -1,38 +1,11 @@
+import { BridgeError, errorTable } from "../protocol/errors.ts";
+import type { ConnectionState } from "./connection-state.ts";
 import { parseServerFrame, type ServerFrame } from "./server-frame.ts";
 import { reconnectDelay } from "./reconnect-delay.ts";
 import { watchNetwork } from "./watch-network.ts";
+import type { Timers, WebSocketConnectionOptions } from "./websocket-connection-options.ts";
 import type { WebSocketHandlers, WebSocketLike } from "./websocket-like.ts";
 import { websocketUrl } from "./websocket-url.ts";
-
-/** The state of the connection, to be shown to a person. A new object at each change, so that it can be compared. */
-export interface ConnectionState {
-  status: "idle" | "connecting" | "open" | "reconnecting" | "closed";
-  /** The round trip time of the last ping. */
-  latencyMs?: number;
-  /** When the next attempt begins, by the transport's clock; absent during an attempt. */
-  retryAt?: number;
-}
-
-export interface WebSocketConnectionOptions {
-  /** The server's `/live`; `http:` becomes `ws:`, and a path is resolved against the page's own address. */
-  url: string | URL | (() => string | URL | Promise<string | URL>);
-  /** Default: the global one. */
-  webSocket?: new (url: string) => WebSocketLike;
-  /** How often the server is pinged. Default 10 seconds. */
-  pingMs?: number;
-  /** How long a handshake or the reply to a ping may take before the socket is replaced. Default 10 seconds. */
-  timeoutMs?: number;
-  /** How long to try to restore a lost connection. Default 60 seconds. */
-  giveUpMs?: number;
-  now?: () => number;
-  random?: () => number;
-  timers?: Timers;
-}
-
-export interface Timers {
-  setTimeout(callback: () => void, ms: number): unknown;
-  clearTimeout(timer: unknown): void;
-}
 
 export interface WebSocketConnectionEvents {
   /** A socket is open: send what the server has not received. */
@@ -47,6 +20,9 @@ export interface WebSocketConnectionEvents {
 const openState = 1;
 /** Close codes that say that the client's frames are at fault: to connect again would not help. */
 const finalCodes: ReadonlySet<number> = new Set([1003, 1007, 1008, 1009]);
+const signedOutCode = errorTable.unauthenticated.close;
+/** A token that was accepted this long ago may have expired. */
+const freshMs = 30_000;
 
 /**
  * A connection that outlives its sockets: it opens on demand, pings the server, and after a loss connects again, at first
@@ -64,6 +40,9 @@ export class WebSocketConnection {
   #attempt: object | undefined;
   /** Since when and how often it could not connect; undefined while the server replies. */
   #failing: { since: number; times: number } | undefined;
+  #openedAt = 0;
+  /** True while it is found out whether a fresh address helps after the server no longer knew the user. */
+  #triesFreshUrl = false;
   #retry: unknown;
   #deadline: unknown;
   #nextPing: unknown;
@@ -123,8 +102,8 @@ export class WebSocketConnection {
   close(): void {
     this.#drop();
     this.#failing = undefined;
-    this.#stopWatching?.();
-    this.#stopWatching = undefined;
+    this.#triesFreshUrl = false;
+    this.#unwatch();
     if (this.#state.status !== "idle") this.#become({ status: "closed" });
   }
 
@@ -166,6 +145,8 @@ export class WebSocketConnection {
     Object.assign(socket, {
       onopen: () => {
         if (!isMine()) return;
+        this.#openedAt = this.#now();
+        this.#triesFreshUrl = false;
         this.#become({ status: "open" });
         this.#ping();
         this.#events.onOpen();
@@ -178,7 +159,8 @@ export class WebSocketConnection {
       onclose: ({ code, reason }) => {
         if (!isMine()) return;
         const why = `The connection was closed (${code}${reason ? `: ${reason}` : ""}).`;
-        if (finalCodes.has(code)) this.#giveUp(why);
+        if (code === signedOutCode) this.#signOut();
+        else if (finalCodes.has(code)) this.#giveUp(why);
         else this.#lose(why);
       },
     } satisfies WebSocketHandlers);
@@ -237,6 +219,7 @@ export class WebSocketConnection {
   // ── losing the socket ──────────────────────────────────────────────────────────────────────────────────────────
 
   #lose(why: string): void {
+    if (this.#triesFreshUrl) return this.#signOut();
     const { giveUpMs = 60_000, random = Math.random } = this.#options;
     const now = this.#now();
     const failing = (this.#failing ??= { since: now, times: 0 });
@@ -254,11 +237,39 @@ export class WebSocketConnection {
   }
 
   #giveUp(why: string): void {
+    // AI SDK takes a TypeError whose message has the word "network" for a lost connection, which can be resumed.
+    this.#end("closed", new TypeError(`The network connection to the chat is lost. ${why}`));
+  }
+
+  /**
+   * The server no longer knows the user. A `url` function may bring a fresh token instead of one that has expired, so it
+   * gets one attempt, unless the last one was a moment ago. After that nothing connects again by itself, not even when the
+   * network comes back: the person has to sign in first.
+   */
+  #signOut(): void {
+    const isOld = this.#now() - this.#openedAt >= freshMs;
+    if (typeof this.#options.url === "function" && isOld && !this.#triesFreshUrl) {
+      this.#triesFreshUrl = true;
+      this.#drop();
+      this.#events.onLost();
+      this.#connect();
+      return;
+    }
+    this.#triesFreshUrl = false;
+    this.#unwatch();
+    this.#end("signed-out", new BridgeError("unauthenticated", "You are signed out. Sign in again to go on."));
+  }
+
+  #end(status: "closed" | "signed-out", error: Error): void {
     this.#drop();
     this.#failing = undefined;
-    this.#become({ status: "closed" });
-    // AI SDK takes a TypeError whose message has the word "network" for a lost connection, which can be resumed.
-    this.#events.onGiveUp(new TypeError(`The network connection to the chat is lost. ${why}`));
+    this.#become({ status });
+    this.#events.onGiveUp(error);
+  }
+
+  #unwatch(): void {
+    this.#stopWatching?.();
+    this.#stopWatching = undefined;
   }
 
   #drop(): void {
@@ -277,7 +288,8 @@ export class WebSocketConnection {
 
   #become(next: ConnectionState): void {
     const { latencyMs } = this.#state;
-    this.#state = { ...(latencyMs !== undefined && next.status !== "closed" && { latencyMs }), ...next };
+    const isOver = next.status === "closed" || next.status === "signed-out";
+    this.#state = { ...(latencyMs !== undefined && !isOver && { latencyMs }), ...next };
     for (const listener of [...this.#listeners]) listener();
   }
 }

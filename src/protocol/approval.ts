@@ -156,6 +156,10 @@ export interface ApprovalData {
 /** A row as `GET /approvals` returns it. */
 export interface ApprovalView extends ApprovalData {
   id: string;
+  /** Whose chat the call is in. */
+  owner: string;
+  /** The actor whose message the call comes from. */
+  requestedBy?: string;
   /** The assistant message the call is in. */
   messageId: string;
   /** The arguments as the tool gets them. */

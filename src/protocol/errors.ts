@@ -6,7 +6,8 @@
 export const errorTable = {
   malformed: { status: 400, close: 1007 },
   invalid: { status: 400, close: 1008 },
-  unauthenticated: { status: 401, close: 1008 },
+  // A code of its own: a client has to tell a user who is signed out from a frame that is at fault.
+  unauthenticated: { status: 401, close: 4401 },
   forbidden: { status: 403, close: 1008 },
   not_found: { status: 404, close: 1008 },
   method_not_allowed: { status: 405, close: 1008 },

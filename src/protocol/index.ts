@@ -10,6 +10,7 @@ export {
   textIn,
 } from "./card.ts";
 export { BridgeError, errorTable, type ErrorCode } from "./errors.ts";
+export { type Identity, isName, nameRule, type OwnerOrIdentity, toIdentity } from "./identity.ts";
 export { canonicalJson, defaultJsonLimits, type JsonLimits } from "./canonical-json.ts";
 export { actionDigest, digest, type Action } from "./digest.ts";
 export { parseJson, type ParseLimits } from "./parse-json.ts";

@@ -12,7 +12,7 @@
  * The word `live` means the model's connection (Gemini Live) everywhere except in the path `/live` and the public names
  * of `websocket/` that stand for this path.
  */
-export { type Authenticate, createHandler, type HandlerOptions } from "./http/index.ts";
+export { type Authenticate, type Authenticated, createHandler, type HandlerOptions } from "./http/index.ts";
 export { listen, type Listening, type ListenOptions } from "./listen.ts";
 export { sendResponse, toRequest } from "./node.ts";
 export type { Confirmation } from "./views/index.ts";

@@ -216,7 +216,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       approvals.set(row.id, row);
       asked.set(row.chat, (asked.get(row.chat) ?? new Set()).add(row.id));
       calls.set(callKey, row.id);
-      addAudit(row, "create", undefined, at);
+      addAudit(row, "create", row.requestedBy, at);
       return copyJson(row);
     },
 
@@ -226,7 +226,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
 
     async listApprovals(filter) {
-      return copyJson(select(filter));
+      const rows = select(filter);
+      return copyJson(rows.slice(Math.max(0, rows.length - (filter.newest ?? rows.length))));
     },
 
     async move(id, change) {

@@ -46,7 +46,7 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
         const at = now();
         const row = newApprovalRow(approval, at);
         db.runNamed(insertApproval, approvalToParameters(row));
-        addAudit(row, "create", undefined, at);
+        addAudit(row, "create", row.requestedBy, at);
         return getApproval(id) as Approval;
       });
     },
@@ -59,11 +59,13 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
       const known = ["chat", "session", "owner", "state", "idempotencyKey"] as const;
       const fields = known.filter((field) => filter[field] !== undefined);
       const where = fields.map((field) => `${field} = ?`).join(" AND ") || "TRUE";
-      const rows = db.all(
-        `SELECT * FROM approval WHERE ${where} ORDER BY created`,
-        ...fields.map((field) => filter[field] as string),
-      );
-      return rows.map((row) => rowToApproval(row) as Approval);
+      const values = fields.map((field) => filter[field] as string);
+      // Every pending row is in the index of due rows, which has few others. A scan would read every row there ever was.
+      const ofAllChats = fields.length === 1 && filter.state === "pending";
+      const from = ofAllChats ? "approval INDEXED BY approval_due WHERE dueAt IS NOT NULL AND" : "approval WHERE";
+      const newest = filter.newest ?? -1; // -1: no limit
+      const rows = db.all(`SELECT * FROM ${from} ${where} ORDER BY created DESC LIMIT ?`, ...values, newest);
+      return rows.toReversed().map((row) => rowToApproval(row) as Approval);
     },
 
     async move(id, change) {

@@ -213,6 +213,8 @@ export interface ApprovalFilter {
   owner?: string;
   state?: ApprovalState;
   idempotencyKey?: string;
+  /** Only the rows that were created last, at most so many. */
+  newest?: number;
 }
 
 export type Change =

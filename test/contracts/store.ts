@@ -711,6 +711,11 @@ export function storeContract(name: string, open: OpenStore): void {
         expect(await list({ state: "denied" })).toEqual(["m"]);
         expect(await list({ chat: chat.id, state: "pending", owner: "alice", session: "inner" })).toEqual(["deep"]);
         expect(await list({ owner: "carol" })).toEqual([]);
+        expect(await list({ state: "pending" })).toEqual(["z", "a", "deep", "foreign"]);
+        expect(await list({ state: "pending", newest: 2 })).toEqual(["deep", "foreign"]);
+        expect(await list({ chat: chat.id, newest: 3 })).toEqual(["m", "a", "deep"]);
+        expect(await list({ newest: 9 })).toHaveLength(5);
+        expect(await list({ newest: 0 })).toEqual([]);
       });
 
       test("finds a row by its idempotency key, which is its id unless it brings its own", async () => {
@@ -1139,6 +1144,14 @@ export function storeContract(name: string, open: OpenStore): void {
         await store.move(`${chat.id}-second`, { event: "cancel" });
         return { store, chat, id, entries: await store.audit(chat.id) };
       };
+
+      test("says whose message a call comes from", async () => {
+        const { store, chat } = await openChat();
+        await store.createApproval(newApproval(chat, "call", { requestedBy: "ann" }));
+        expect(await store.listApprovals({})).toMatchObject([{ requestedBy: "ann" }]);
+        expect(await store.audit(chat.id)).toMatchObject([{ event: "create", by: "ann" }]);
+        expect(verifyAudit(await store.audit(chat.id))).toBeUndefined();
+      });
 
       test("I16: holds every change of a chat in order, with who, when and the digest", async () => {
         const { chat, id, entries } = await history();

@@ -8,8 +8,6 @@ import type { Approval } from "../../stores/index.ts";
 export interface RunScope {
   readonly chat: string;
   readonly owner: string;
-  /** Who sent the message that the run answers. Default: the owner. */
-  readonly actor?: string;
   /** The mode that the run's calls are recorded with. */
   readonly mode: Approval["mode"];
   /**
@@ -17,6 +15,8 @@ export interface RunScope {
    * whole step is settled. `send`: the live model gets them at once.
    */
   readonly freeResults: "keep" | "send";
+  /** The actor whose message the run's calls come from. */
+  actor(): string;
   /** The assistant message that shows the run's calls now. */
   messageId(): string;
   /** True when the run's calls must be refused, because no turn shows them any more. */

@@ -16,7 +16,7 @@ async function open(policy: ToolPolicy = {}) {
   const inventory = new Toolsets({ agent: new LlmAgent({ name: "agent", model: "gemini-2.5-flash" }), logger });
   const policies = new Policies({ tools: { pay: policy }, inventory, logger });
   const holder = holdCalls({ store, policies, logger, approvalTtlMs: 5000, startMs: 1000, maxPending: 2 });
-  const run = { chat, owner: "me", mode: "live", messageId: () => "msg_1" } as RunScope;
+  const run = { chat, owner: "me", mode: "live", actor: () => "ann", messageId: () => "msg_1" } as RunScope;
   const hold = (fields: Partial<HeldCall> = {}) => {
     const args = fields.args ?? { b: 2, a: 1 };
     const call = { toolCallId: "c1", toolName: "pay", args, rawArgs: args, session: chat, agent: "agent", gated: true };
@@ -29,7 +29,16 @@ describe("the row of a held call", () => {
   it("binds who calls what, with the arguments in canonical form", async () => {
     const { hold, chat, clock } = await open({ effect: "idempotent" });
     expect(await hold({ hint: "Sure?", branch: "left" })).toMatchObject({
-      ...{ chat, session: chat, owner: "me", mode: "live", messageId: "msg_1", agent: "agent", branch: "left" },
+      ...{
+        chat,
+        session: chat,
+        owner: "me",
+        requestedBy: "ann",
+        mode: "live",
+        messageId: "msg_1",
+        agent: "agent",
+        branch: "left",
+      },
       ...{ toolCallId: "c1", toolName: "pay", input: '{"a":1,"b":2}', hint: "Sure?", effect: "idempotent" },
       ...{ state: "pending", gated: true, told: false, expiresAt: clock.now + 5000, startMs: 1000 },
       id: expect.stringMatching(/^apr_/),

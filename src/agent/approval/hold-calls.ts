@@ -48,6 +48,7 @@ export function holdCalls({ store, policies, logger, ...limits }: HoldOptions): 
           chat,
           owner,
           mode,
+          requestedBy: run.actor(),
           messageId: run.messageId(),
           digest: await actionDigest({ approvalId: id, owner, chat, toolCallId, toolName, input: args }),
           effect: policy.effect ?? "opaque",

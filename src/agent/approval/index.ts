@@ -14,6 +14,7 @@
  *
  * `family.ts` knows which rows belong together when an agent is run as a tool.
  */
+export { type Authorize, Authorizer } from "./authorizer.ts";
 export { Executor } from "./executor.ts";
 export { holdCalls } from "./hold-calls.ts";
 export { approvalToView } from "./outcome.ts";

@@ -207,6 +207,7 @@ describe("a row for its readers", () => {
     expect(approvalToView(row("pending", { hint: "Sure?" }))).toEqual({
       approvalId: "apr_1",
       id: "apr_1",
+      owner: "local",
       toolCallId: "call-1",
       toolName: "pay",
       state: "pending",

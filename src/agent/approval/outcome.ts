@@ -161,6 +161,8 @@ export function approvalToView(approval: Approval): ApprovalView {
   return {
     ...approvalToData(approval),
     id: approval.id,
+    owner: approval.owner,
+    ...(approval.requestedBy !== undefined && { requestedBy: approval.requestedBy }),
     messageId: approval.messageId,
     input: JSON.parse(approval.input) as unknown,
     ...(approval.rawInput !== undefined && { rawInput: JSON.parse(approval.rawInput) as unknown }),

@@ -48,7 +48,10 @@ function open(options: PolicyOptions, shelves: readonly Shelf[] = [], { retryMs 
   async function asks(name: string, args: Record<string, unknown> = {}, state: Record<string, unknown> = {}) {
     const tools = await agent.canonicalTools({} as ReadonlyContext);
     const tool = tools.find((candidate) => candidate.name === name) ?? named(name);
-    return policies.wantsApproval({ tool, agent, args: () => args, state: () => state }, { owner: "ann" });
+    return policies.wantsApproval(
+      { tool, agent, args: () => args, state: () => state },
+      { owner: "ann", actor: () => "ann" },
+    );
   }
   return { policies, agent, pay, asks, logged };
 }
@@ -93,12 +96,8 @@ describe("the policy of a tool", () => {
       tools: { pay: { confirm: (_, context) => Boolean(seen.push(context)) } },
     });
     const call = { tool: pay, agent, args: () => ({}), state: () => ({ limit: 5 }) };
-    await policies.wantsApproval(call, { owner: "ann" });
-    await policies.wantsApproval(call, { owner: "ann", actor: "bob" });
-    expect(seen).toEqual([
-      { tool: "pay", owner: "ann", actor: "ann", state: { limit: 5 } },
-      { tool: "pay", owner: "ann", actor: "bob", state: { limit: 5 } },
-    ]);
+    await policies.wantsApproval(call, { owner: "ann", actor: () => "bob" });
+    expect(seen).toEqual([{ tool: "pay", owner: "ann", actor: "bob", state: { limit: 5 } }]);
   });
 
   it("gets copies: what it changes stays as it was", async () => {
@@ -210,7 +209,10 @@ describe("a name that no tool has", () => {
     shelf.isAway = true;
     const judge = (name: string) => {
       const tool = tools.find((candidate) => candidate.name === name) ?? named(name);
-      return policies.wantsApproval({ tool, agent, args: () => ({}), state: () => ({}) }, { owner: "ann" });
+      return policies.wantsApproval(
+        { tool, agent, args: () => ({}), state: () => ({}) },
+        { owner: "ann", actor: () => "ann" },
+      );
     };
     expect(await judge("fs_read")).toBe(true);
     expect(await judge("added_by_a_plugin")).toBe(true);

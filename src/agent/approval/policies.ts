@@ -101,8 +101,9 @@ export class Policies implements ToolPolicies {
     // Undecided means yes. A predicate in plain JavaScript may return any value.
     let asks: unknown = true;
     const judge = async () => {
-      const { owner, actor = owner } = run;
-      asks = await confirm(copyOf(call.args()), { tool, owner, actor, state: structuredClone(call.state()) });
+      const { owner } = run;
+      const context = { tool, owner, actor: run.actor(), state: structuredClone(call.state()) };
+      asks = await confirm(copyOf(call.args()), context);
     };
     let isOver = false;
     const judged = judge().then(

@@ -19,6 +19,7 @@ const turn = (id: string, approvals: string[] = []) => ({
   after: 0,
   input: { kind: "settled", approvals, model: true } as const,
   mode: "request" as const,
+  actor: "me",
 });
 
 /** A queue whose turns end when the test says so. */

@@ -1,6 +1,6 @@
 import type { Session } from "../../stores/index.ts";
 import type { LoggedTurn } from "../log/read-turn.ts";
-import type { Mode, Turn, TurnInput } from "../turn-input.ts";
+import type { Turn } from "../turn-input.ts";
 
 /** A turn that others can wait for, join or stop. */
 export interface QueuedTurn extends LoggedTurn {
@@ -8,6 +8,9 @@ export interface QueuedTurn extends LoggedTurn {
   covers: ReadonlySet<string>;
   stop(reason: Error): void;
 }
+
+/** A turn that is to be queued. */
+type QueuedInput = Pick<Turn, "id" | "reply" | "input" | "mode" | "actor"> & { after: number };
 
 /** The turns of one chat, one at a time and in order. It lives only while something runs; the store keeps the rest. */
 export class ChatQueue {
@@ -36,16 +39,17 @@ export class ChatQueue {
     return result;
   }
 
-  enqueue(turn: { id: string; reply: string; after: number; input: TurnInput; mode: Mode }): QueuedTurn {
+  enqueue(turn: QueuedInput): QueuedTurn {
     const controller = new AbortController();
-    const { input, mode, ...named } = turn;
+    const { input, mode, actor, ...named } = turn;
     const queued: QueuedTurn = {
       ...named,
       covers: new Set(input.kind === "settled" ? input.approvals : []),
       stop: (reason) => controller.abort(reason),
       done: this.#lastTurn.then(async () => {
         try {
-          await this.#run({ id: turn.id, reply: turn.reply, input, mode, chat: this.chat, signal: controller.signal });
+          const { id, reply } = turn;
+          await this.#run({ id, reply, input, mode, actor, chat: this.chat, signal: controller.signal });
         } finally {
           this.#turns = this.#turns.filter((other) => other !== queued);
           this.#reportIdle();

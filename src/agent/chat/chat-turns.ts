@@ -3,7 +3,7 @@ import type { Approval, Session } from "../../stores/index.ts";
 import { cancelFamily } from "../approval/family.ts";
 import { describeError, newId } from "../support/index.ts";
 import { runTurn, type TurnContext } from "../turn.ts";
-import { type Mode, serverCloses, type TurnInput } from "../turn-input.ts";
+import { type Mode, serverCloses, type Turn, type TurnInput } from "../turn-input.ts";
 import { ChatQueue, type QueuedTurn } from "./chat-queue.ts";
 
 /** The turns of every chat: which comes next, and which message it writes to. */
@@ -83,12 +83,21 @@ export class ChatTurns {
       model: asksModel ? model : false,
       ...(answered && { answered }),
     };
-    return this.enqueue(queue, reply, input, mode);
+    return this.enqueue(queue, { reply, input, mode, actor: await this.#actorOf(queue.chat, approvals, reply) });
   }
 
-  async enqueue(queue: ChatQueue, reply: string, input: TurnInput, mode: Mode): Promise<QueuedTurn> {
+  async enqueue(queue: ChatQueue, turn: Pick<Turn, "reply" | "input" | "mode" | "actor">): Promise<QueuedTurn> {
     const after = await this.#context.store.lastSequence(queue.chat.id);
-    return queue.enqueue({ id: newId("turn"), reply, after, input, mode });
+    return queue.enqueue({ ...turn, id: newId("turn"), after });
+  }
+
+  /** Whose message the calls of a reply come from, no matter who decided about them. Rows of older releases do not say. */
+  async #actorOf(chat: Session, approvals: readonly Approval[], reply: string): Promise<string> {
+    const named = ({ requestedBy }: Approval) => requestedBy !== undefined;
+    const isOfReply = (row: Approval) => row.messageId === reply && named(row);
+    const row =
+      approvals.find(named) ?? (await this.#context.store.listApprovals({ chat: chat.id })).findLast(isOfReply);
+    return row?.requestedBy ?? chat.owner;
   }
 
   #newQueue(chat: Session): ChatQueue {
@@ -104,8 +113,8 @@ export class ChatTurns {
   /** The model spoke unasked: a turn shows it. */
   #startSpeech(chat: Session): void {
     this.#later(chat, async (queue) => {
-      const { reply, mode } = await this.#context.conversations.forSpeech(chat);
-      await this.enqueue(queue, reply, { kind: "speech" }, mode);
+      const { reply, mode, actor } = await this.#context.conversations.forSpeech(chat);
+      await this.enqueue(queue, { reply, input: { kind: "speech" }, mode, actor });
     });
   }
 

@@ -1,5 +1,6 @@
-import { type ApprovalData, type ApprovalView, type Decision, isSettled } from "../../protocol/index.ts";
+import { type ApprovalData, type ApprovalView, type Decision, type Identity, isSettled } from "../../protocol/index.ts";
 import type { Approval, LogEntry } from "../../stores/index.ts";
+import type { Authorizer } from "../approval/authorizer.ts";
 import { runsElsewhere } from "../approval/executor.ts";
 import { approvalToView } from "../approval/outcome.ts";
 import { readBackwards } from "../log/follow-log.ts";
@@ -19,6 +20,7 @@ export type DecisionResult =
   | { outcome: "refused"; approval: ApprovalView };
 
 export interface SettlementContext extends TurnContext {
+  authorizer: Authorizer;
   /** How long looking for due approvals waits for tools that take their time. */
   graceMs: number;
 }
@@ -35,14 +37,16 @@ export class Settlement {
   }
 
   /** One decision made outside a chat request. The server itself continues the conversation. */
-  async decide(owner: string, decision: Decision & { key?: string }): Promise<DecisionResult> {
+  async decide(identity: Identity, decision: Decision & { key?: string }): Promise<DecisionResult> {
     this.#turns.refuseWhenClosed();
     const { store } = this.#context;
     const found = await store.getApproval(decision.approvalId);
-    if (!found || found.owner !== owner || !found.gated) throw unknownApproval(decision.approvalId);
+    // Asked before the chat's queue is entered, so that a slow hook holds up only this decision.
+    const isAllowed = found?.gated && (await this.#context.authorizer.allows(identity, found, decision));
+    if (!isAllowed) throw unknownApproval(decision.approvalId);
     return this.#turns.inChat(found.chat, async (queue) => {
       const before = (await store.getApproval(found.id)) ?? found;
-      const { moved, expired, approval } = await this.record(before, decision);
+      const { moved, expired, approval } = await this.record(before, decision, identity.actor);
       if (moved || expired)
         await this.#turns.continue(queue, [approval], {
           reply: await this.#placeFor(approval.chat, approval.messageId),
@@ -76,15 +80,20 @@ export class Settlement {
     });
   }
 
-  /** A person says what became of a call whose outcome was not known. */
-  async resolve(owner: string, { approvalId, ...resolution }: Resolution, by = owner): Promise<ApprovalView> {
-    const { store } = this.#context;
+  /** A person says what became of a call whose outcome was not known. Those who may approve a call may do so. */
+  async resolve(identity: Identity, { approvalId, ...resolution }: Resolution): Promise<ApprovalView> {
+    const { store, authorizer } = this.#context;
     this.#turns.refuseWhenClosed();
     const found = await store.getApproval(approvalId);
-    if (!found || found.owner !== owner || !found.gated) throw unknownApproval(approvalId);
     const { reason } = resolution;
+    const isAllowed = found?.gated && (await authorizer.allows(identity, found, { approved: true, reason }));
+    if (!isAllowed) throw unknownApproval(approvalId);
     return this.#turns.inChat(found.chat, async (queue) => {
-      const change = { ...resolutionToOutcome(resolution), by, ...(reason !== undefined && { reason }) };
+      const change = {
+        ...resolutionToOutcome(resolution),
+        by: identity.actor,
+        ...(reason !== undefined && { reason }),
+      };
       const before = (await store.getApproval(found.id)) ?? found;
       const isUnknown = before.state === "indeterminate";
       const { moved, approval = before } = isUnknown
@@ -106,14 +115,18 @@ export class Settlement {
   }
 
   /** Records a decision in the ledger and starts an approved call. */
-  async record(found: Approval, { approved, reason, key }: { approved: boolean; reason?: string; key?: string }) {
+  async record(
+    found: Approval,
+    { approved, reason, key }: { approved: boolean; reason?: string; key?: string },
+    by: string,
+  ) {
     const {
       moved,
       applied,
       approval = found,
     } = await this.#context.store.move(found.id, {
       event: approved ? "approve" : "deny",
-      by: found.owner,
+      by,
       reason,
       key,
     });

@@ -1,7 +1,8 @@
 import type { UIMessage, UIMessageChunk } from "ai";
-import { isSettled } from "../../protocol/index.ts";
+import { type Identity, isSettled } from "../../protocol/index.ts";
 import type { Approval, Session } from "../../stores/index.ts";
 import type { ToolCalls } from "../adk/tool-calls.ts";
+import type { Authorizer } from "../approval/authorizer.ts";
 import { outcomeChunks } from "../approval/outcome.ts";
 import { newId } from "../support/index.ts";
 import type { TurnContext } from "../turn.ts";
@@ -10,6 +11,7 @@ import { type Answer, type Given, matchesDecision, resolveAnswers, toOutcome } f
 import type { ChatQueue, QueuedTurn } from "./chat-queue.ts";
 import type { ChatTurns } from "./chat-turns.ts";
 import { unknownApproval, unknownChat } from "./errors.ts";
+import { permittedAnswers } from "./permitted-answers.ts";
 import { findReply } from "./regenerate.ts";
 import type { Settlement } from "./settlement.ts";
 
@@ -36,6 +38,7 @@ export type Reply = Reading | { chunks: () => AsyncGenerator<UIMessageChunk> };
 
 export interface SubmissionsContext extends TurnContext {
   appName: string;
+  authorizer: Authorizer;
   calls: ToolCalls;
   turns: ChatTurns;
   settlement: Settlement;
@@ -49,29 +52,35 @@ export class Submissions {
     this.#context = context;
   }
 
-  async submit(owner: string, chatName: string, submission: Submission, mode: Mode): Promise<Reply> {
+  async submit(identity: Identity, chatName: string, submission: Submission, mode: Mode): Promise<Reply> {
     this.#context.turns.refuseWhenClosed();
     switch (submission.type) {
       case "message":
-        return this.#say(owner, chatName, submission.message, mode);
+        return this.#say(identity, chatName, submission.message, mode);
       case "answers":
-        return this.#answer(owner, chatName, submission, mode);
+        return this.#answer(identity, chatName, submission, mode);
       case "regenerate":
-        return this.#regenerate(owner, chatName, submission.messageId, mode);
+        return this.#regenerate(identity, chatName, submission.messageId, mode);
     }
   }
 
-  async #say(owner: string, chatName: string, message: UIMessage, mode: Mode): Promise<Reply> {
+  async #say({ owner, actor }: Identity, chatName: string, message: UIMessage, mode: Mode): Promise<Reply> {
     const { store, turns, appName } = this.#context;
     const chat = await store.openChat({ owner, name: chatName, appName });
     return turns.exclusive(chat, async (queue) => {
       await queue.stopAll(new Error("A new message came."));
-      const turn = await turns.enqueue(queue, newId("msg"), { kind: "message", message, record: true }, mode);
+      const input = { kind: "message", message, record: true } as const;
+      const turn = await turns.enqueue(queue, { reply: newId("msg"), input, mode, actor });
       return { chat: chat.id, turn };
     });
   }
 
-  async #regenerate(owner: string, chatName: string, messageId: string | undefined, mode: Mode): Promise<Reply> {
+  async #regenerate(
+    { owner, actor }: Identity,
+    chatName: string,
+    messageId: string | undefined,
+    mode: Mode,
+  ): Promise<Reply> {
     const { store, turns, conversations } = this.#context;
     const chat = await this.#requireChat(owner, chatName);
     return turns.exclusive(chat, async (queue) => {
@@ -81,24 +90,26 @@ export class Submissions {
       await conversations.close(chat.id);
       await found.withdraw();
       const { message } = found;
-      const turn = await turns.enqueue(queue, newId("msg"), { kind: "message", message, record: false }, mode);
+      const input = { kind: "message", message, record: false } as const;
+      const turn = await turns.enqueue(queue, { reply: newId("msg"), input, mode, actor });
       return { chat: chat.id, turn };
     });
   }
 
   async #answer(
-    owner: string,
+    identity: Identity,
     chatName: string,
     { answers, messageId, aside }: Submission & { type: "answers" },
     mode: Mode,
   ): Promise<Reply> {
     const { store, calls, turns, conversations } = this.#context;
-    const chat = await store.findChat(owner, chatName);
+    const chat = await store.findChat(identity.owner, chatName);
     if (!chat) throw answers[0] ? unknownApproval(answers[0].id) : unknownChat(chatName);
+    const mayAnswer = await permittedAnswers(answers, identity, chat, this.#context);
     return turns.exclusive(chat, async (queue) => {
-      const rows = await store.listApprovals({ chat: chat.id });
+      const rows = (await store.listApprovals({ chat: chat.id })).filter(mayAnswer);
       const given = await resolveAnswers(answers, rows, (approval) => calls.isClientCall(approval));
-      const { changed, said } = await this.#apply(given);
+      const { changed, said } = await this.#apply(given, identity.actor);
       const about = given.at(-1)?.approval.messageId ?? messageId ?? newId("msg");
       const [here, elsewhere] = [
         changed.filter((approval) => approval.messageId === about),
@@ -119,7 +130,7 @@ export class Submissions {
   }
 
   /** Records decisions and results. Returns the rows this changed, and what the client said about each. */
-  async #apply(given: readonly Given[]): Promise<{ changed: Approval[]; said: Map<string, boolean> }> {
+  async #apply(given: readonly Given[], actor: string): Promise<{ changed: Approval[]; said: Map<string, boolean> }> {
     const { settlement, executor } = this.#context;
     const changed: Approval[] = [];
     const said = new Map<string, boolean>();
@@ -128,7 +139,8 @@ export class Submissions {
       let changes = false;
       if (answer.approved !== undefined && approval.gated) {
         said.set(approval.id, answer.approved);
-        const decided = await settlement.record(approval, { approved: answer.approved, reason: answer.reason });
+        const decision = { approved: answer.approved, reason: answer.reason };
+        const decided = await settlement.record(approval, decision, actor);
         ({ approval } = decided);
         changes = decided.moved || decided.expired;
       }

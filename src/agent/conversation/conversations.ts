@@ -87,10 +87,10 @@ export class Conversations {
   }
 
   /** How unasked speech is shown: in the last message while its calls wait, otherwise in a new one. */
-  async forSpeech({ id }: Session): Promise<{ reply: string; mode: Mode }> {
+  async forSpeech({ id, owner }: Session): Promise<Pick<Turn, "reply" | "mode" | "actor">> {
     const last = await lastReply(this.#context.store, id);
     const waits = last !== undefined && (await this.#rowsOf(id, last)).some(({ state }) => !isSettled(state));
-    return { reply: waits ? last : newId("msg"), mode: "live" };
+    return { reply: waits ? last : newId("msg"), mode: "live", actor: this.#pool.get(id)?.lastActor ?? owner };
   }
 
   async #rowsOf(chatId: string, reply: string): Promise<Approval[]> {

@@ -51,6 +51,7 @@ export class LiveConnection {
   #state: ConnectionState = "opening";
   /** The turn that listens, in the states where one does. */
   #listener: Listener | undefined;
+  #lastActor: string | undefined;
 
   constructor(options: LiveConnectionOptions) {
     const { chat, context, model, connectMs } = options;
@@ -94,6 +95,11 @@ export class LiveConnection {
     }
   }
 
+  /** The actor of the last turn that listened. What the model says unasked comes from this actor's message. */
+  get lastActor(): string | undefined {
+    return this.#lastActor;
+  }
+
   get hasSpeech(): boolean {
     return this.#state === "spoken";
   }
@@ -103,6 +109,7 @@ export class LiveConnection {
     if (this.#state === "closed") throw new BridgeError("unavailable", "The model ended the conversation.");
     this.#move("enter");
     this.#listener = listener;
+    this.#lastActor = listener.turn.actor;
   }
 
   /** The turn stops listening. */

@@ -26,6 +26,7 @@ export function newRunScope(
     ...fixed,
     chat: id,
     owner,
+    actor: () => listener().turn.actor,
     messageId: () => listener().turn.reply,
     onBegin: () => undefined,
     async beforeEvent() {

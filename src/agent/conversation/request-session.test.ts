@@ -48,7 +48,7 @@ async function open(...callIds: string[]) {
   const context = { agent, store, sessions, runners, gate, executor, logger, maxLlmCalls: 5, graceMs: 0 };
   const { signal } = new AbortController();
   const input = { kind: "settled", approvals: [], model: true } as const;
-  const turn: Turn = { id: "turn", chat, reply: "msg_1", input, mode: "request", signal };
+  const turn: Turn = { id: "turn", chat, reply: "msg_1", input, mode: "request", actor: "me", signal };
   const log = new TurnLog({
     ...{ store, logger, chat: chat.id, turn: "turn", reply: "msg_1", owesReply: false, message: undefined },
     ...{ modelName: "gemini-2.5-flash", maxEvents: 100, agentTools: new Set<string>() },

@@ -6,7 +6,10 @@ const own = "127.0.0.1:3000";
 /** The owner, or the code of the refusal. */
 async function ask(headers: Record<string, string>, options: GuardOptions = {}, method = "POST"): Promise<string> {
   const request = new Request("http://127.0.0.1:3000/stream", { method, headers: { host: own, ...headers } });
-  return guard(request, options).catch((error: { code: string }) => error.code);
+  return guard(request, options).then(
+    ({ owner }) => owner,
+    (error: { code: string }) => error.code,
+  );
 }
 
 const alice: GuardOptions = { authenticate: () => ({ owner: "alice" }) };
@@ -46,7 +49,7 @@ describe("without authentication", () => {
   });
 
   test("a request that names no host is known by its address", async () => {
-    expect(await guard(new Request("http://localhost:3000/health"), {})).toBe("local");
+    expect(await guard(new Request("http://localhost:3000/health"), {})).toMatchObject({ owner: "local" });
     await expect(guard(new Request("http://example.com/health"), {})).rejects.toMatchObject({ code: "forbidden" });
   });
 });
@@ -115,16 +118,6 @@ describe("the owner", () => {
     expect(await ask({}, { authenticate: async () => "" })).toBe("unauthenticated");
   });
 
-  test.each([[["alice"]], [7], [{ name: "alice" }]])(
-    "X31: an owner that is not a string is an error: %j",
-    async (owner) => {
-      const request = new Request("http://127.0.0.1:3000/stream", { headers: { host: own } });
-      await expect(guard(request, { authenticate: () => ({ owner }) as never })).rejects.toThrow(
-        `authenticate must return the owner as a string; it returned ${JSON.stringify(owner)}.`,
-      );
-    },
-  );
-
   test("is not found when the hook fails", async () => {
     const authenticate = () => {
       throw new Error("no database");
@@ -144,7 +137,10 @@ describe("a WebSocket handshake", () => {
   /** The owner, or the code of the refusal, of a GET that changes things. */
   async function upgrade(headers: Record<string, string>, options: GuardOptions = {}): Promise<string> {
     const request = new Request("http://127.0.0.1:3000/live", { headers: { host: own, ...headers } });
-    return guard(request, options, "change").catch((error: { code: string }) => error.code);
+    return guard(request, options, "change").then(
+      ({ owner }) => owner,
+      (error: { code: string }) => error.code,
+    );
   }
 
   test("comes from a page we know, or from no page at all", async () => {

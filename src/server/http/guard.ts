@@ -1,16 +1,16 @@
-import { BridgeError } from "../../protocol/index.ts";
-
-/** Finds who sends a request. Return undefined to refuse it. */
-export type Authenticate = (request: Request) => Promise<Identity | undefined> | Identity | undefined;
-
-/** The owner of the chats that a request may use. */
-export type Identity = string | { owner: string };
+import type { Logger } from "../../agent/index.ts";
+import { BridgeError, type Identity, toIdentity } from "../../protocol/index.ts";
+import { type Authenticate, identify } from "./identify.ts";
 
 export interface GuardOptions {
-  /** Finds the owner. Without it only this machine is served, and all its requests have the same owner. */
+  /** Finds owner and actor. Without it only this machine is served, and all its requests have the same owner. */
   authenticate?: Authenticate;
   /** Exact origins (`https://app.example`) besides the server's own that may send requests from a browser. */
   allowedOrigins?: readonly string[];
+  /** How long `authenticate` may take. Default 10 seconds. */
+  authenticateMs?: number;
+  /** Gets the details of errors, which are not sent to clients. Default: warnings and errors go to the console. */
+  logger?: Logger;
 }
 
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/;
@@ -18,12 +18,13 @@ const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/;
 /** Whether a request only reads or may change something. A WebSocket handshake is a GET that may change something. */
 type Purpose = "read" | "change";
 
-/** Checks where a request comes from and who sends it, before every route. Returns the owner or throws. */
+/** Checks where a request comes from and who sends it, before every route. Returns who it is, or throws. */
 export async function guard(
   request: Request,
-  { authenticate, allowedOrigins = [] }: GuardOptions,
+  options: GuardOptions,
   purpose: Purpose = request.method === "GET" || request.method === "HEAD" ? "read" : "change",
-): Promise<string> {
+): Promise<Identity> {
+  const { authenticate, allowedOrigins = [] } = options;
   if (!authenticate && !loopback.test(hostOf(request)))
     // Another site can make its own name point to this machine (DNS rebinding); the Host header still has that name.
     throw new BridgeError(
@@ -31,14 +32,15 @@ export async function guard(
       `Without authentication this server accepts only the Host localhost, 127.0.0.1 or [::1], not ${JSON.stringify(hostOf(request))}.`,
     );
   if (purpose === "change") checkOrigin(request, allowedOrigins, authenticate !== undefined);
-  if (!authenticate) return "local";
-  const found: unknown = await authenticate(request);
-  const owner = typeof found === "object" && found !== null ? (found as { owner?: unknown }).owner : found;
-  if (owner === undefined || owner === null || owner === "")
-    throw new BridgeError("unauthenticated", "This request is not authenticated.");
-  if (typeof owner !== "string")
-    throw new TypeError(`authenticate must return the owner as a string; it returned ${JSON.stringify(owner)}.`);
-  return owner;
+  return authenticate ? identify(request, authenticate, options) : toIdentity("local");
+}
+
+/** Throws a sentence about the first wrong option. */
+export function checkGuardOptions({ authenticate, authenticateMs }: GuardOptions): void {
+  if (authenticate !== undefined && typeof authenticate !== "function")
+    throw new Error("The option authenticate must be a function that returns the owner of a request.");
+  if (authenticateMs !== undefined && !(typeof authenticateMs === "number" && authenticateMs > 0))
+    throw new Error("The option authenticateMs must be a number of milliseconds, greater than 0.");
 }
 
 /** Browsers name the origin of a request; one that may change something must come from a known page. */

@@ -1,8 +1,9 @@
-import { type Bridge, consoleLogger, type Logger, StateConflict } from "../../agent/index.ts";
+import { type Bridge, consoleLogger, StateConflict } from "../../agent/index.ts";
 import {
   approvalStates,
   BridgeError,
   errorTable,
+  type Identity,
   parseChatRequest,
   parseDecisionRequest,
   parseReportRequest,
@@ -13,7 +14,7 @@ import { interpret } from "../interpret.ts";
 import { toRefusal } from "../refusal.ts";
 import { type Confirmation, dialectOf, findRunning, messagesInDialect, viewOf } from "../views/index.ts";
 import { preflight, withCors } from "./cors.ts";
-import { guard, type GuardOptions } from "./guard.ts";
+import { checkGuardOptions, guard, type GuardOptions } from "./guard.ts";
 import { errorResponse, jsonResponse } from "./json-response.ts";
 import { defaultMaxBodyBytes, readBody } from "./read-body.ts";
 import { sseResponse } from "./sse-response.ts";
@@ -27,8 +28,7 @@ export interface HandlerOptions extends GuardOptions {
   /** Fields that `GET /health` returns besides `ok`. */
   health?: () => Record<string, unknown>;
   /** Handles requests to other paths: a page, your own routes. */
-  fallback?: (request: Request, owner: string) => Promise<Response | undefined> | Response | undefined;
-  logger?: Logger;
+  fallback?: (request: Request, owner: string, actor: string) => Promise<Response | undefined> | Response | undefined;
 }
 
 /** One request of a known owner. */
@@ -36,6 +36,7 @@ interface Call {
   request: Request;
   url: URL;
   owner: string;
+  identity: Identity;
   /** The id in the path, if the route has one. */
   id: string;
 }
@@ -44,16 +45,17 @@ const maxDecisionBytes = 64 * 1024;
 
 /** The routes as a function from `Request` to `Response`, for any framework. */
 export function createHandler(options: HandlerOptions): (request: Request) => Promise<Response> {
+  checkGuardOptions(options);
   const { bridge, logger = consoleLogger, maxBodyBytes = defaultMaxBodyBytes } = options;
 
   const routes: { path: RegExp; methods: Record<string, (call: Call) => Promise<Response>> }[] = [
     {
       path: /^\/stream$/,
       methods: {
-        async POST({ request, url, owner }) {
+        async POST({ request, url, owner, identity }) {
           const confirmation = dialectOf(url, options);
           const body = parseChatRequest(await readBody(request, maxBodyBytes));
-          const reply = await bridge.submit(owner, body.id, interpret(body));
+          const reply = await bridge.submit(identity, body.id, interpret(body));
           return sseResponse(bridge, reply, viewOf({ bridge, owner, confirmation }), { logger });
         },
       },
@@ -93,7 +95,7 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
     {
       path: /^\/approvals$/,
       methods: {
-        async GET({ url, owner }) {
+        async GET({ url, identity }) {
           const state = url.searchParams.get("state") ?? undefined;
           const known = approvalStates.find((name) => name === state);
           if (state !== undefined && !known)
@@ -102,7 +104,7 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
               `state must be one of ${approvalStates.join(", ")}; ${JSON.stringify(state)} is not.`,
             );
           return jsonResponse(
-            await bridge.approvals(owner, { chat: url.searchParams.get("chat") ?? undefined, state: known }),
+            await bridge.approvals(identity, { chat: url.searchParams.get("chat") ?? undefined, state: known }),
           );
         },
       },
@@ -110,9 +112,9 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
     {
       path: /^\/approvals\/([^/]+)$/,
       methods: {
-        async POST({ request, owner, id }) {
+        async POST({ request, identity, id }) {
           const decision = parseDecisionRequest(await readBody(request, maxDecisionBytes));
-          const { outcome, approval } = await bridge.decide(owner, { approvalId: id, ...decision });
+          const { outcome, approval } = await bridge.decide(identity, { approvalId: id, ...decision });
           if (outcome !== "refused") return jsonResponse({ state: approval.state, approval });
           throw new StateConflict(`Approval ${id} is ${approval.state}; this answer came too late.`, approval);
         },
@@ -121,9 +123,9 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
     {
       path: /^\/approvals\/([^/]+)\/resolution$/,
       methods: {
-        async POST({ request, owner, id }) {
+        async POST({ request, identity, id }) {
           const resolution = parseResolutionRequest(await readBody(request, maxDecisionBytes));
-          const approval = await bridge.resolve(owner, { approvalId: id, ...resolution });
+          const approval = await bridge.resolve(identity, { approvalId: id, ...resolution });
           return jsonResponse({ state: approval.state, approval });
         },
       },
@@ -147,18 +149,19 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
 
   async function respond(request: Request): Promise<Response> {
     try {
-      const owner = await guard(request, options);
+      const identity = await guard(request, options);
+      const { owner, actor } = identity;
       const url = new URL(request.url);
       for (const { path, methods } of routes) {
         const match = path.exec(url.pathname);
         if (!match) continue;
         const route = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
-        if (route) return await route({ request, url, owner, id: decodeId(match[1]) });
+        if (route) return await route({ request, url, owner, identity, id: decodeId(match[1]) });
         const allow = Object.keys(methods).join(", ");
         const message = `${url.pathname} takes ${allow}, not ${request.method}.`;
         return errorResponse({ code: "method_not_allowed", message }, { allow });
       }
-      const response = await options.fallback?.(request, owner);
+      const response = await options.fallback?.(request, owner, actor);
       return response ?? errorResponse({ code: "not_found", message: `There is nothing at ${url.pathname}.` });
     } catch (error) {
       if (error instanceof StateConflict) return conflictResponse(error);

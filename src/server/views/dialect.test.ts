@@ -6,6 +6,7 @@ import { chunksInDialect, messagesInDialect } from "./dialect.ts";
 
 const view = (id: string, more: Partial<ApprovalView> = {}): ApprovalView => ({
   id,
+  owner: "me",
   approvalId: id,
   messageId: "msg",
   toolCallId: `call-${id}`,

@@ -4,9 +4,10 @@ import type { Duplex } from "node:stream";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
 import { consoleLogger } from "../../agent/index.ts";
 import { BridgeError } from "../../protocol/index.ts";
-import { defaultMaxBodyBytes, type HandlerOptions, refuseConnection } from "../http/index.ts";
+import { checkGuardOptions, defaultMaxBodyBytes, type HandlerOptions, refuseConnection } from "../http/index.ts";
 import { toRequest } from "../node.ts";
 import { malformedRequest, toRefusal } from "../refusal.ts";
+import { AtOnce } from "./at-once.ts";
 import { ChatArrivals } from "./chat-arrivals.ts";
 import { type Handshake, readHandshake } from "./handshake.ts";
 import { SentMessages } from "./sent-messages.ts";
@@ -34,6 +35,9 @@ const defaultLimits: LiveLimits = {
   socketsPerOwner: 64,
 };
 
+/** How many heartbeats may authenticate at once. Those of many sockets are due together. */
+const heartbeatsAtOnce = 64;
+
 /** How long a client may take to reply to a close frame. */
 const closingMs = 1000;
 
@@ -42,6 +46,7 @@ const attached = new WeakSet<Server>();
 
 /** Accepts WebSockets at `/live` on a `node:http` or `node:https` server. `listen` does this by itself. */
 export function attachLive(server: Server, options: LiveOptions): Live {
+  checkGuardOptions(options);
   if (attached.has(server)) throw new Error("This server has a /live already. Close that one first.");
   attached.add(server);
   const { bridge, logger = consoleLogger, maxBodyBytes = defaultMaxBodyBytes } = options;
@@ -60,6 +65,7 @@ export function attachLive(server: Server, options: LiveOptions): Live {
     limits,
     arrivals: new ChatArrivals(),
     sent: new SentMessages(bridge),
+    heartbeats: new AtOnce(heartbeatsAtOnce),
     now: () => performance.now(),
   };
   // The types of `ws` do not know this option yet.
@@ -109,7 +115,7 @@ export function attachLive(server: Server, options: LiveOptions): Live {
   }
 
   function accept(incoming: IncomingMessage, stream: Duplex, head: Buffer, handshake: Handshake): void {
-    const { owner } = handshake;
+    const { owner } = handshake.identity;
     // Counted here, because between this check and `connections.set` nothing else runs. Without authentication all
     // sockets have the same owner, so only the limit for the server counts.
     if (options.authenticate && (owners.get(owner) ?? 0) >= limits.socketsPerOwner)

@@ -5,10 +5,11 @@ import { type Refusal, toRefusal } from "../refusal.ts";
 import { AiSdkWire } from "./ai-sdk-wire.ts";
 import { ChatWire } from "./chat-wire.ts";
 import type { Handshake } from "./handshake.ts";
+import { IdentityCheck } from "./identity-check.ts";
 import type { SocketShared } from "./socket-shared.ts";
 import { SocketWriter } from "./socket-writer.ts";
 import { TokenBucket } from "./token-bucket.ts";
-import type { Wire } from "./wire.ts";
+import { changesSomething, type Wire } from "./wire.ts";
 import { WireContext } from "./wire-context.ts";
 
 /** Largest frame without a chat history. */
@@ -27,6 +28,7 @@ export class SocketConnection {
   readonly #shared: SocketShared;
   readonly #writer: SocketWriter;
   readonly #bucket: TokenBucket;
+  readonly #identity: IdentityCheck;
   /** Chosen by the first frame. */
   #wire: Wire | undefined;
   #inbox: Buffer[] | undefined;
@@ -46,13 +48,14 @@ export class SocketConnection {
     this.#shared = shared;
     this.#writer = new SocketWriter(socket, stream, now);
     this.#bucket = new TokenBucket({ ...limits.frames, now: now() });
+    this.#identity = new IdentityCheck(handshake, now);
     this.#pingedAt = now();
     this.#progressAt = now();
     this.#bytesRead = stream.bytesRead;
   }
 
   get owner(): string {
-    return this.#handshake.owner;
+    return this.#handshake.identity.owner;
   }
 
   onMessage(data: Buffer, isBinary: boolean): void {
@@ -81,9 +84,8 @@ export class SocketConnection {
   onTick(): void {
     const { limits, now } = this.#shared;
     const at = now();
-    const isOpen = this.#socket.readyState === this.#socket.OPEN;
     if (this.#writer.isStalled(at, limits.stallMs)) return this.#socket.terminate();
-    if (!isOpen) return;
+    if (!this.#isOpen) return;
     const { bytesRead } = this.#stream;
     if (bytesRead - this.#bytesRead >= progressBytes) {
       this.#bytesRead = bytesRead;
@@ -91,6 +93,8 @@ export class SocketConnection {
     }
     if (!this.#hasSpoken && !this.#isBusy && at - this.#progressAt >= limits.silenceMs)
       return this.close(errorTable.invalid.close, `No frame came for ${limits.silenceMs / 1000} seconds.`);
+    if (this.#identity.isDue(at, limits.heartbeatMs))
+      void this.#isStillKnown(this.#identity.beat(this.#shared.heartbeats, () => this.#isOpen));
     if (at - this.#pingedAt < limits.heartbeatMs) return;
     // A pong cannot overtake a frame that is being sent, and is not received while the socket is paused.
     const isAlive = this.#isAlive || this.#isBusy || this.#progressAt >= this.#pingedAt;
@@ -108,7 +112,7 @@ export class SocketConnection {
   }
 
   #take(): boolean {
-    if (this.#socket.readyState !== this.#socket.OPEN) return false;
+    if (!this.#isOpen) return false;
     if (this.#bucket.take(this.#shared.now())) return true;
     this.close(errorTable.too_many.close, "Too many frames at once. Try again in a moment.");
     return false;
@@ -144,9 +148,26 @@ export class SocketConnection {
     try {
       const frame = parseFrame(value);
       this.#hasSpoken = true;
+      if (changesSomething(frame) && !(await this.#isStillKnown(this.#identity.check()))) return;
       await this.#wireFor(frame).receive(frame);
     } catch (error) {
       this.#refuse(this.#toRefusal(error), value);
+    }
+  }
+
+  get #isOpen(): boolean {
+    return this.#socket.readyState === this.#socket.OPEN;
+  }
+
+  /** Closes the socket and returns false if it no longer belongs to the identity that opened it. */
+  async #isStillKnown(check: Promise<void>): Promise<boolean> {
+    try {
+      await check;
+      return true;
+    } catch (error) {
+      const { code, message } = toRefusal(error, this.#shared.logger, "A socket could not be authenticated again.");
+      this.close(errorTable[code].close, message);
+      return false;
     }
   }
 

@@ -1,4 +1,5 @@
 import type { Bridge, Logger } from "../../agent/index.ts";
+import type { AtOnce } from "./at-once.ts";
 import type { ChatArrivals } from "./chat-arrivals.ts";
 import type { SentMessages } from "./sent-messages.ts";
 import type { SocketLimits } from "./socket-limits.ts";
@@ -10,5 +11,7 @@ export interface SocketShared {
   limits: SocketLimits;
   arrivals: ChatArrivals;
   sent: SentMessages;
+  /** Where the heartbeats of sockets wait to authenticate. */
+  heartbeats: AtOnce;
   now: () => number;
 }

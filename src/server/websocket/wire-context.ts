@@ -40,7 +40,7 @@ export class WireContext {
   }
 
   get owner(): string {
-    return this.#handshake.owner;
+    return this.#handshake.identity.owner;
   }
 
   get confirmation(): Confirmation {
@@ -53,7 +53,7 @@ export class WireContext {
 
   /** Hands a submission to the bridge, and wakes sockets that wait for the chat to exist. */
   async submit(chat: string, submission: Submission): Promise<Reply> {
-    const reply = await this.bridge.submit(this.owner, chat, submission, { live: true });
+    const reply = await this.bridge.submit(this.#handshake.identity, chat, submission, { live: true });
     this.arrivals.announce(this.owner, chat);
     return reply;
   }

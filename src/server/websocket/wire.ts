@@ -10,3 +10,11 @@ export interface Wire {
   /** The socket is closed. Stops reading; the turns go on. */
   close(): void;
 }
+
+/**
+ * True for frames that bring answers, results or messages. Before each of them the socket is authenticated again, as a
+ * request over HTTP would be. The others read, or stop a reply; they stay possible until the next heartbeat.
+ */
+export function changesSomething({ type }: ClientFrame): boolean {
+  return type === "message" || type === "tool_result" || type === "send";
+}
