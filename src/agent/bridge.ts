@@ -4,7 +4,8 @@ import type { JsonObject, LogEntry, Session, Store } from "../stores/index.ts";
 import {
   agentTools,
   GatePlugin,
-  refuseReservedTools,
+  refuseAgents,
+  refuseToolsets,
   refuseUnknownTools,
   requireAgent,
   Runners,
@@ -54,6 +55,7 @@ export class Bridge {
   readonly #settlement: Settlement;
   readonly #submissions: Submissions;
   readonly #sweepMs: number;
+  readonly #checkToolsets: () => Promise<void>;
   #timer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | undefined;
 
@@ -64,7 +66,8 @@ export class Bridge {
     requireAgent(agent);
     const appName = options.appName ?? agent.name;
     const policies = new Map(Object.entries(options.tools ?? {}));
-    refuseReservedTools(agent);
+    const confirmed = [...policies].flatMap(([name, { confirm }]) => (confirm ? [name] : []));
+    refuseAgents(agent, confirmed);
     refuseUnknownTools(agent, [...policies.keys()]);
 
     const sessions = new StoreSessionService(store);
@@ -90,9 +93,11 @@ export class Bridge {
       ...{ appName, calls, turns: this.#turns, settlement: this.#settlement },
     });
     this.#sweepMs = options.sweepMs ?? 1000;
+    this.#checkToolsets = () => refuseToolsets(agent, confirmed);
   }
 
   async start(): Promise<void> {
+    await this.#checkToolsets();
     await this.#settlement.settleDue(await closeOpenTurns(this.#store));
     if (this.#sweepMs > 0) {
       this.#timer = setInterval(() => void this.sweep(), this.#sweepMs);

@@ -4,14 +4,16 @@
  *
  *   history, new-events, event-metadata     events in, events out
  *   agents, agent-tool, client-tool         the tree of agents and its tools
+ *   refuse-agents                           what cannot be gated, refused when the bridge starts
  *   session-service, runners, request-run   sessions on our store, and runs by request
  *   gate-plugin, gathered-calls, tool-…     the gate in front of every tool, and tools outside ADK's loop
  *   live/                                   the connection to a live model
  */
-export { agentTools, refuseReservedTools, refuseUnknownTools, requireAgent } from "./agents.ts";
+export { agentTools, refuseUnknownTools, requireAgent } from "./agents.ts";
 export { clientTool } from "./client-tool.ts";
 export { GatePlugin } from "./gate-plugin.ts";
 export { idempotencyKey } from "./idempotency-key.ts";
+export { refuseAgents, refuseToolsets } from "./refuse-agents.ts";
 export { Runners } from "./runners.ts";
 export { StoreSessionService } from "./session-service.ts";
 export { ToolCalls } from "./tool-calls.ts";
