@@ -1,5 +1,6 @@
 import {
   BasePlugin,
+  type BaseNode,
   type BaseTool,
   type Context,
   type Event,
@@ -7,20 +8,23 @@ import {
   isAgentTool,
   type LlmRequest,
   type LlmResponse,
+  type NodeContext,
 } from "@google/adk";
-import type { Part } from "@google/genai";
 import { BridgeError } from "../../protocol/index.ts";
 import type { Approval } from "../../stores/index.ts";
 import { describeError, type Logger } from "../support/index.ts";
 import { isInLoop } from "./agents.ts";
 import { shownArguments } from "./bound-arguments.ts";
 import { isClientTool } from "./client-tool.ts";
-import { addMetadata, type KeptPart } from "./event-metadata.ts";
-import { EnteredRun } from "./entered-run.ts";
+import { refuseCredentialRequest, refuseCredentialRequests } from "./credential-requests.ts";
+import { EnteredRun, RunRefused } from "./entered-run.ts";
+import { checkAuthor } from "./foreign-events.ts";
 import { GatheredCalls } from "./gathered-calls.ts";
-import { isReserved, openCalls } from "./history.ts";
+import { hasBrokenOff, isReserved } from "./history.ts";
 import { noteHandover } from "./live/handover.ts";
 import { MissingTool } from "./missing-tool.ts";
+import { isPlaceholder, placeholder, takePlaceholders } from "./placeholder.ts";
+import { isNodeTool } from "./refuse-agents.ts";
 import { beginWithUser, orderResponses } from "./request-contents.ts";
 import type { CallHolder, HeldCall, RunScope } from "./run-scope.ts";
 import { invalidArguments, parsedArguments, toolWantsApproval } from "./tool-checks.ts";
@@ -89,6 +93,7 @@ export class GatePlugin extends BasePlugin {
     // A toolset may bring such a tool at any time. Its call would be invisible.
     if (isReserved(tool.name)) return { error: `The name ${tool.name} is reserved by ADK; the tool was not run.` };
     if (this.#isStopped(toolContext)) return { error: "The turn was stopped; the tool was not run." };
+    if (isNodeTool(tool)) return { error: this.#refuseNode(tool.name, toolContext.invocationContext).message };
     const gated =
       (await this.#holder.policyWantsApproval(tool.name, () => parsedArguments(tool, toolArgs))) ||
       (await toolWantsApproval(tool, toolArgs, toolContext));
@@ -105,6 +110,17 @@ export class GatePlugin extends BasePlugin {
     );
   }
 
+  /** K24: nodes run without the events that the gate relies on. What is thrown here keeps the node from running. */
+  override async beforeNodeCallback({
+    node,
+    nodeContext,
+  }: {
+    node: BaseNode;
+    nodeContext: NodeContext;
+  }): Promise<never> {
+    throw this.#refuseNode(node.name, nodeContext.invocationContext);
+  }
+
   /** K16: a throw overrides what `afterToolCallback` returns, so a call whose tool threw must not be held. */
   override async onToolErrorCallback({ toolContext, error }: { toolContext: Context; error: Error }) {
     this.#failures.set(toolContext, error);
@@ -115,6 +131,7 @@ export class GatePlugin extends BasePlugin {
   override async afterToolCallback({ tool, toolArgs, toolContext, result }: ToolCallback & { result: Result }) {
     if (this.#approved.has(toolContext)) return undefined;
     if (isPlaceholder(result)) return result;
+    const noCredential = refuseCredentialRequest(toolContext);
     const asked = toolContext.actions.requestedToolConfirmations;
     const id = toolContext.functionCallId ?? "";
     const request = asked[id];
@@ -122,6 +139,7 @@ export class GatePlugin extends BasePlugin {
     const failure = this.#failures.get(toolContext);
     // K16: ADK would wait for a result of a long-running tool that has thrown.
     if (failure) return tool.isLongRunning ? { error: failure.message } : undefined;
+    if (noCredential) return noCredential;
     if (request) {
       const { hint, payload } = request;
       return this.#hold(tool, toolArgs, toolContext, { gated: true, external: false, hint, payload, hasRun: true });
@@ -136,16 +154,12 @@ export class GatePlugin extends BasePlugin {
   /** K3: what is left in the event after this is what ADK stores, yields and sends. */
   override async onEventCallback({ invocationContext, event }: Invocation & { event: Event }): Promise<undefined> {
     const scope = this.#runOf(invocationContext)?.scope;
+    refuseCredentialRequests(event);
+    const removed = checkAuthor(event, invocationContext);
+    if (removed.length > 0) this.#logger.warn("An event said more than its author may.", { by: event.author, removed });
     if (!event.partial) await scope?.beforeEvent();
     noteHandover(event);
-    const parts = event.content?.parts;
-    // Checked by value, not by run: a placeholder must never get through, even when its run has been left.
-    const isHeld = ({ functionResponse }: Part) => isPlaceholder(functionResponse?.response);
-    if (!parts?.some(isHeld)) return undefined;
-    const free = parts.filter((part) => !isHeld(part));
-    const sends = scope?.freeResults === "send";
-    addMetadata(event, { kept: sends ? [] : (free as KeptPart[]) });
-    event.content = sends && free.length > 0 ? { ...event.content, parts: free } : undefined;
+    takePlaceholders(event, scope?.freeResults ?? "keep");
     return undefined;
   }
 
@@ -205,6 +219,7 @@ export class GatePlugin extends BasePlugin {
     } catch (error) {
       this.#logger.error("A call could not be held.", { tool: tool.name, error: describeError(error) });
       if (approval) await this.#release(approval);
+      if (error instanceof RunRefused) this.#runOf(invocationContext)?.refuse(error);
       const why = error instanceof BridgeError ? error.message : "Approval is not available.";
       return { error: how.innerSession ? "The agent could not finish." : `${why} The tool was not run.` };
     }
@@ -219,6 +234,13 @@ export class GatePlugin extends BasePlugin {
         error: describeError(error),
       });
     }
+  }
+
+  #refuseNode(name: string, context: InvocationContext): RunRefused {
+    const error = new RunRefused(`Workflows are not supported; the node ${name} was not run.`);
+    this.#logger.error("An agent tried to run a workflow.", { node: name, session: context.session.id });
+    this.#runOf(context)?.refuse(error);
+    return error;
   }
 
   #runOf({ session }: InvocationContext): EnteredRun | undefined {
@@ -257,18 +279,4 @@ function describeCall(tool: BaseTool, args: Args, context: Context) {
     agent: agent?.name ?? "",
     ...(branch !== undefined && { branch }),
   };
-}
-
-/** Random, so that no tool can return a placeholder. */
-const placeholderKey = `held-${crypto.randomUUID()}`;
-const placeholder = (approvalId: string): Result => ({ [placeholderKey]: approvalId });
-const isPlaceholder = (result: unknown): boolean =>
-  typeof result === "object" && result !== null && placeholderKey in result;
-
-/**
- * True when the last step ended in an error and left calls without a response, because a callback around a tool threw.
- * ADK would ask the model again, with a history that no model accepts.
- */
-function hasBrokenOff(events: readonly Event[]): boolean {
-  return events.at(-1)?.errorCode !== undefined && openCalls(events).length > 0;
 }

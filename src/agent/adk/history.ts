@@ -109,3 +109,11 @@ export function awaitsModel(events: readonly Event[]): boolean {
   const last = lastContent(events);
   return last !== undefined && (last.author === "user" || responsesOf(last).length > 0);
 }
+
+/**
+ * True when the last step ended in an error and left calls without a response, because a callback around a tool threw.
+ * ADK would ask the model again, with a history that no model accepts.
+ */
+export function hasBrokenOff(events: readonly Event[]): boolean {
+  return events.at(-1)?.errorCode !== undefined && openCalls(events).length > 0;
+}

@@ -14,6 +14,7 @@ import { agentOutcome } from "./agent-tool.ts";
 import { findAgentTool, findTool } from "./agents.ts";
 import { bindTool } from "./bound-arguments.ts";
 import { isClientTool } from "./client-tool.ts";
+import { refuseCredentialRequest } from "./credential-requests.ts";
 import type { GatePlugin } from "./gate-plugin.ts";
 import { setIdempotencyKey } from "./idempotency-key.ts";
 import type { Runners } from "./runners.ts";
@@ -97,6 +98,9 @@ export class ToolCalls {
     const { tool, context } = call;
     try {
       const result = await callTool(call, this.#options.logger);
+      const noCredential = refuseCredentialRequest(context);
+      if (noCredential)
+        return { event: "fail", outcome: noCredential, stateDelta: this.#stateDelta(approval, context) };
       if (approval.toolCallId in context.actions.requestedToolConfirmations)
         throw new Error("The tool asked for a second approval, which is not supported.");
       if (tool.isLongRunning && result == null) return undefined;

@@ -112,8 +112,13 @@ export class RequestSession {
         signal: turn.signal,
       });
       const inner = sessionId !== turn.chat.id;
-      for await (const event of events) await log.event(event, inner);
+      for await (const event of events) {
+        entered.throwIfRefused();
+        await log.event(event, inner);
+      }
+      entered.throwIfRefused();
     } catch (error) {
+      entered.throwIfRefused();
       if (!(error instanceof AlreadyResponded)) throw error;
       logger.info("Another process continues this step.", { chat: turn.chat.id, call: error.callId });
       return "parked";

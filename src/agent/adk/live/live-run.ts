@@ -142,8 +142,11 @@ export class LiveRun {
     const events = this.#events;
     if (!events) throw new BridgeError("unavailable", "The live run has not begun.");
     try {
-      return await inLiveRun(this.#scope, () => events.next());
+      const next = await inLiveRun(this.#scope, () => events.next());
+      this.#entered?.throwIfRefused();
+      return next;
     } catch (error) {
+      this.#entered?.throwIfRefused();
       // ADK has sentences for what it does not support live, but no class of errors.
       const isUnsupported = error instanceof Error && error.message.includes("not supported yet");
       throw isUnsupported ? new BridgeError("unavailable", `This agent cannot talk live. ${error.message}`) : error;
