@@ -4,6 +4,7 @@ import type { JsonObject, LogEntry, Session, Store } from "../stores/index.ts";
 import {
   agentTools,
   GatePlugin,
+  guardCompaction,
   refuseAgents,
   refuseToolsets,
   refuseUnknownTools,
@@ -70,6 +71,7 @@ export class Bridge {
     refuseAgents(agent, confirmed);
     refuseUnknownTools(agent, [...policies.keys()]);
 
+    guardCompaction(agent);
     const sessions = new StoreSessionService(store);
     const holder = holdCalls({ store, policies, approvalTtlMs, startMs, maxPending, logger });
     const gate = new GatePlugin({ holder, logger });

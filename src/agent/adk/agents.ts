@@ -92,7 +92,7 @@ export function refuseUnknownTools(root: BaseAgent, names: readonly string[]): v
 }
 
 /** `root` and every agent below it, including those that are run as tools. */
-function agentsBelow(root: BaseAgent): BaseAgent[] {
+export function agentsBelow(root: BaseAgent): BaseAgent[] {
   const seen = new Set<BaseAgent>();
   const visit = (agent: BaseAgent) => {
     if (seen.has(agent)) return;

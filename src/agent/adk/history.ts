@@ -1,4 +1,4 @@
-import { getFunctionCalls, getFunctionResponses, type Event } from "@google/adk";
+import { getFunctionCalls, getFunctionResponses, isCompactedEvent, type Event } from "@google/adk";
 import type { FunctionCall, FunctionResponse, Part } from "@google/genai";
 import { type KeptPart, metadataOf } from "./event-metadata.ts";
 
@@ -68,13 +68,18 @@ export function keepsId({ id }: Call): boolean {
   return !id.startsWith("adk-");
 }
 
+/** True for the summary of an earlier part of the history, which a compactor made. The agent has not said it. */
+export function isSummary(event: Event): boolean {
+  return isCompactedEvent(event);
+}
+
 /** The last text the agent said, without thoughts. Text before its last tool call does not count. */
 export function lastText(events: readonly Event[]): string {
   const isText = (part: Part) => Boolean(part.text) && !part.thought;
   const asked = events.findLastIndex((event) => event.author === "user" || responsesOf(event).length > 0);
   const event = events
     .slice(asked + 1)
-    .findLast(({ content }) => content?.role === "model" && content.parts?.some(isText));
+    .findLast((each) => each.content?.role === "model" && each.content.parts?.some(isText) && !isSummary(each));
   return (
     event?.content?.parts
       ?.filter(isText)
@@ -83,19 +88,21 @@ export function lastText(events: readonly Event[]): string {
   );
 }
 
-/** The last event with content. */
+/** The last event with content. Summaries do not count. */
 export function lastContent(events: readonly Event[]): Event | undefined {
-  return events.findLast(({ content }) => content?.parts?.length);
+  return events.findLast((event) => event.content?.parts?.length && !isSummary(event));
 }
 
 /** True when anything but thoughts and responses to its own calls follows this event. ADK may drop such content (K12). */
 export function hasMovedOn(events: readonly Event[], event: Event): boolean {
   const own = new Set<string | undefined>(callsOf(event).map(({ id }) => id));
   const since = events.slice(events.findLastIndex(({ id }) => id === event.id) + 1);
-  return since.some(({ content }) =>
-    content?.parts?.some(({ text, thought, functionResponse }) =>
-      functionResponse ? !own.has(functionResponse.id) : text !== "" && !thought,
-    ),
+  return since.some(
+    (later) =>
+      !isSummary(later) &&
+      later.content?.parts?.some(({ text, thought, functionResponse }) =>
+        functionResponse ? !own.has(functionResponse.id) : text !== "" && !thought,
+      ),
   );
 }
 

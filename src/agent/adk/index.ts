@@ -11,6 +11,7 @@
  */
 export { agentTools, refuseUnknownTools, requireAgent } from "./agents.ts";
 export { clientTool } from "./client-tool.ts";
+export { guardCompaction } from "./compaction.ts";
 export { GatePlugin } from "./gate-plugin.ts";
 export { idempotencyKey } from "./idempotency-key.ts";
 export { refuseAgents, refuseToolsets } from "./refuse-agents.ts";
