@@ -77,7 +77,9 @@ export class Bridge {
     const gate = new GatePlugin({ holder, logger });
     // The gate comes first: a value that another plugin's callback returns would keep it from being asked.
     const plugins = [gate, ...(options.plugins ?? [])];
-    const runners = new Runners({ agent, appName, store, sessions, plugins });
+    const { artifactService, memoryService, credentialService } = options;
+    const services = { artifactService, memoryService, credentialService };
+    const runners = new Runners({ agent, appName, store, sessions, plugins, services });
     const calls = new ToolCalls({ runners, gate, store, logger });
     const executor = new Executor({ store, calls, policies, leaseMs, waitMs: approvalTtlMs, logger });
     const shared = { store, executor, logger, maxLlmCalls, graceMs };

@@ -2,7 +2,7 @@
 import {
   type BaseAgent,
   type BaseTool,
-  Gemini,
+  type Gemini,
   LlmAgent,
   LlmSummarizer,
   TokenBasedContextCompactor,

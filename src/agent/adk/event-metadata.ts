@@ -12,6 +12,8 @@ export interface EventMetadata {
    * of the step is settled. Empty when there are none, so the field also marks "a call was held here".
    */
   kept?: readonly KeptPart[];
+  /** On the same event: the agent that another call of the step hands over to, once every call is settled. */
+  transfer?: string;
   /** Calls whose response only said "not known yet". Their outcome is told later, in a note. */
   unknown?: readonly string[];
   /** What a live connection reports besides the model's own output. Never stored. */

@@ -71,7 +71,7 @@ export function checkAuthor(event: Event, context: InvocationContext): string[] 
 /** Removes metadata that only our own events have. A live connection adds its notices before the gate sees them. */
 function dropOwnMetadata({ customMetadata }: Event, { liveRequestQueue }: InvocationContext): boolean {
   if (!customMetadata) return false;
-  const own = ["message", "kept", "unknown", ...(liveRequestQueue ? [] : ["notice", "owed"])];
+  const own = ["message", "kept", "transfer", "unknown", ...(liveRequestQueue ? [] : ["notice", "owed"])];
   const found = own.filter((key) => key in customMetadata);
   for (const key of found) delete customMetadata[key];
   return found.length > 0;

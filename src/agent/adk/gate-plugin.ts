@@ -13,11 +13,13 @@ import {
 import { BridgeError } from "../../protocol/index.ts";
 import type { Approval } from "../../stores/index.ts";
 import { describeError, type Logger } from "../support/index.ts";
+import { innerSessionId } from "./agent-tool.ts";
 import { isInLoop } from "./agents.ts";
 import { shownArguments } from "./bound-arguments.ts";
 import { isClientTool } from "./client-tool.ts";
 import { refuseCredentialRequest, refuseCredentialRequests } from "./credential-requests.ts";
 import { EnteredRun, RunRefused } from "./entered-run.ts";
+import { requireFindable } from "./find-call-tool.ts";
 import { checkAuthor } from "./foreign-events.ts";
 import { GatheredCalls } from "./gathered-calls.ts";
 import { hasBrokenOff, isReserved } from "./history.ts";
@@ -100,7 +102,7 @@ export class GatePlugin extends BasePlugin {
     if (typeof gated !== "boolean") return gated;
     // K10: ADK runs an agent's tool without plugins. We run it ourselves, and hold the call while the agent waits.
     if (isAgentTool(tool)) {
-      const innerSession = `${toolContext.sessionId}~${toolContext.functionCallId}`;
+      const innerSession = innerSessionId(toolContext.sessionId, toolContext.functionCallId ?? "");
       return this.#hold(tool, toolArgs, toolContext, { gated, external: true, innerSession });
     }
     if (!gated && !isClientTool(tool)) return undefined;
@@ -205,6 +207,7 @@ export class GatePlugin extends BasePlugin {
       const run = this.#runOf(invocationContext);
       // ADK makes all calls of a step, whatever happens meanwhile; the run may have been left.
       if (!run || this.#isStopped(context)) throw new Error("The call belongs to no turn.");
+      await requireFindable(tool, invocationContext, this.#gathered.get(invocationContext));
       approval = await this.#holder.hold({ ...how, ...describeCall(tool, args, context) }, run.scope);
       const isFreeAgent = how.innerSession !== undefined && !how.gated;
       const result = isFreeAgent ? await run.scope.runAgent(approval) : undefined;

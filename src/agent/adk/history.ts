@@ -1,5 +1,6 @@
 import { getFunctionCalls, getFunctionResponses, isCompactedEvent, type Event } from "@google/adk";
 import type { FunctionCall, FunctionResponse, Part } from "@google/genai";
+import { mergeActions, type ToolActions } from "./tool-actions.ts";
 import { type KeptPart, metadataOf } from "./event-metadata.ts";
 
 /** Questions to a session's history, an array of ADK events. Pure. */
@@ -53,6 +54,24 @@ export function keptResults(events: readonly Event[]): Map<string, Record<string
   return new Map(
     events.flatMap((event) => keptOf(event).map(({ functionResponse: { id, response } }) => [id, response] as const)),
   );
+}
+
+/** The actions that were set aside with the results of a step, in the events since its calls. */
+export function keptActions(events: readonly Event[], step: Event): ToolActions | undefined {
+  const since = events.slice(events.findLastIndex(({ id }) => id === step.id) + 1);
+  return mergeActions(since.map((event) => ({ transferToAgent: metadataOf(event).transfer })));
+}
+
+/** The step that the history ends with, if its tools asked for more than a response: its agent, and what they asked. */
+export function lastStep(events: readonly Event[]): { author: string; actions: ToolActions } | undefined {
+  const last = lastContent(events);
+  const answered = last?.author === "user" ? undefined : last && responsesOf(last)[0]?.id;
+  const step = events.findLast((event) => callsOf(event).some(({ id }) => id === answered));
+  if (!step || answered === undefined) return undefined;
+  const ids = new Set<string | undefined>(callsOf(step).map(({ id }) => id));
+  const responses = events.filter((event) => responsesOf(event).some(({ id }) => ids.has(id)));
+  const actions = mergeActions(responses.map((event) => event.actions));
+  return actions && { author: step.author ?? "", actions };
 }
 
 /** Calls whose response only said "not known yet". */

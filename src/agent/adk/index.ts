@@ -15,6 +15,6 @@ export { guardCompaction } from "./compaction.ts";
 export { GatePlugin } from "./gate-plugin.ts";
 export { idempotencyKey } from "./idempotency-key.ts";
 export { refuseAgents, refuseToolsets } from "./refuse-agents.ts";
-export { Runners } from "./runners.ts";
+export { type AdkServices, Runners } from "./runners.ts";
 export { StoreSessionService } from "./session-service.ts";
 export { ToolCalls } from "./tool-calls.ts";

@@ -17,7 +17,7 @@ export function isPlaceholder(result: unknown): boolean {
 
 /**
  * Takes the placeholders out of a response event (K3). With `keep`, the results of the other calls of the step are set
- * aside until the whole step is settled. Checked by value and not by run: a placeholder must never get through, even when
+ * aside until the whole step is settled, and so is a transfer. Checked by value and not by run: a placeholder must never get through, even when
  * its run has been left.
  */
 export function takePlaceholders(event: Event, freeResults: "keep" | "send"): void {
@@ -26,6 +26,10 @@ export function takePlaceholders(event: Event, freeResults: "keep" | "send"): vo
   if (!parts?.some(isHeld)) return;
   const free = parts.filter((part) => !isHeld(part));
   const sends = freeResults === "send";
-  addMetadata(event, { kept: sends ? [] : (free as KeptPart[]) });
+  const { transferToAgent } = event.actions;
+  const waits = !sends && transferToAgent !== undefined;
+  addMetadata(event, { kept: sends ? [] : (free as KeptPart[]), ...(waits && { transfer: transferToAgent }) });
+  // ADK would start the other agent at once.
+  if (waits) delete event.actions.transferToAgent;
   event.content = sends && free.length > 0 ? { ...event.content, parts: free } : undefined;
 }

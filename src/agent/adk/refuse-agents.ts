@@ -69,7 +69,7 @@ export function isNodeTool(tool: unknown): boolean {
 }
 
 /** True for a tool that the model never calls: it declares no function and only changes the request (K25). */
-export function isRequestTool(tool: BaseTool): boolean {
+function isRequestTool(tool: BaseTool): boolean {
   try {
     return tool._getDeclaration() === undefined;
   } catch {

@@ -5,19 +5,22 @@ import {
   InvocationContext,
   isAgentTool,
   type LlmAgent,
-  ReadonlyContext,
   ToolConfirmation,
 } from "@google/adk";
 import type { Approval, JsonObject, Store } from "../../stores/index.ts";
 import { describeError, type Logger } from "../support/index.ts";
 import { agentOutcome } from "./agent-tool.ts";
 import { findAgentTool, findTool } from "./agents.ts";
+import { sessionArtifacts } from "./chat-artifacts.ts";
 import { bindTool } from "./bound-arguments.ts";
 import { isClientTool } from "./client-tool.ts";
 import { refuseCredentialRequest } from "./credential-requests.ts";
+import { findCallTool } from "./find-call-tool.ts";
 import type { GatePlugin } from "./gate-plugin.ts";
 import { setIdempotencyKey } from "./idempotency-key.ts";
 import type { Runners } from "./runners.ts";
+import { takeActions } from "./tool-actions.ts";
+import { inToolSpan } from "./tool-span.ts";
 import { dropNonJsonState, mcpError, type ToolOutcome, toObject } from "./tool-result.ts";
 
 /** A call that is ready to run. */
@@ -45,6 +48,13 @@ export class ToolCalls {
     if (!session) throw new Error("The session of this call is gone.");
     const invocationContext = new InvocationContext({
       sessionService: runner.sessionService,
+      ...(runner.artifactService && {
+        artifactService: sessionArtifacts(runner.artifactService, {
+          appName: runner.appName,
+          userId: approval.owner,
+          sessionId: approval.session,
+        }),
+      }),
       memoryService: runner.memoryService,
       credentialService: runner.credentialService,
       invocationId: `x-${approval.id}`,
@@ -54,7 +64,7 @@ export class ToolCalls {
       pluginManager: runner.pluginManager,
       runConfig: {},
     });
-    const tool = await findTool(agent, approval.toolName, new ReadonlyContext(invocationContext));
+    const tool = await findCallTool(agent, approval.toolName, invocationContext);
     if (isAgentTool(tool)) throw new Error("An agent that is called as a tool is run by its turn.");
     const context = new Context({
       invocationContext,
@@ -64,7 +74,11 @@ export class ToolCalls {
     this.#options.gate.pass(context);
     setIdempotencyKey(context, approval.idempotencyKey);
     const args = JSON.parse(approval.rawInput ?? approval.input) as JsonObject;
-    const call = { agent, tool, bound: bindTool(tool, approval), context, args };
+    const bound = bindTool(tool, approval);
+    const traced = {
+      runAsync: (request: RunRequest) => inToolSpan(tool, approval, async () => bound.runAsync(request)),
+    };
+    const call = { agent, tool, bound: traced, context, args };
     return { run: () => this.#run(approval, call) };
   }
 
@@ -99,19 +113,24 @@ export class ToolCalls {
     try {
       const result = await callTool(call, this.#options.logger);
       const noCredential = refuseCredentialRequest(context);
-      if (noCredential)
-        return { event: "fail", outcome: noCredential, stateDelta: this.#stateDelta(approval, context) };
+      if (noCredential) return { event: "fail", outcome: noCredential, ...this.#changes(approval, context) };
       if (approval.toolCallId in context.actions.requestedToolConfirmations)
         throw new Error("The tool asked for a second approval, which is not supported.");
       if (tool.isLongRunning && result == null) return undefined;
       const error = mcpError(result);
       const outcome = error === undefined ? toObject(result) : { error };
       const event = error === undefined ? "succeed" : "fail";
-      return { event, outcome, stateDelta: this.#stateDelta(approval, context) };
+      return { event, outcome, ...this.#changes(approval, context) };
     } catch (error) {
       const outcome = { error: describeError(error) };
-      return { event: "fail", outcome, stateDelta: this.#stateDelta(approval, context) };
+      return { event: "fail", outcome, ...this.#changes(approval, context) };
     }
+  }
+
+  /** What the tool changed and asked for beside its result. */
+  #changes(approval: Approval, context: Context): Pick<ToolOutcome, "stateDelta" | "actions"> {
+    const actions = takeActions(context);
+    return { stateDelta: this.#stateDelta(approval, context), ...(actions && { actions }) };
   }
 
   /** The tool has run, so state that is not JSON must not keep its outcome from being recorded. */
@@ -122,6 +141,8 @@ export class ToolCalls {
     return { ...context.actions.stateDelta };
   }
 }
+
+type RunRequest = Parameters<BaseTool["runAsync"]>[0];
 
 interface Call {
   agent: LlmAgent;

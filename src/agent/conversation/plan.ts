@@ -6,6 +6,7 @@ import {
   callsWithResponse,
   hasMovedOn,
   keepsId,
+  keptActions,
   keptResults,
   lastContent,
   callsOf,
@@ -14,6 +15,7 @@ import {
   responsesOf,
   unknownCalls,
 } from "../adk/history.ts";
+import { mergeActions, readActions, type ToolActions } from "../adk/tool-actions.ts";
 import { callInSession, tellable } from "../approval/family.ts";
 import { contextNote, interruptedResponse, outcomeNote } from "../approval/outcome.ts";
 
@@ -39,6 +41,8 @@ import { contextNote, interruptedResponse, outcomeNote } from "../approval/outco
  *   P7 A settled row that the model was told "not known yet" about: a note. One whose response the history has: only marked.
  *   P8 The response to an older call must not be the last content, or ADK drops what was said in between (K12): a note.
  *   P9 ADK removes some ids from requests (K23). A step with such an id gets all its responses at once or none.
+ *   P10 Tools that asked for more than a response (artifacts, a transfer, an end): the responses of the step are recorded
+ *      in place with those actions, and the step goes on as they say.
  */
 export interface PlanInput {
   /** The id of the session whose history this is. */
@@ -76,6 +80,8 @@ export interface HistoryPlan {
     /** Calls of agents whose outcome must be told later. */
     unknown: string[];
   };
+  /** The step was recorded in place, because its tools asked for more than a response. It goes on as they asked. */
+  resume?: { author: string; actions: ToolActions };
   /** `ask`: the model has something to respond to. `wait`: its step is not settled. `rest`: there is nothing to tell it. */
   next: "ask" | "wait" | "rest";
 }
@@ -83,7 +89,13 @@ export interface HistoryPlan {
 /** One entry of the plan. If its response turns out to be in the history already, the whole entry is skipped. */
 export interface HistoryRecord {
   /** The response to an open call, appended in the name of its agent. */
-  response?: { open: OpenCall; response: JsonObject; unknown: readonly string[]; stateDelta?: JsonObject | undefined };
+  response?: {
+    open: OpenCall;
+    response: JsonObject;
+    unknown: readonly string[];
+    stateDelta?: JsonObject | undefined;
+    actions?: ToolActions | undefined;
+  };
   /** The response for a live model that waits for it. */
   send?: Part;
   /** A note to the model. Its id is derived from what it is about, so it is written once. */
@@ -132,6 +144,7 @@ interface Knowledge {
   tells: string[];
   unknown: string[];
   stateDelta?: JsonObject | undefined;
+  actions?: ToolActions | undefined;
 }
 
 /** The open calls of the history, with what is known about each. */
@@ -145,7 +158,8 @@ function openCallsOf({ session, events, rows }: PlanInput): Knowledge[] {
       const { response, tells, unknown } = tellable(row, rows);
       const kind = isSettled(row.state) ? "settled" : "unsettled";
       const { stateDelta } = row;
-      return { kind, open, row, response, tells: tells.filter((id) => !told.has(id)), unknown, stateDelta };
+      const actions = readActions(row.actions);
+      return { kind, open, row, response, tells: tells.filter((id) => !told.has(id)), unknown, stateDelta, actions };
     }
     const result = kept.get(open.call.id);
     return { kind: result ? "kept" : "lost", open, response: result ?? interruptedResponse, tells: [], unknown: [] };
@@ -153,8 +167,8 @@ function openCallsOf({ session, events, rows }: PlanInput): Knowledge[] {
 }
 
 /** The response to an open call, where it belongs. */
-function inPlace({ open, response, unknown, stateDelta, tells }: Knowledge): HistoryRecord {
-  return { response: { open, response, unknown, stateDelta }, tells };
+function inPlace({ open, response, unknown, stateDelta, actions, tells }: Knowledge): HistoryRecord {
+  return { response: { open, response, unknown, stateDelta, actions }, tells };
 }
 
 /** P2, P3, P5, P8. */
@@ -171,6 +185,11 @@ function planOutcomes(input: PlanInput, calls: readonly Knowledge[]): HistoryPla
   if (movedOn) {
     const records = [...late, ...tellRecords(calls, new Set(["settled", "kept", "lost"]), new Set())];
     return { records: [...records, ...trailingNote(input, records)], next: "ask" };
+  }
+  const actions = mergeActions([keptActions(input.events, last), ...calls.map((call) => call.actions)]);
+  if (actions) {
+    const resume = { author: last.author ?? "", actions };
+    return { records: [...late, ...calls.map(inPlace)], resume, next: "ask" };
   }
   const parts = calls.map(({ open: { call }, response }): Part => ({
     functionResponse: { id: call.id, name: call.name, response },

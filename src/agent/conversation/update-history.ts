@@ -12,12 +12,12 @@ export async function updateHistory(
   chat: string,
   occasion: Occasion,
   { store, sessions }: Pick<ConversationContext, "store" | "sessions">,
-  send: (applied: Applied) => void = () => undefined,
+  send: (applied: Applied, plan: HistoryPlan) => void = () => undefined,
 ): Promise<HistoryPlan> {
   const rows = await store.listApprovals({ chat });
   const plan = planHistory({ session: session.id, events: session.events, rows }, occasion);
   const applied = await applyPlan(plan, session, sessions);
-  send(applied);
+  send(applied, plan);
   await markTold(applied.tells, store);
   // Another process has written some of it, and continues from there.
   return applied.isComplete ? plan : { records: plan.records, next: "wait" };
