@@ -159,7 +159,7 @@ it("K28: a tool runs in a span with this name and these attributes", async () =>
     rules: [afterTool, { say: [call("get_weather", {})] }],
   });
   const spans = await recordSpans(() => scene.say("weather"));
-  const [span] = spans.filter(({ name }) => name.startsWith("execute_tool"));
+  const span = spans.find(({ name }) => name.startsWith("execute_tool"));
   expect(span?.name, "src/agent/adk/tool-span.ts").toBe("execute_tool get_weather");
   expect(Object.keys(span?.attributes ?? {}).toSorted(), "src/agent/adk/tool-span.ts").toEqual(toolSpanAttributes);
 });

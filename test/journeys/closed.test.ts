@@ -8,17 +8,22 @@ import {
   AuthCredentialTypes,
   BaseAgent,
   BasePlugin,
+  BaseToolset,
   createEvent,
   type Event,
   FunctionTool,
+  GOOGLE_SEARCH,
   type InvocationContext,
   LlmAgent,
   NodeContext,
   NodeTool,
+  requestInputTool,
   SequentialAgent,
   Workflow,
 } from "@google/adk";
 import { RemoteA2AAgent } from "@google/adk/a2a";
+import { type BridgeOptions, createBridge } from "adk-stream-protocol";
+import { memoryStore } from "adk-stream-protocol/stores/memory";
 import { call, type Rule, text } from "adk-stream-protocol/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -44,6 +49,41 @@ async function storedEvents(stage: LiveStage, id?: string): Promise<Event[]> {
   const session = id ?? (await stage.store.findChat("local", "chat-1"))?.id ?? "";
   return (await stage.store.events(session)).map(({ event }) => event as unknown as Event);
 }
+
+describe("createBridge refuses what the gate cannot see", () => {
+  const started = (tools: LlmAgent["tools"], policies: BridgeOptions["tools"] = {}) =>
+    createBridge({
+      agent: new LlmAgent({ name: "root_agent", model: "gemini-2.5-flash", tools }),
+      store: memoryStore(),
+      tools: policies,
+    });
+  const noop = () => undefined;
+  const flow = () => new Workflow({ name: "flow", inputSchema: z.object({}), edges: [["START", noop]] });
+  class Flows extends BaseToolset {
+    override async getTools() {
+      return [new NodeTool(flow())];
+    }
+    override async close() {}
+  }
+
+  it.each<[string, () => Promise<unknown>, string]>([
+    ["a workflow as a tool", () => started([flow()]), "Workflows are not supported"],
+    ["a workflow in a toolset", () => started([new Flows([])]), "Workflows are not supported"],
+    ["requestInputTool", () => started([requestInputTool]), 'clientTool({ name: "request_input", … })'],
+    [
+      "a policy for google_search",
+      () => started([GOOGLE_SEARCH], { google_search: { confirm: true } }),
+      "The policy for google_search asks a person, but the model never calls google_search",
+    ],
+  ])("%s", async (_, start, sentence) => {
+    await expect(start()).rejects.toThrow(sentence);
+  });
+
+  it("and accepts a policy that does not ask", async () => {
+    const bridge = await started([GOOGLE_SEARCH], { google_search: { effect: "idempotent" } });
+    await bridge.close();
+  });
+});
 
 describe.each(modes)("a workflow that shows itself only at run time, $mode", ({ live }) => {
   const workflow = (effects: string[]) => {
