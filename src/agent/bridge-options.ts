@@ -1,10 +1,11 @@
 import type { BaseAgent, BasePlugin } from "@google/adk";
+import type { AdkServices } from "./adk/index.ts";
 import type { Store } from "../stores/index.ts";
 import { type Authorize, checkPolicies, type PolicyOptions } from "./approval/index.ts";
 import type { LiveOptions } from "./conversation/index.ts";
 import { checkNumber, type Logger } from "./support/index.ts";
 
-export interface BridgeOptions extends PolicyOptions {
+export interface BridgeOptions extends PolicyOptions, AdkServices {
   agent: BaseAgent;
   store: Store;
   appName?: string;
@@ -49,6 +50,13 @@ const liveNumbers = {
   idleMs: "duration",
 } as const satisfies Partial<Record<keyof NonNullable<BridgeOptions["live"]>, string>>;
 
+/** A method that each service has. */
+const services = {
+  artifactService: "saveArtifact",
+  memoryService: "searchMemory",
+  credentialService: "loadCredential",
+} as const satisfies Record<keyof AdkServices, string>;
+
 /** Throws a sentence that names the first wrong option. JavaScript callers, and values from the environment, need this. */
 export function checkOptions(options: BridgeOptions): void {
   const { agent, store, live = {} } = options as Partial<BridgeOptions>;
@@ -57,6 +65,11 @@ export function checkOptions(options: BridgeOptions): void {
     throw new Error("createBridge needs a store, for example memoryStore() or sqliteStore({ path }).");
   if (options.authorize !== undefined && typeof options.authorize !== "function")
     throw new Error("The option authorize must be a function (actor, approval, decision) that returns true or false.");
+  for (const [name, method] of Object.entries(services)) {
+    const service: unknown = options[name as keyof AdkServices];
+    if (service !== undefined && typeof (service as Record<string, unknown> | null)?.[method] !== "function")
+      throw new Error(`The option ${name} must be a service of ADK, with a method ${method}.`);
+  }
   for (const [name, kind] of Object.entries(numbers)) checkNumber(name, options[name as keyof typeof numbers], kind);
   for (const [name, kind] of Object.entries(liveNumbers))
     checkNumber(`live.${name}`, live[name as keyof typeof liveNumbers], kind);

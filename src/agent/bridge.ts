@@ -10,7 +10,9 @@ import type { Approval, LogEntry, Session, Store } from "../stores/index.ts";
 import {
   agentTools,
   GatePlugin,
-  refuseReservedTools,
+  guardCompaction,
+  refuseAgents,
+  refuseToolsets,
   requireAgent,
   Runners,
   StoreSessionService,
@@ -69,6 +71,7 @@ export class Bridge {
   readonly #settlement: Settlement;
   readonly #submissions: Submissions;
   readonly #sweepMs: number;
+  readonly #checkToolsets: () => Promise<void>;
   #timer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | undefined;
 
@@ -78,16 +81,20 @@ export class Bridge {
     const { approvalTtlMs = 15 * 60_000, startMs = 5 * 60_000, maxPending = 32, leaseMs = 10_000 } = options;
     requireAgent(agent);
     const appName = options.appName ?? agent.name;
-    refuseReservedTools(agent);
+    const confirmed = Object.entries(options.tools ?? {}).flatMap(([name, { confirm }]) => (confirm ? [name] : []));
+    refuseAgents(agent, confirmed);
     const toolsets = new Toolsets({ agent, logger });
     const policies = new Policies({ ...options, inventory: toolsets, logger });
 
+    guardCompaction(agent);
     const sessions = new StoreSessionService(store);
     const holder = holdCalls({ store, policies, logger, approvalTtlMs, startMs, maxPending });
     const gate = new GatePlugin({ holder, logger });
     // The gate comes first: a value that another plugin's callback returns would keep it from being asked.
     const plugins = [gate, ...(options.plugins ?? [])];
-    const runners = new Runners({ agent, appName, store, sessions, plugins });
+    const { artifactService, memoryService, credentialService } = options;
+    const services = { artifactService, memoryService, credentialService };
+    const runners = new Runners({ agent, appName, store, sessions, plugins, services });
     const calls = new ToolCalls({ runners, gate, store, logger });
     const executor = new Executor({ store, calls, policies, leaseMs, logger });
     const authorizer = new Authorizer({ authorize: options.authorize, logger });
@@ -109,9 +116,11 @@ export class Bridge {
       ...{ appName, calls, turns: this.#turns, settlement: this.#settlement },
     });
     this.#sweepMs = options.sweepMs ?? 1000;
+    this.#checkToolsets = () => refuseToolsets(agent, confirmed);
   }
 
   async start(): Promise<void> {
+    await this.#checkToolsets();
     await this.#policies.start();
     await this.#settlement.settleDue(await closeOpenTurns(this.#store));
     if (this.#sweepMs > 0) {

@@ -8,6 +8,16 @@ import type { ToolOutcome } from "./tool-result.ts";
  * so we run it in a session of its own. These functions do what `AgentTool` itself does before and after that run.
  */
 
+/** The id of the session in which the agent of this call runs. */
+export function innerSessionId(sessionId: string, callId: string): string {
+  return `${sessionId}~${callId}`;
+}
+
+/** The chat that a session belongs to, by its id. */
+export function outermostSession(sessionId: string): string {
+  return sessionId.split("~", 1)[0] ?? sessionId;
+}
+
 /** The agent of an `AgentTool`; ADK keeps it private. */
 export function agentOf(tool: AgentTool): BaseAgent {
   return (tool as unknown as { agent: BaseAgent }).agent;
@@ -23,7 +33,7 @@ export function agentRequest(tool: AgentTool, args: JsonObject): string {
 }
 
 /** The agent's result: its last text (parsed if it has an output schema), and the state it changed. */
-export function agentOutcome(tool: AgentTool, events: readonly Event[]): Required<ToolOutcome> {
+export function agentOutcome(tool: AgentTool, events: readonly Event[]): Required<Omit<ToolOutcome, "actions">> {
   const agent = agentOf(tool);
   const stateDelta = Object.assign({}, ...events.map(({ actions }) => actions?.stateDelta)) as JsonObject;
   const { errorCode, errorMessage, content } = events.at(-1) ?? {};

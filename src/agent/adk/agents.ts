@@ -13,18 +13,8 @@ import {
 } from "@google/adk";
 import { agentOf } from "./agent-tool.ts";
 import { findTool } from "./find-tool.ts";
-import { isReserved } from "./history.ts";
 
 /** The tree of agents below a root, and their tools. */
-
-/** Throws for a tool whose name ADK uses itself: its calls would be invisible, and could not be gated. */
-export function refuseReservedTools(root: BaseAgent): void {
-  const names = agentsBelow(root)
-    .flatMap(toolsOf)
-    .flatMap((tool) => (isBaseTool(tool) && isReserved(tool.name) ? [tool.name] : []));
-  if (names.length > 0)
-    throw new Error(`Names that begin with adk_request_ are reserved by ADK. Rename the tool ${names.join(", ")}.`);
-}
 
 /** Throws unless the value is an agent that the bridge can run. */
 export function requireAgent(agent: unknown): asserts agent is BaseAgent {

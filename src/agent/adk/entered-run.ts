@@ -1,5 +1,13 @@
+import { BridgeError } from "../../protocol/index.ts";
 import type { GatheredCalls } from "./gathered-calls.ts";
 import type { RunScope } from "./run-scope.ts";
+
+/** Why a run was ended by the gate: it was about to do something that cannot be gated. */
+export class RunRefused extends BridgeError {
+  constructor(message: string) {
+    super("unavailable", message);
+  }
+}
 
 /** A run that has entered the gate. */
 export class EnteredRun {
@@ -9,11 +17,22 @@ export class EnteredRun {
   isPaused = false;
   /** True after `leave`: the run's later calls are refused. */
   isOver = false;
+  #refusal: RunRefused | undefined;
   readonly #onLeave: () => void;
 
   constructor(scope: RunScope, onLeave: () => void) {
     this.scope = scope;
     this.#onLeave = onLeave;
+  }
+
+  /** Ends the run: its turn fails with this error, also if the agent catches what the gate has thrown. */
+  refuse(error: RunRefused): void {
+    this.#refusal ??= error;
+  }
+
+  /** To be called between the events of the run, and when it ends or throws. */
+  throwIfRefused(): void {
+    if (this.#refusal) throw this.#refusal;
   }
 
   leave(): void {

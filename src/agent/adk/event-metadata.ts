@@ -14,6 +14,8 @@ export interface EventMetadata {
   kept?: readonly KeptPart[];
   /** The inputs of the event's calls, as JSON, where the schema of the tool made something else of the model's arguments. */
   inputs?: readonly { id: string; input: Record<string, unknown> }[];
+  /** On the same event: the agent that another call of the step hands over to, once every call is settled. */
+  transfer?: string;
   /** Calls whose response only said "not known yet". Their outcome is told later, in a note. */
   unknown?: readonly string[];
   /** What a live connection reports besides the model's own output. Never stored. */

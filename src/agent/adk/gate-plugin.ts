@@ -1,5 +1,6 @@
 import {
   BasePlugin,
+  type BaseNode,
   type BaseTool,
   type Context,
   type Event,
@@ -7,27 +8,31 @@ import {
   isAgentTool,
   type LlmRequest,
   type LlmResponse,
+  type NodeContext,
 } from "@google/adk";
-import type { Part } from "@google/genai";
 import { BridgeError } from "../../protocol/index.ts";
 import type { Approval } from "../../stores/index.ts";
 import { describeError, type Logger } from "../support/index.ts";
+import { innerSessionId } from "./agent-tool.ts";
 import { isInLoop } from "./agents.ts";
-import { refusalOf } from "./ask-guards.ts";
-import { bindFreeCall } from "./bind-free-call.ts";
-import { argumentsError, attachInputs, type CallInput, inputOf } from "./call-input.ts";
+import { CallChecks } from "./call-checks.ts";
+import { attachInputs, inputOf } from "./call-input.ts";
 import { isClientTool } from "./client-tool.ts";
+import { refuseCredentialRequest, refuseCredentialRequests } from "./credential-requests.ts";
 import { describeCall } from "./describe-call.ts";
-import { addMetadata, type KeptPart } from "./event-metadata.ts";
-import { EnteredRun } from "./entered-run.ts";
+import { EnteredRun, RunRefused } from "./entered-run.ts";
+import { requireFindable } from "./find-call-tool.ts";
+import { checkAuthor } from "./foreign-events.ts";
 import { GatheredCalls } from "./gathered-calls.ts";
 import { hasBrokenOff, isReserved } from "./history.ts";
 import { noteHandover } from "./live/handover.ts";
-import { isPlaceholder, markAsBegun, placeholder, takeBegun } from "./marked-results.ts";
+import { isPlaceholder, markAsBegun, placeholder, takePlaceholders } from "./marked-results.ts";
 import { MissingTool } from "./missing-tool.ts";
+import { isNodeTool } from "./refuse-agents.ts";
 import { beginWithUser, orderResponses } from "./request-contents.ts";
 import type { CallHolder, HeldCall, RunScope } from "./run-scope.ts";
-import { invalidArguments, toolWantsApproval } from "./tool-checks.ts";
+import { readActions } from "./tool-actions.ts";
+import { invalidArguments } from "./tool-checks.ts";
 import { dropNonJsonState, needsConversion, toObject } from "./tool-result.ts";
 
 /**
@@ -42,6 +47,7 @@ import { dropNonJsonState, needsConversion, toObject } from "./tool-result.ts";
 export class GatePlugin extends BasePlugin {
   readonly #holder: CallHolder;
   readonly #logger: Logger;
+  readonly #checks: CallChecks;
   /** Runs that are about to begin, by session id. */
   readonly #entered = new Map<string, EnteredRun>();
   /**
@@ -62,6 +68,7 @@ export class GatePlugin extends BasePlugin {
     super("adk-stream-protocol-gate");
     this.#holder = holder;
     this.#logger = logger;
+    this.#checks = new CallChecks({ holder, logger, pass: (context) => this.pass(context) });
   }
 
   /** Announces a run of this session. Call `leave` on the result when the run is over. */
@@ -96,61 +103,35 @@ export class GatePlugin extends BasePlugin {
     if (isReserved(tool.name)) return { error: `The name ${tool.name} is reserved by ADK; the tool was not run.` };
     const run = this.#runOf(toolContext.invocationContext);
     if (!run || this.#isStopped(toolContext)) return { error: "The turn was stopped; the tool was not run." };
+    if (isNodeTool(tool)) return { error: this.#refuseNode(tool.name, toolContext.invocationContext).message };
     const input = inputOf(tool, toolArgs);
-    const gated = await this.#wantsApproval(tool, input, toolContext, run.scope);
+    const gated = await this.#checks.wantsApproval(tool, input, toolContext, run.scope);
     if (typeof gated !== "boolean") return gated;
     // K10: ADK runs an agent's tool without plugins. We run it ourselves, and hold the call while the agent waits.
     if (isAgentTool(tool)) {
-      const innerSession = `${toolContext.sessionId}~${toolContext.functionCallId}`;
+      const innerSession = innerSessionId(toolContext.sessionId, toolContext.functionCallId ?? "");
       const held = { gated, external: true, innerSession };
-      return (await this.#refusal(tool, input, toolContext)) ?? this.#hold(tool, toolArgs, toolContext, held);
+      return (await this.#checks.refusal(tool, input, toolContext)) ?? this.#hold(tool, toolArgs, toolContext, held);
     }
     // A call with a report or a time limit needs a row, also when no one is asked about it.
     const needsRow = tool.isLongRunning || this.#holder.hasTimeLimit(tool.name);
-    if (!gated && !needsRow) return this.#bind(tool, input, toolContext, run.scope);
+    if (!gated && !needsRow) return this.#checks.bind(tool, input, toolContext, run.scope);
     return (
       invalidArguments(tool, toolArgs) ??
-      (await this.#refusal(tool, input, toolContext)) ??
+      (await this.#checks.refusal(tool, input, toolContext)) ??
       this.#hold(tool, toolArgs, toolContext, { gated, external: isClientTool(tool) })
     );
   }
 
-  async #wantsApproval(
-    tool: BaseTool,
-    input: CallInput,
-    context: Context,
-    scope: RunScope,
-  ): Promise<boolean | { error: string }> {
-    const { agent } = context.invocationContext;
-    const judged = { tool, agent, args: () => input.value(), state: () => context.state.toRecord() };
-    const byPolicy = await this.#holder.policyWantsApproval(judged, scope);
-    try {
-      return byPolicy || (await toolWantsApproval(tool, input.value(), context));
-    } catch (error) {
-      return argumentsError(tool, error);
-    }
-  }
-
-  /** Asks the callbacks of the other plugins and of the agent, which come after the gate. */
-  #refusal(tool: BaseTool, input: CallInput, context: Context): Promise<Result | undefined> {
-    return refusalOf({ tool, input, context }, { pass: (trial) => this.pass(trial), logger: this.#logger });
-  }
-
-  /** Lets a free call run with the input that is shown. */
-  #bind(tool: BaseTool, input: CallInput, context: Context, scope: RunScope): Promise<Result | undefined> {
-    return bindFreeCall(tool, input, context, {
-      logger: this.#logger,
-      isFree: async (changed) => !(await this.#wantsApproval(tool, changed, context, scope)),
-      show: (shown) => this.#show(tool, shown, context),
-    });
-  }
-
-  /** Shows the input of a free call, unless it is what was shown with the call. A question has its own. */
-  async #show({ name: toolName }: BaseTool, input: CallInput, context: Context): Promise<void> {
-    if (input.isShown) return;
-    const call = { toolCallId: context.functionCallId ?? "", toolName, input: input.shown };
-    await this.#runOf(context.invocationContext)?.scope.showInput(call);
-    input.isShown = true;
+  /** K27: nodes run without the events that the gate relies on. What is thrown here keeps the node from running. */
+  override async beforeNodeCallback({
+    node,
+    nodeContext,
+  }: {
+    node: BaseNode;
+    nodeContext: NodeContext;
+  }): Promise<never> {
+    throw this.#refuseNode(node.name, nodeContext.invocationContext);
   }
 
   /** K16: a throw overrides what `afterToolCallback` returns, so a call whose tool threw must not be held. */
@@ -163,12 +144,14 @@ export class GatePlugin extends BasePlugin {
   override async afterToolCallback({ tool, toolArgs, toolContext, result }: ToolCallback & { result: Result }) {
     if (this.#approved.has(toolContext)) return undefined;
     if (isPlaceholder(result) || this.#ran.has(toolContext)) return result;
+    const noCredential = refuseCredentialRequest(toolContext);
     const asked = toolContext.actions.requestedToolConfirmations;
     const id = toolContext.functionCallId ?? "";
     const request = asked[id];
     delete asked[id]; // K8: without the request ADK does not ask for a confirmation itself
     const failure = this.#failures.get(toolContext);
     if (failure) return undefined;
+    if (noCredential) return noCredential;
     if (request) {
       const { hint, payload } = request;
       return this.#hold(tool, toolArgs, toolContext, { gated: true, external: false, hint, payload, hasRun: true });
@@ -181,22 +164,13 @@ export class GatePlugin extends BasePlugin {
   /** K3: what is left in the event after this is what ADK stores, yields and sends. */
   override async onEventCallback({ invocationContext, event }: Invocation & { event: Event }): Promise<undefined> {
     const scope = this.#runOf(invocationContext)?.scope;
+    refuseCredentialRequests(event);
+    const removed = checkAuthor(event, invocationContext);
+    if (removed.length > 0) this.#logger.warn("An event said more than its author may.", { by: event.author, removed });
     if (!event.partial) await scope?.beforeEvent();
     noteHandover(event);
     attachInputs(event);
-    const parts = event.content?.parts;
-    // Checked by value, not by run: a placeholder must never get through, even when its run has been left.
-    const isHeld = ({ functionResponse }: Part) => isPlaceholder(functionResponse?.response);
-    const begun = takeBegun(parts);
-    const sends = scope?.freeResults === "send";
-    const isAnyHeld = parts?.some(isHeld);
-    if (begun.length > 0 && (sends || !isAnyHeld)) addMetadata(event, { unknown: begun });
-    if (!parts || !isAnyHeld) return undefined;
-    // What has only begun is not kept: the row says what the model is told later.
-    const isKept = ({ functionResponse: { id = "" } = {} }: Part) => sends || !begun.includes(id);
-    const free = parts.filter((part) => !isHeld(part) && isKept(part));
-    addMetadata(event, { kept: sends ? [] : (free as KeptPart[]) });
-    event.content = sends && free.length > 0 ? { ...event.content, parts: free } : undefined;
+    takePlaceholders(event, scope?.freeResults ?? "keep");
     return undefined;
   }
 
@@ -242,13 +216,15 @@ export class GatePlugin extends BasePlugin {
       const run = this.#runOf(invocationContext);
       // ADK makes all calls of a step, whatever happens meanwhile; the run may have been left.
       if (!run || this.#isStopped(context)) throw new Error("The call belongs to no turn.");
-      if (isClientTool(tool) && !how.gated) await this.#show(tool, inputOf(tool, args), context);
+      await requireFindable(tool, invocationContext, this.#gathered.get(invocationContext));
+      if (isClientTool(tool) && !how.gated) await this.#checks.show(tool, inputOf(tool, args), context, run.scope);
       approval = await this.#holder.hold({ ...how, ...describeCall(tool, args, context) }, run.scope);
       const runsNow = !how.gated && approval.state === "approved";
       const result = runsNow ? await run.scope.runHeld(approval) : undefined;
       if (result) {
         if (how.innerSession === undefined) this.#ran.add(context);
         context.state.update(result.stateDelta);
+        Object.assign(context.actions, readActions(result.actions));
         return result.isFinal ? result.response : markAsBegun(result.response);
       }
       await run.scope.showQuestion(approval);
@@ -258,6 +234,7 @@ export class GatePlugin extends BasePlugin {
     } catch (error) {
       this.#logger.error("A call could not be held.", { tool: tool.name, error: describeError(error) });
       if (approval) await this.#release(approval);
+      if (error instanceof RunRefused) this.#runOf(invocationContext)?.refuse(error);
       const why = error instanceof BridgeError ? error.message : "Approval is not available.";
       return { error: how.innerSession ? "The agent could not finish." : `${why} The tool was not run.` };
     }
@@ -272,6 +249,13 @@ export class GatePlugin extends BasePlugin {
         error: describeError(error),
       });
     }
+  }
+
+  #refuseNode(name: string, context: InvocationContext): RunRefused {
+    const error = new RunRefused(`Workflows are not supported; the node ${name} was not run.`);
+    this.#logger.error("An agent tried to run a workflow.", { node: name, session: context.session.id });
+    this.#runOf(context)?.refuse(error);
+    return error;
   }
 
   #runOf({ session }: InvocationContext): EnteredRun | undefined {

@@ -26,16 +26,24 @@ import { addMissingTools } from "./missing-tool.ts";
 export class GatheredCalls {
   /** The tools of the request, where ADK looks up the called ones (K17). */
   readonly #tools: LlmRequest["toolsDict"];
+  /** The names of the tools that the agent itself offered, before callbacks could add any. */
+  readonly #offered: ReadonlySet<string>;
   readonly #calls: Part[] = [];
   #stage: "no-calls" | "called" | "held" = "no-calls";
 
   constructor(tools: LlmRequest["toolsDict"]) {
     this.#tools = tools;
+    this.#offered = new Set(Object.keys(tools));
   }
 
   /** True when no call waits for the response's last piece. */
   get isEmpty(): boolean {
     return this.#calls.length === 0;
+  }
+
+  /** True for a tool that the agent itself offered. */
+  offered(toolName: string): boolean {
+    return this.#offered.has(toolName);
   }
 
   /** A call of this response was held; calls that follow are dropped. */

@@ -37,14 +37,15 @@ export function bringerOf(tool: BaseTool): GuardedToolset | undefined {
  */
 export class GuardedToolset extends BaseToolset {
   readonly agent: string;
-  readonly #inner: BaseToolset;
+  /** The toolset in whose place this one is. */
+  readonly inner: BaseToolset;
   readonly #options: Required<GuardOptions>;
   #names: ReadonlySet<string> = new Set();
   #awayUntil = 0;
 
   constructor(inner: BaseToolset, options: GuardOptions) {
     super(inner.toolFilter, inner.prefix);
-    this.#inner = inner;
+    this.inner = inner;
     this.#options = { listMs, pauseMs, ...options };
     this.agent = options.agent;
   }
@@ -61,19 +62,19 @@ export class GuardedToolset extends BaseToolset {
 
   /** The same, but undefined if the toolset is away. */
   findTools(context?: ReadonlyContext): Promise<BaseTool[] | undefined> {
-    return this.#limited(async () => this.#note(await this.#inner.getTools(context)));
+    return this.#limited(async () => this.#note(await this.inner.getTools(context)));
   }
 
   /** The names of all its tools, listed now; undefined if the toolset is away. Takes at most the time limit. */
   list(): Promise<ReadonlySet<string> | undefined> {
     return this.#limited(async () => {
-      const tools = this.#note(await this.#inner.getTools());
-      return new Set([...tools, ...(await additionalTools(this.#inner))].map(({ name }) => name));
+      const tools = this.#note(await this.inner.getTools());
+      return new Set([...tools, ...(await additionalTools(this.inner))].map(({ name }) => name));
     });
   }
 
   override processLlmRequest(context: Context, request: LlmRequest): Promise<void> {
-    return this.#inner.processLlmRequest(context, request);
+    return this.inner.processLlmRequest(context, request);
   }
 
   /**
@@ -84,7 +85,7 @@ export class GuardedToolset extends BaseToolset {
 
   /** Closes the toolset itself. */
   async closeToolset(): Promise<void> {
-    await this.#inner.close();
+    await this.inner.close();
   }
 
   async #limited<T>(work: () => Promise<T>): Promise<T | undefined> {

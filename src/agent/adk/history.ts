@@ -1,5 +1,6 @@
-import { getFunctionCalls, getFunctionResponses, type Event } from "@google/adk";
+import { getFunctionCalls, getFunctionResponses, isCompactedEvent, type Event } from "@google/adk";
 import type { FunctionCall, FunctionResponse, Part } from "@google/genai";
+import { mergeActions, type ToolActions } from "./tool-actions.ts";
 import { type KeptPart, metadataOf } from "./event-metadata.ts";
 
 /** Questions to a session's history, an array of ADK events. Pure. */
@@ -55,6 +56,24 @@ export function keptResults(events: readonly Event[]): Map<string, Record<string
   );
 }
 
+/** The actions that were set aside with the results of a step, in the events since its calls. */
+export function keptActions(events: readonly Event[], step: Event): ToolActions | undefined {
+  const since = events.slice(events.findLastIndex(({ id }) => id === step.id) + 1);
+  return mergeActions(since.map((event) => ({ transferToAgent: metadataOf(event).transfer })));
+}
+
+/** The step that the history ends with, if its tools asked for more than a response: its agent, and what they asked. */
+export function lastStep(events: readonly Event[]): { author: string; actions: ToolActions } | undefined {
+  const last = lastContent(events);
+  const answered = last?.author === "user" ? undefined : last && responsesOf(last)[0]?.id;
+  const step = events.findLast((event) => callsOf(event).some(({ id }) => id === answered));
+  if (!step || answered === undefined) return undefined;
+  const ids = new Set<string | undefined>(callsOf(step).map(({ id }) => id));
+  const responses = events.filter((event) => responsesOf(event).some(({ id }) => ids.has(id)));
+  const actions = mergeActions(responses.map((event) => event.actions));
+  return actions && { author: step.author ?? "", actions };
+}
+
 /** Calls whose response only said "not known yet", or that it is not known what became of them. */
 export function unknownCalls(events: readonly Event[]): Set<string> {
   return new Set(
@@ -74,13 +93,18 @@ export function keepsId({ id }: Call): boolean {
   return !id.startsWith("adk-");
 }
 
+/** True for the summary of an earlier part of the history, which a compactor made. The agent has not said it. */
+export function isSummary(event: Event): boolean {
+  return isCompactedEvent(event);
+}
+
 /** The last text the agent said, without thoughts. Text before its last tool call does not count. */
 export function lastText(events: readonly Event[]): string {
   const isText = (part: Part) => Boolean(part.text) && !part.thought;
   const asked = events.findLastIndex((event) => event.author === "user" || responsesOf(event).length > 0);
   const event = events
     .slice(asked + 1)
-    .findLast(({ content }) => content?.role === "model" && content.parts?.some(isText));
+    .findLast((each) => each.content?.role === "model" && each.content.parts?.some(isText) && !isSummary(each));
   return (
     event?.content?.parts
       ?.filter(isText)
@@ -89,19 +113,21 @@ export function lastText(events: readonly Event[]): string {
   );
 }
 
-/** The last event with content. */
+/** The last event with content. Summaries do not count. */
 export function lastContent(events: readonly Event[]): Event | undefined {
-  return events.findLast(({ content }) => content?.parts?.length);
+  return events.findLast((event) => event.content?.parts?.length && !isSummary(event));
 }
 
 /** True when anything but thoughts and responses to its own calls follows this event. ADK may drop such content (K12). */
 export function hasMovedOn(events: readonly Event[], event: Event): boolean {
   const own = new Set<string | undefined>(callsOf(event).map(({ id }) => id));
   const since = events.slice(events.findLastIndex(({ id }) => id === event.id) + 1);
-  return since.some(({ content }) =>
-    content?.parts?.some(({ text, thought, functionResponse }) =>
-      functionResponse ? !own.has(functionResponse.id) : text !== "" && !thought,
-    ),
+  return since.some(
+    (later) =>
+      !isSummary(later) &&
+      later.content?.parts?.some(({ text, thought, functionResponse }) =>
+        functionResponse ? !own.has(functionResponse.id) : text !== "" && !thought,
+      ),
   );
 }
 

@@ -5,15 +5,18 @@
  *   history, new-events, event-metadata     events in, events out
  *   agents, agent-tool, client-tool         the tree of agents and its tools
  *   toolsets, guarded-toolset               which toolset brings which tools, with a time limit
+ *   refuse-agents                           what cannot be gated, refused when the bridge starts
  *   session-service, runners, request-run   sessions on our store, and runs by request
  *   gate-plugin, gathered-calls, tool-…     the gate in front of every tool, and tools outside ADK's loop
  *   live/                                   the connection to a live model
  */
-export { agentTools, refuseReservedTools, requireAgent } from "./agents.ts";
+export { agentTools, requireAgent } from "./agents.ts";
 export { clientTool } from "./client-tool.ts";
+export { guardCompaction } from "./compaction.ts";
 export { GatePlugin } from "./gate-plugin.ts";
 export { idempotencyKey } from "./idempotency-key.ts";
-export { Runners } from "./runners.ts";
+export { refuseAgents, refuseToolsets } from "./refuse-agents.ts";
+export { type AdkServices, Runners } from "./runners.ts";
 export { StoreSessionService } from "./session-service.ts";
 export { ToolCalls } from "./tool-calls.ts";
 export { Toolsets } from "./toolsets.ts";

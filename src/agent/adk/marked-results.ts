@@ -1,7 +1,9 @@
+import type { Event } from "@google/adk";
 import type { Part } from "@google/genai";
+import { addMetadata, type KeptPart } from "./event-metadata.ts";
 
 /**
- * Results that the gate gives ADK in the place of a tool's own, and recognizes again in the event that ADK makes of them. The
+ * Results that the gate gives ADK in the place of a tool's own, and takes out of the event again that ADK makes of them. The
  * keys are random, so that no tool can return such a result.
  */
 
@@ -18,8 +20,32 @@ export const isPlaceholder = (result: unknown): boolean => hasKey(result, heldKe
 /** Marks what a tool said when it had begun. Its result will be told later. */
 export const markAsBegun = (response: Result): Result => ({ ...response, [begunKey]: true });
 
+/**
+ * Takes the placeholders out of a response event (K3). With `keep`, the results of the other calls of the step are set
+ * aside until the whole step is settled, and so is a transfer. Checked by value and not by run: a placeholder must never get
+ * through, even when its run has been left.
+ */
+export function takePlaceholders(event: Event, freeResults: "keep" | "send"): void {
+  const parts = event.content?.parts;
+  const begun = unmarkBegun(parts);
+  const isHeld = ({ functionResponse }: Part) => isPlaceholder(functionResponse?.response);
+  const isAnyHeld = parts?.some(isHeld);
+  const sends = freeResults === "send";
+  if (begun.length > 0 && (sends || !isAnyHeld)) addMetadata(event, { unknown: begun });
+  if (!parts || !isAnyHeld) return;
+  // What has only begun is not kept: the row says what the model is told later.
+  const isKept = ({ functionResponse: { id = "" } = {} }: Part) => sends || !begun.includes(id);
+  const free = parts.filter((part) => !isHeld(part) && isKept(part));
+  const { transferToAgent } = event.actions;
+  const waits = !sends && transferToAgent !== undefined;
+  addMetadata(event, { kept: sends ? [] : (free as KeptPart[]), ...(waits && { transfer: transferToAgent }) });
+  // ADK would start the other agent at once.
+  if (waits) delete event.actions.transferToAgent;
+  event.content = sends && free.length > 0 ? { ...event.content, parts: free } : undefined;
+}
+
 /** Removes the marks in place. Returns the ids of the calls that have only begun. */
-export function takeBegun(parts: readonly Part[] = []): string[] {
+function unmarkBegun(parts: readonly Part[] = []): string[] {
   return parts.flatMap(({ functionResponse }) => {
     const response = functionResponse?.response;
     if (!hasKey(response, begunKey)) return [];

@@ -2,6 +2,7 @@ import { createEvent, createEventActions, type Event } from "@google/adk";
 import type { UIMessage } from "ai";
 import { metadataOf, withMetadata } from "./event-metadata.ts";
 import type { OpenCall } from "./history.ts";
+import type { ToolActions } from "./tool-actions.ts";
 import { messageToContent } from "./message-to-content.ts";
 
 /** Events that we, and not ADK, append to a history. */
@@ -10,10 +11,18 @@ import { messageToContent } from "./message-to-content.ts";
 export function responseEvent(
   { call, event }: OpenCall,
   response: Record<string, unknown>,
-  { unknown = [], stateDelta = {} }: { unknown?: readonly string[]; stateDelta?: Record<string, unknown> } = {},
+  {
+    unknown = [],
+    stateDelta = {},
+    actions,
+  }: {
+    unknown?: readonly string[] | undefined;
+    stateDelta?: Record<string, unknown> | undefined;
+    actions?: ToolActions | undefined;
+  } = {},
 ): Event {
   return createEvent({
-    actions: createEventActions({ stateDelta }),
+    actions: createEventActions({ stateDelta, ...actions }),
     invocationId: event.invocationId,
     author: event.author,
     branch: event.branch,
@@ -28,6 +37,11 @@ export function responseEvent(
  */
 export function noteEvent(id: string, text: string): Event {
   return createEvent({ id, author: "user", content: { role: "user", parts: [{ text }] } });
+}
+
+/** An event without content in the name of the agent that takes over, so that the next run starts there. */
+export function handoverEvent(agent: string): Event {
+  return createEvent({ author: agent });
 }
 
 /**

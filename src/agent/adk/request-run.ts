@@ -1,6 +1,7 @@
 import { type Event, type Runner, StreamingMode } from "@google/adk";
 import type { Content } from "@google/genai";
 import { stepThrough } from "../support/index.ts";
+import { isSummary } from "./history.ts";
 import { type EventMetadata, withMetadata } from "./event-metadata.ts";
 
 export interface RequestRunOptions {
@@ -30,9 +31,14 @@ export function runRequests(runner: Runner, options: RequestRunOptions): AsyncGe
     runConfig: { streamingMode: StreamingMode.SSE, maxLlmCalls },
   });
   let failures = 0;
-  return stepThrough(events, signal, ({ errorCode }) => {
+  return stepThrough(withoutSummaries(events), signal, ({ errorCode }) => {
     failures = errorCode === undefined ? 0 : failures + 1;
     // ADK reports an error as an event and goes on. A loop would fail for ever and block the process.
     return failures > 1;
   });
+}
+
+/** Summaries are stored for the model. The user does not see them. */
+async function* withoutSummaries(events: AsyncGenerator<Event>): AsyncGenerator<Event> {
+  for await (const event of events) if (!isSummary(event)) yield event;
 }

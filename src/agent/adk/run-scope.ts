@@ -44,6 +44,8 @@ export interface RunScope {
 export interface HeldResult {
   response: Record<string, unknown>;
   stateDelta: Record<string, unknown>;
+  /** What else the tool asked ADK to do, see `ToolActions`. */
+  actions: Record<string, unknown>;
   /** False when the call has only begun, and its result will be told later. */
   isFinal: boolean;
 }

@@ -1,6 +1,15 @@
-import { type BaseAgent, type BasePlugin, type LlmAgent, Runner } from "@google/adk";
+import {
+  type BaseAgent,
+  type BaseArtifactService,
+  type BaseCredentialService,
+  type BaseMemoryService,
+  type BasePlugin,
+  type LlmAgent,
+  Runner,
+} from "@google/adk";
 import type { Approval, Session, Store } from "../../stores/index.ts";
 import { agentOf } from "./agent-tool.ts";
+import { chatArtifacts } from "./chat-artifacts.ts";
 import { findAgentTool, findCaller } from "./agents.ts";
 import type { StoreSessionService } from "./session-service.ts";
 
@@ -10,6 +19,17 @@ export interface RunnersOptions {
   store: Store;
   sessions: StoreSessionService;
   plugins: BasePlugin[];
+  services?: AdkServices;
+}
+
+/** ADK's services, for calls in its loop and for calls that waited. */
+export interface AdkServices {
+  /** Where tools keep files (`saveArtifact`, `loadArtifact`). Artifacts belong to the chat. */
+  artifactService?: BaseArtifactService;
+  /** Where tools look for earlier conversations (`searchMemory`). The bridge adds nothing to it. */
+  memoryService?: BaseMemoryService;
+  /** Passed to ADK, which does not use it itself. */
+  credentialService?: BaseCredentialService;
 }
 
 /** Which agent a session belongs to, and the ADK runner for it. Every runner has the gate as its first plugin. */
@@ -43,10 +63,13 @@ export class Runners {
   runnerFor(agent: BaseAgent): Runner {
     const known = this.#runners.get(agent);
     if (known) return known;
-    const { agent: root, appName, sessions, plugins } = this.#options;
+    const { agent: root, appName, sessions, plugins, services: { artifactService, ...services } = {} } = this.#options;
     const runner = new Runner({
-      appName: agent === root ? appName : agent.name,
+      // An agent that is run as a tool is an app of its own. The others are parts of the root's.
+      appName: agent.rootAgent === root.rootAgent ? appName : agent.name,
       agent,
+      ...services,
+      ...(artifactService && { artifactService: chatArtifacts(artifactService, appName) }),
       sessionService: sessions,
       plugins,
       // K6: after a response ADK resumes the agent that made the call.

@@ -5,7 +5,6 @@ import {
   InvocationContext,
   isAgentTool,
   type LlmAgent,
-  ReadonlyContext,
   ToolConfirmation,
 } from "@google/adk";
 import type { Approval, JsonObject, Store } from "../../stores/index.ts";
@@ -14,13 +13,18 @@ import { agentOutcome } from "./agent-tool.ts";
 import { findAgentTool } from "./agents.ts";
 import { askGuards } from "./ask-guards.ts";
 import { bindTool } from "./bound-arguments.ts";
+import { sessionArtifacts } from "./chat-artifacts.ts";
 import { isClientTool } from "./client-tool.ts";
+import { refuseCredentialRequest } from "./credential-requests.ts";
+import { findCallTool } from "./find-call-tool.ts";
 import { findTool } from "./find-tool.ts";
 import type { GatePlugin } from "./gate-plugin.ts";
 import { setIdempotencyKey } from "./idempotency-key.ts";
 import type { Runners } from "./runners.ts";
+import { takeActions } from "./tool-actions.ts";
 import { toolHash } from "./tool-hash.ts";
 import { type Beginning, dropNonJsonState, mcpError, type ToolOutcome, toObject } from "./tool-result.ts";
+import { inToolSpan } from "./tool-span.ts";
 
 /** A call that is ready to run. */
 export interface PreparedCall {
@@ -50,6 +54,13 @@ export class ToolCalls {
     if (!session) throw new Error("The session of this call is gone.");
     const invocationContext = new InvocationContext({
       sessionService: runner.sessionService,
+      ...(runner.artifactService && {
+        artifactService: sessionArtifacts(runner.artifactService, {
+          appName: runner.appName,
+          userId: approval.owner,
+          sessionId: approval.session,
+        }),
+      }),
       memoryService: runner.memoryService,
       credentialService: runner.credentialService,
       invocationId: `x-${approval.id}`,
@@ -60,7 +71,7 @@ export class ToolCalls {
       runConfig: {},
       abortSignal: signal,
     });
-    const tool = await findTool(agent, approval.toolName, new ReadonlyContext(invocationContext));
+    const tool = await findCallTool(agent, approval.toolName, invocationContext);
     if (isAgentTool(tool)) throw new Error("An agent that is called as a tool is run by its turn.");
     // Rows of older versions have no hash.
     if (approval.toolHash !== undefined && approval.toolHash !== toolHash(tool, agent.name))
@@ -73,7 +84,11 @@ export class ToolCalls {
     this.#options.gate.pass(context);
     setIdempotencyKey(context, approval.idempotencyKey);
     const args = JSON.parse(approval.rawInput ?? approval.input) as JsonObject;
-    const call = { agent, tool, bound: bindTool(tool, approval), context, args };
+    const bound = bindTool(tool, approval);
+    const traced = {
+      runAsync: (request: RunRequest) => inToolSpan(tool, approval, async () => bound.runAsync(request)),
+    };
+    const call = { agent, tool, bound: traced, context, args };
     return { run: () => this.#run(approval, call) };
   }
 
@@ -107,20 +122,28 @@ export class ToolCalls {
     const { tool, context } = call;
     try {
       const result = await callTool(call, this.#options.logger);
+      const noCredential = refuseCredentialRequest(context);
+      if (noCredential) return { event: "fail", outcome: noCredential, ...this.#changes(approval, context) };
       if (approval.toolCallId in context.actions.requestedToolConfirmations)
         throw new Error("The tool asked for a second approval, which is not supported.");
       if (tool.isLongRunning) {
         const interim = result == null ? {} : { interim: toObject(result) };
-        return { event: "begin", ...interim, stateDelta: this.#stateDelta(approval, context) };
+        return { event: "begin", ...interim, ...this.#changes(approval, context) };
       }
       const error = mcpError(result);
       const outcome = error === undefined ? toObject(result) : { error };
       const event = error === undefined ? "succeed" : "fail";
-      return { event, outcome, stateDelta: this.#stateDelta(approval, context) };
+      return { event, outcome, ...this.#changes(approval, context) };
     } catch (error) {
       const outcome = { error: describeError(error) };
-      return { event: "fail", outcome, stateDelta: this.#stateDelta(approval, context) };
+      return { event: "fail", outcome, ...this.#changes(approval, context) };
     }
+  }
+
+  /** What the tool changed and asked for beside its result. */
+  #changes(approval: Approval, context: Context): Pick<ToolOutcome, "stateDelta" | "actions"> {
+    const actions = takeActions(context);
+    return { stateDelta: this.#stateDelta(approval, context), ...(actions && { actions }) };
   }
 
   /** The tool has run, so state that is not JSON must not keep its outcome from being recorded. */
@@ -131,6 +154,8 @@ export class ToolCalls {
     return { ...context.actions.stateDelta };
   }
 }
+
+type RunRequest = Parameters<BaseTool["runAsync"]>[0];
 
 interface Call {
   agent: LlmAgent;

@@ -6,6 +6,8 @@ export interface ToolOutcome {
   event: "succeed" | "fail";
   outcome: JsonObject;
   stateDelta?: JsonObject;
+  /** What else the tool asked ADK to do, see `ToolActions`. */
+  actions?: JsonObject;
 }
 
 /** A long-running tool has begun. Its result will be reported. */
@@ -14,6 +16,7 @@ export interface Beginning {
   /** What the tool said when it had begun. */
   interim?: JsonObject;
   stateDelta?: JsonObject;
+  actions?: JsonObject;
 }
 
 /** A tool's result as the JSON object that the model gets, with ADK's shapes for results that are not objects. */

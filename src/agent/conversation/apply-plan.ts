@@ -1,9 +1,9 @@
 import type { Session as AdkSession } from "@google/adk";
 import type { Part } from "@google/genai";
 import { AlreadyResponded, type Store } from "../../stores/index.ts";
-import { noteEvent, responseEvent } from "../adk/new-events.ts";
+import { handoverEvent, noteEvent, responseEvent } from "../adk/new-events.ts";
 import type { StoreSessionService } from "../adk/session-service.ts";
-import type { HistoryPlan } from "./plan.ts";
+import type { HistoryPlan } from "./history-plan.ts";
 
 export interface Applied {
   /** Responses for a live model that waits for them. */
@@ -28,6 +28,8 @@ export async function applyPlan(
       const { open, ...fields } = response;
       try {
         await sessions.appendEvent({ session, event: responseEvent(open, fields.response, fields) });
+        const target = fields.actions?.transferToAgent;
+        if (target !== undefined) await sessions.appendEvent({ session, event: handoverEvent(target) });
       } catch (error) {
         if (!(error instanceof AlreadyResponded)) throw error;
         applied.isComplete = false;

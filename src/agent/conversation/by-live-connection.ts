@@ -47,7 +47,14 @@ export class LiveConversation implements Conversation {
     // Readers of the log get the outcome before the model does.
     await new Promise((resolve) => setImmediate(resolve));
     const connection = await this.#enter(log);
-    return (await connection.tell()) ? "ask" : "done";
+    const next = await connection.tell();
+    if (next === "transfer") {
+      this.#leave();
+      await this.#pool.close(this.#turn.chat.id);
+      // The new connection starts at the agent that takes over, which the history names.
+      (await this.#enter(log)).goOn();
+    }
+    return next === "rest" ? "done" : "ask";
   }
 
   /** Nothing: the connection tells outcomes with the next thing that is said. */
@@ -58,13 +65,17 @@ export class LiveConversation implements Conversation {
   }
 
   leave(): void {
-    this.#entered?.leave();
-    this.#entered = undefined;
+    this.#leave();
     this.#pool.closeWhenIdle(this.#turn.chat);
   }
 
   async abandon(message: UIMessage | undefined): Promise<void> {
     if (message) await storeMessage(message, this.#turn.chat, this.#context);
+  }
+
+  #leave(): void {
+    this.#entered?.leave();
+    this.#entered = undefined;
   }
 
   async #enter(log: TurnLog, message?: UIMessage): Promise<LiveConnection> {

@@ -14,6 +14,7 @@ import { abortable, describeError } from "../support/index.ts";
 import { type ConnectionEvent, type ConnectionState, isListening, nextConnectionState } from "./connection-state.ts";
 import type { ConversationContext } from "./context.ts";
 import { toReplyEvent } from "./live-event.ts";
+import type { HistoryPlan } from "./history-plan.ts";
 import type { Occasion } from "./plan.ts";
 import { isOver, nextReplyState, patienceMs, type ReplyState, type ReplyVerdict } from "./reply-state.ts";
 import { runAgent } from "./request-session.ts";
@@ -125,9 +126,19 @@ export class LiveConnection {
     return this.#orClose(() => this.#say(message));
   }
 
-  /** Gives the model outcomes of its calls. True when it will speak then. */
-  async tell(): Promise<boolean> {
-    return (await this.#orClose(() => this.#update({ kind: "live", awaited: this.#awaited.ids }))) === "ask";
+  /**
+   * Gives the model outcomes of its calls. `ask`: it will speak then. `transfer`: another agent takes over, and needs a
+   * connection of its own.
+   */
+  async tell(): Promise<"ask" | "rest" | "transfer"> {
+    const plan = await this.#orClose(() => this.#update({ kind: "live", awaited: this.#awaited.ids }));
+    if (isTransfer(plan)) return "transfer";
+    return plan.next === "ask" ? "ask" : "rest";
+  }
+
+  /** Asks the model to go on with the history that it knows. */
+  goOn(): void {
+    this.#run.send({ role: "user", parts: [] });
   }
 
   /** Writes the responses of calls that the model itself cancelled. The model is not told about them. */
@@ -254,14 +265,15 @@ export class LiveConnection {
   }
 
   /** Brings the history up to date and sends the model what it waits for. */
-  async #update(occasion: Occasion): Promise<"ask" | "wait" | "rest"> {
+  #update(occasion: Occasion): Promise<HistoryPlan> {
     const { chat, context } = this.#options;
-    const plan = await updateHistory(this.#run.session, chat.id, occasion, context, ({ responses, notes }) => {
+    return updateHistory(this.#run.session, chat.id, occasion, context, ({ responses, notes }, plan) => {
       this.#awaited.responded(responses.map(({ functionResponse }) => functionResponse?.id));
+      // Another agent is about to take over; a response on this connection would make this agent speak once more.
+      if (isTransfer(plan)) return;
       if (responses.length > 0) this.#run.send({ role: "user", parts: responses });
       if (notes.length > 0) this.#run.send({ role: "user", parts: notes });
     });
-    return plan.next;
   }
 
   #move(event: ConnectionEvent): void {
@@ -278,4 +290,9 @@ export class LiveConnection {
     if (!this.#listener) throw new Error("No turn listens to this call.");
     return this.#listener;
   }
+}
+
+/** True when a tool of the recorded calls asked for another agent. */
+function isTransfer({ records }: HistoryPlan): boolean {
+  return records.some(({ response }) => response?.actions?.transferToAgent !== undefined);
 }

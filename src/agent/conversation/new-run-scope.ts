@@ -51,7 +51,7 @@ export function newRunScope(
       const isFinal = isSettled(row.state);
       if (isFinal) await store.markTold(row.id);
       else if (!turn.signal.aborted) await log.write(outcomeChunks(row, undefined));
-      return { response, stateDelta: row.stateDelta ?? {}, isFinal };
+      return { response, stateDelta: row.stateDelta ?? {}, actions: row.actions ?? {}, isFinal };
     },
     countUsage(event) {
       if (!fixed.refusesCalls()) listener().log.countUsage(event);

@@ -28,7 +28,8 @@ import { holdCalls } from "../approval/hold-calls.ts";
 import { Policies } from "../approval/policies.ts";
 import { silentLogger } from "../support/index.ts";
 import { applyPlan } from "./apply-plan.ts";
-import { type HistoryPlan, type Occasion, planHistory } from "./plan.ts";
+import type { HistoryPlan } from "./history-plan.ts";
+import { type Occasion, planHistory } from "./plan.ts";
 
 setLogLevel(LogLevel.ERROR);
 

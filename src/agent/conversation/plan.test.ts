@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { approvalRow } from "../../../test/fixtures/approvals.ts";
 import type { Approval } from "../../stores/index.ts";
 import type { EventMetadata } from "../adk/event-metadata.ts";
-import { type HistoryPlan, type Occasion, planHistory } from "./plan.ts";
+import type { HistoryPlan } from "./history-plan.ts";
+import { type Occasion, planHistory } from "./plan.ts";
 
 const asked = (text = "pay"): Event => createEvent({ author: "user", content: { role: "user", parts: [{ text }] } });
 const said = (...parts: Part[]): Event => createEvent({ author: "agent", content: { role: "model", parts } });
@@ -444,6 +445,42 @@ describe("P9: a step with ids that ADK removes from requests", () => {
       "rest",
     ]);
   });
+});
+
+describe("P11: tools that asked for more than a response", () => {
+  const transfer = { transferToAgent: "helper" };
+
+  it("the step is recorded in place with what each tool asked, and goes on as they say", () => {
+    const events = [asked(), step("c1", "c2"), kept("c2")];
+    const rows = [row("c1", { actions: transfer })];
+    expect(plan(events, rows, outcomes)).toEqual(["respond c1: paid", "tell apr-c1", "respond c2: free", "ask"]);
+    const { records, resume } = planHistory({ session: "chat", events, rows }, outcomes);
+    expect(resume).toEqual({ author: "agent", actions: transfer });
+    expect(records.map(({ response }) => response?.actions)).toEqual([transfer, undefined]);
+  });
+
+  it("what was set aside with the results of the step counts too", () => {
+    const aside = createEvent({ author: "agent", customMetadata: { kept: [], transfer: "helper" } });
+    const { resume } = planHistory(
+      { session: "chat", events: [asked(), step("c1"), aside], rows: [row("c1")] },
+      outcomes,
+    );
+    expect(resume).toEqual({ author: "agent", actions: transfer });
+  });
+
+  it("the step waits for every call first", () => {
+    const rows = [row("c1", { actions: transfer }), row("c2", { state: "pending" })];
+    expect(plan([asked(), step("c1", "c2")], rows, outcomes)).toEqual(["wait"]);
+  });
+
+  it.each([["a message", message] as const, ["a live model", live("c1")] as const])(
+    "the response for %s has the actions",
+    (_, occasion) => {
+      const rows = [row("c1", { actions: { artifactDelta: { a: 1 }, unknownField: 5 } })];
+      const { records } = planHistory({ session: "chat", events: [asked(), step("c1")], rows }, occasion);
+      expect(records[0]?.response?.actions).toEqual({ artifactDelta: { a: 1 } });
+    },
+  );
 });
 
 function picture(): Part {

@@ -6,6 +6,7 @@ import {
   callsWithResponse,
   hasMovedOn,
   keepsId,
+  keptActions,
   keptResults,
   lastContent,
   callsOf,
@@ -15,8 +16,10 @@ import {
   unknownCalls,
 } from "../adk/history.ts";
 import { metadataOf } from "../adk/event-metadata.ts";
+import { mergeActions, readActions, type ToolActions } from "../adk/tool-actions.ts";
 import { callInSession, tellable } from "../approval/family.ts";
 import { contextNote, interruptedResponse, isOpen, outcomeNote } from "../approval/outcome.ts";
+import type { HistoryPlan, HistoryRecord } from "./history-plan.ts";
 
 /**
  * The plan: from the history and the ledger to what has to be appended to the history, sent to the model and marked as
@@ -42,6 +45,8 @@ import { contextNote, interruptedResponse, isOpen, outcomeNote } from "../approv
  *   P8 The response to an older call must not be the last content, or ADK drops what was said in between (K12): a note.
  *   P9 ADK removes some ids from requests (K23). A step with such an id gets all its responses at once or none.
  *   P10 By request, a reported result that the model only knew as begun makes it speak, unless the user has written since.
+ *   P11 Tools that asked for more than a response (artifacts, a transfer, an end): the responses of the step are recorded
+ *      in place with those actions, and the step goes on as they say.
  */
 export interface PlanInput {
   /** The id of the session whose history this is. */
@@ -66,34 +71,6 @@ export type Occasion =
   | { kind: "connect"; withMessage: boolean }
   /** A live model cancelled these calls itself. */
   | { kind: "cancelled"; calls: ReadonlySet<string> };
-
-export interface HistoryPlan {
-  /** What to append to the history, in this order. */
-  records: readonly HistoryRecord[];
-  /** The message of the next request: the responses of the whole open step (P2). */
-  request?: {
-    parts: Part[];
-    author: string;
-    stateDelta: JsonObject;
-    tells: string[];
-    /** Calls of agents whose outcome must be told later. */
-    unknown: string[];
-  };
-  /** `ask`: the model has something to respond to. `wait`: its step is not settled. `rest`: there is nothing to tell it. */
-  next: "ask" | "wait" | "rest";
-}
-
-/** One entry of the plan. If its response turns out to be in the history already, the whole entry is skipped. */
-export interface HistoryRecord {
-  /** The response to an open call, appended in the name of its agent. */
-  response?: { open: OpenCall; response: JsonObject; unknown: readonly string[]; stateDelta?: JsonObject | undefined };
-  /** The response for a live model that waits for it. */
-  send?: Part;
-  /** A note to the model. Its id is derived from what it is about, so it is written once. */
-  note?: { id: string; text: string };
-  /** Rows that the model knows about afterwards. */
-  tells: readonly string[];
-}
 
 export function planHistory(input: PlanInput, occasion: Occasion): HistoryPlan {
   const calls = openCallsOf(input);
@@ -135,6 +112,7 @@ interface Knowledge {
   tells: string[];
   unknown: string[];
   stateDelta?: JsonObject | undefined;
+  actions?: ToolActions | undefined;
 }
 
 /** The open calls of the history, with what is known about each. */
@@ -148,7 +126,8 @@ function openCallsOf({ session, events, rows }: PlanInput): Knowledge[] {
       const { response, tells, unknown } = tellable(row, rows);
       const kind = isOpen(row) ? "unsettled" : "settled";
       const { stateDelta } = row;
-      return { kind, open, row, response, tells: tells.filter((id) => !told.has(id)), unknown, stateDelta };
+      const actions = readActions(row.actions);
+      return { kind, open, row, response, tells: tells.filter((id) => !told.has(id)), unknown, stateDelta, actions };
     }
     const result = kept.get(open.call.id);
     return { kind: result ? "kept" : "lost", open, response: result ?? interruptedResponse, tells: [], unknown: [] };
@@ -156,8 +135,8 @@ function openCallsOf({ session, events, rows }: PlanInput): Knowledge[] {
 }
 
 /** The response to an open call, where it belongs. */
-function inPlace({ open, response, unknown, stateDelta, tells }: Knowledge): HistoryRecord {
-  return { response: { open, response, unknown, stateDelta }, tells };
+function inPlace({ open, response, unknown, stateDelta, actions, tells }: Knowledge): HistoryRecord {
+  return { response: { open, response, unknown, stateDelta, actions }, tells };
 }
 
 /** P2, P3, P5, P8. */
@@ -173,6 +152,11 @@ function planOutcomes(input: PlanInput, calls: readonly Knowledge[]): HistoryPla
   if (movedOn) {
     const records = [...late, ...tellRecords(calls, new Set(["settled", "kept", "lost"]), new Set())];
     return { records: [...records, ...trailingNote(input, records)], next: "ask" };
+  }
+  const actions = mergeActions([keptActions(input.events, last), ...calls.map((call) => call.actions)]);
+  if (actions) {
+    const resume = { author: last.author ?? "", actions };
+    return { records: [...late, ...calls.map(inPlace)], resume, next: "ask" };
   }
   const parts = calls.map(({ open: { call }, response }): Part => ({
     functionResponse: { id: call.id, name: call.name, response },

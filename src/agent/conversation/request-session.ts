@@ -1,17 +1,18 @@
 import type { BaseAgent, Session as AdkSession } from "@google/adk";
 import type { Content } from "@google/genai";
-import { isSettled } from "../../protocol/index.ts";
+import { BridgeError, isSettled } from "../../protocol/index.ts";
 import { AlreadyResponded, type Approval, type JsonObject, type Session, type Store } from "../../stores/index.ts";
 import { agentOf, agentOutcome, agentRequest } from "../adk/agent-tool.ts";
 import { findAgentTool, laterInSequence } from "../adk/agents.ts";
 import type { EventMetadata } from "../adk/event-metadata.ts";
-import { awaitsModel, openCalls } from "../adk/history.ts";
+import { awaitsModel, lastStep, openCalls } from "../adk/history.ts";
 import { emptyContent, runRequests } from "../adk/request-run.ts";
 import { rootOf } from "../adk/runners.ts";
+import type { ToolActions } from "../adk/tool-actions.ts";
 import type { Progress } from "../log/turn-log.ts";
 import { markTold } from "./apply-plan.ts";
 import type { ConversationContext } from "./context.ts";
-import type { HistoryPlan } from "./plan.ts";
+import type { HistoryPlan } from "./history-plan.ts";
 import { updateHistory } from "./update-history.ts";
 import { type Listener, newRunScope } from "./new-run-scope.ts";
 
@@ -22,6 +23,8 @@ interface NextRequest {
   stateDelta?: JsonObject;
   /** The responses of a step: its calls, the agent that made them, and the rows that the request tells about. */
   step?: { calls: readonly string[]; author: string; tells: readonly string[] };
+  /** A step whose responses are in the history, because its tools asked for more: its agent, and what they asked. */
+  resume?: { author: string; actions: ToolActions };
 }
 
 /**
@@ -57,21 +60,45 @@ export class RequestSession {
       const asksAgain = input.kind === "settled" && input.model === "again";
       if (!asksAgain || !awaitsModel(session.events)) return "done";
     }
-    this.#next = plan.request ? toNextRequest(plan.request) : { content: emptyContent };
+    const resume = plan.resume ?? (plan.next === "rest" ? lastStep(session.events) : undefined);
+    this.#next = plan.request ? toNextRequest(plan.request) : { content: emptyContent, ...(resume && { resume }) };
     return "ask";
   }
 
   /** Makes the request, and those of the agents that come after it in a sequence. */
   async run(listener: Listener): Promise<Progress> {
     const root = rootOf(await this.#context.runners.runnerOf(this.#session));
-    const { step } = this.#next;
+    const { step, resume } = this.#next;
+    if (resume) return this.#goOn(resume, root, listener);
     if (!step) return this.#runOnce(this.#next, root, listener);
     try {
       if ((await this.#runOnce(this.#next, root, listener)) === "parked") return "parked";
     } finally {
       await this.#markStepTold(step);
     }
-    for (const agent of laterInSequence(root, step.author))
+    return this.#runEach(laterInSequence(root, step.author), listener);
+  }
+
+  /**
+   * Goes on after a step whose responses are in the history, as ADK would have done: with the agent that takes over, with
+   * the agent that made the calls, or without asking it again. A loop has ended with the call that waited.
+   */
+  async #goOn(
+    { author, actions }: NonNullable<NextRequest["resume"]>,
+    root: BaseAgent,
+    listener: Listener,
+  ): Promise<Progress> {
+    const { transferToAgent, skipSummarization } = actions;
+    const next = transferToAgent ?? author;
+    const agent = root.findAgent(next);
+    if (!agent) throw new BridgeError("unavailable", `There is no agent named ${next} to go on with.`);
+    const isAsked = transferToAgent !== undefined || !skipSummarization;
+    return this.#runEach([...(isAsked ? [agent] : []), ...laterInSequence(root, author)], listener);
+  }
+
+  /** Lets agents go on with the history as it is, one after the other. */
+  async #runEach(agents: readonly BaseAgent[], listener: Listener): Promise<Progress> {
+    for (const agent of agents)
       if ((await this.#runOnce({ content: emptyContent }, agent, listener)) === "parked") return "parked";
     return "done";
   }
@@ -112,8 +139,13 @@ export class RequestSession {
         signal: turn.signal,
       });
       const inner = sessionId !== turn.chat.id;
-      for await (const event of events) await log.event(event, inner);
+      for await (const event of events) {
+        entered.throwIfRefused();
+        await log.event(event, inner);
+      }
+      entered.throwIfRefused();
     } catch (error) {
+      entered.throwIfRefused();
       if (!(error instanceof AlreadyResponded)) throw error;
       logger.info("Another process continues this step.", { chat: turn.chat.id, call: error.callId });
       return "parked";

@@ -1,7 +1,8 @@
 import type { Session as AdkSession } from "@google/adk";
 import { applyPlan, type Applied, markTold } from "./apply-plan.ts";
 import type { ConversationContext } from "./context.ts";
-import { type HistoryPlan, type Occasion, planHistory } from "./plan.ts";
+import type { HistoryPlan } from "./history-plan.ts";
+import { type Occasion, planHistory } from "./plan.ts";
 
 /**
  * Brings a history up to date with the ledger: makes the plan, applies it, and marks what the model knows then. `send` gives
@@ -12,12 +13,12 @@ export async function updateHistory(
   chat: string,
   occasion: Occasion,
   { store, sessions }: Pick<ConversationContext, "store" | "sessions">,
-  send: (applied: Applied) => void = () => undefined,
+  send: (applied: Applied, plan: HistoryPlan) => void = () => undefined,
 ): Promise<HistoryPlan> {
   const rows = await store.listApprovals({ chat });
   const plan = planHistory({ session: session.id, events: session.events, rows }, occasion);
   const applied = await applyPlan(plan, session, sessions);
-  send(applied);
+  send(applied, plan);
   await markTold(applied.tells, store);
   // Another process has written some of it, and continues from there.
   return applied.isComplete ? plan : { records: plan.records, next: "wait" };

@@ -4,6 +4,7 @@ import { BridgeError } from "../../../protocol/index.ts";
 import { atMost } from "../../support/index.ts";
 import type { EnteredRun } from "../entered-run.ts";
 import type { GatePlugin } from "../gate-plugin.ts";
+import { isSummary } from "../history.ts";
 import type { RunScope } from "../run-scope.ts";
 import { inLiveRun, type LiveRunScope } from "./harden-live.ts";
 import { noticeOf } from "./notices.ts";
@@ -142,8 +143,12 @@ export class LiveRun {
     const events = this.#events;
     if (!events) throw new BridgeError("unavailable", "The live run has not begun.");
     try {
-      return await inLiveRun(this.#scope, () => events.next());
+      const next = await inLiveRun(this.#scope, () => events.next());
+      this.#entered?.throwIfRefused();
+      // Summaries are stored for the model. The user does not see them.
+      return !next.done && isSummary(next.value) ? await this.#pull() : next;
     } catch (error) {
+      this.#entered?.throwIfRefused();
       // ADK has sentences for what it does not support live, but no class of errors.
       const isUnsupported = error instanceof Error && error.message.includes("not supported yet");
       throw isUnsupported ? new BridgeError("unavailable", `This agent cannot talk live. ${error.message}`) : error;
