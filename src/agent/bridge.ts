@@ -11,12 +11,13 @@ import {
   StoreSessionService,
   ToolCalls,
 } from "./adk/index.ts";
-import { approvalToView, Executor, holdCalls } from "./approval/index.ts";
+import { approvalToView, Executor, holdCalls, UnseenQuestions } from "./approval/index.ts";
 import { type BridgeOptions, checkOptions } from "./bridge-options.ts";
 import {
   ChatTurns,
   closeOpenTurns,
   type DecisionResult,
+  DueWork,
   type Reading,
   type Reply,
   Settlement,
@@ -25,11 +26,8 @@ import {
   unknownChat,
 } from "./chat/index.ts";
 import { Conversations } from "./conversation/index.ts";
-import { followLog, type LoggedChunk, logToMessages, type ReadOptions, readTurn } from "./log/index.ts";
+import { followLog, lastMessageAt, type LoggedChunk, logToMessages, type ReadOptions, readTurn } from "./log/index.ts";
 import { atMost, consoleLogger, describeError, type Logger } from "./support/index.ts";
-
-/** How long closing waits for running tools. The outcome of a tool that is cut off may never be known. */
-const closingMs = 5000;
 
 /** Starts a bridge: recovers what a crash left behind, then watches for expiry. */
 export async function createBridge(options: BridgeOptions): Promise<Bridge> {
@@ -52,10 +50,14 @@ export class Bridge {
   readonly #conversations: Conversations;
   readonly #turns: ChatTurns;
   readonly #settlement: Settlement;
+  readonly #dueWork: DueWork;
+  readonly #unseen: UnseenQuestions;
   readonly #submissions: Submissions;
   readonly #sweepMs: number;
+  readonly #drainMs: number;
   #timer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
 
   constructor(options: BridgeOptions) {
     checkOptions(options);
@@ -68,7 +70,8 @@ export class Bridge {
     refuseUnknownTools(agent, [...policies.keys()]);
 
     const sessions = new StoreSessionService(store);
-    const holder = holdCalls({ store, policies, approvalTtlMs, startMs, maxPending, logger });
+    const unseen = new UnseenQuestions({ store, lastMessageAt: (chat) => lastMessageAt(store, chat) });
+    const holder = holdCalls({ store, policies, approvalTtlMs, startMs, maxPending, unseen, logger });
     const gate = new GatePlugin({ holder, logger });
     // The gate comes first: a value that another plugin's callback returns would keep it from being asked.
     const plugins = [gate, ...(options.plugins ?? [])];
@@ -77,7 +80,8 @@ export class Bridge {
     const executor = new Executor({ store, calls, policies, leaseMs, waitMs: approvalTtlMs, logger });
     const shared = { store, executor, logger, maxLlmCalls, graceMs };
     const conversations = new Conversations({ ...shared, agent, sessions, runners, gate }, options.live ?? {});
-    const context = { ...shared, conversations, agentTools: new Set(agentTools(agent).map(({ name }) => name)) };
+    const agentNames = new Set(agentTools(agent).map(({ name }) => name));
+    const context = { ...shared, conversations, unseen, agentTools: agentNames };
 
     this.#store = store;
     this.#logger = logger;
@@ -85,15 +89,22 @@ export class Bridge {
     this.#conversations = conversations;
     this.#turns = new ChatTurns(context);
     this.#settlement = new Settlement(context, this.#turns);
+    this.#unseen = unseen;
+    this.#dueWork = new DueWork({
+      ...context,
+      show: (chat, rows, how) => this.#settlement.show(chat, rows, how),
+      isClosed: () => this.#turns.isClosed,
+    });
     this.#submissions = new Submissions({
       ...context,
       ...{ appName, calls, turns: this.#turns, settlement: this.#settlement },
     });
     this.#sweepMs = options.sweepMs ?? 1000;
+    this.#drainMs = options.drainMs ?? 5000;
   }
 
   async start(): Promise<void> {
-    await this.#settlement.settleDue(await closeOpenTurns(this.#store));
+    await this.#dueWork.settleDue(await closeOpenTurns(this.#store));
     if (this.#sweepMs > 0) {
       this.#timer = setInterval(() => void this.sweep(), this.#sweepMs);
       this.#timer.unref();
@@ -109,6 +120,7 @@ export class Bridge {
     submission: Submission,
     { live = false }: { /** Talk to the model over a live connection. */ live?: boolean } = {},
   ): Promise<Reply> {
+    this.#unseen.noteVisit(owner, chatName);
     return this.#submissions.submit(owner, chatName, submission, live ? "live" : "request");
   }
 
@@ -130,6 +142,7 @@ export class Bridge {
 
   /** A client is connected to the chat, so its live connection stays open. Call the returned function when it leaves. */
   attach(owner: string, chatName: string): () => void {
+    this.#unseen.noteVisit(owner, chatName);
     return this.#conversations.attach(owner, chatName);
   }
 
@@ -137,6 +150,7 @@ export class Bridge {
 
   /** The turn that is being generated, if any. A turn that waits for an approval is not. */
   async resume(owner: string, chatName: string): Promise<Reading | undefined> {
+    this.#unseen.noteVisit(owner, chatName);
     const chat = await this.#store.findChat(owner, chatName);
     const turn = chat && this.#turns.running(chat.id);
     return turn && { turn, chat: chat.id };
@@ -144,6 +158,7 @@ export class Bridge {
 
   /** The chat's messages, without the reply that is being generated, which comes from `resume`. */
   async messages(owner: string, chatName: string): Promise<UIMessage[]> {
+    this.#unseen.noteVisit(owner, chatName);
     const { id: chat } = await this.#requireChat(owner, chatName);
     const running = this.#turns.running(chat)?.id;
     const entries = (await this.#store.read(chat)).filter(({ turn, kind }) => turn !== running || kind === "begin");
@@ -197,7 +212,7 @@ export class Bridge {
 
   /** Expires approvals that are due and takes over calls whose process died. */
   sweep(): Promise<void> {
-    this.#sweeping ??= this.#settlement
+    this.#sweeping ??= this.#dueWork
       .settleDue()
       .catch((error: unknown) =>
         this.#logger.error("Looking for due approvals failed.", { error: describeError(error) }),
@@ -206,13 +221,30 @@ export class Bridge {
     return this.#sweeping;
   }
 
-  /** Stops turns and timers, and gives running tools a moment to end. Does not close the store. */
-  async close(): Promise<void> {
+  /** Stops turns and timers, and gives running tools `drainMs` to end. Does not close the store. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#turns.close();
-    await this.#conversations.closeAll();
-    await this.#sweeping;
-    await atMost(closingMs, this.#executor.idle());
+    let isOver = false;
+    const end = async () => {
+      await this.#turns.close();
+      await this.#conversations.closeAll();
+      await this.#sweeping;
+      await this.#executor.idle();
+      isOver = true;
+    };
+    await atMost(this.#drainMs, end());
+    if (isOver) return;
+    const { chats } = this.#turns;
+    this.#turns.abandon();
+    void this.#conversations.closeAll();
+    this.#logger.warn("Closing has left work that takes longer than drainMs.", {
+      ...{ drainMs: this.#drainMs, calls: this.#executor.running, chats },
+    });
   }
 
   async #requireChat(owner: string, name: string): Promise<Session> {

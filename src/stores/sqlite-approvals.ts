@@ -34,7 +34,8 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
   };
 
   const mark = (id: string, field: "told" | "shown") =>
-    db.transaction("FULL", () => {
+    // If a power cut takes the mark `shown`, the row is found in the log again.
+    db.transaction(field === "told" ? "FULL" : "NORMAL", () => {
       const row = getApproval(id);
       if (!row || row[field] || !isSettled(row.state)) return false;
       saveApproval({ ...row, [field]: true }, row);

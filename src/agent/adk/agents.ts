@@ -38,9 +38,14 @@ export async function findTool(agent: LlmAgent, name: string, context?: Readonly
   return tool;
 }
 
+/** A tool that the agent has itself, without a toolset. Looking for it cannot take long. */
+export function findOwnTool(agent: LlmAgent, name: string): BaseTool | undefined {
+  return agent.tools.filter(isBaseTool).find((tool) => tool.name === name);
+}
+
 /** An agent that is run as a tool, by the tool's name. */
 export async function findAgentTool(agent: LlmAgent, name: string): Promise<AgentTool> {
-  const tool = await findTool(agent, name);
+  const tool = findOwnTool(agent, name) ?? (await findTool(agent, name));
   if (!isAgentTool(tool)) throw new Error(`The tool ${name} of ${agent.name} does not run an agent.`);
   return tool;
 }

@@ -8,16 +8,20 @@ import {
   ReadonlyContext,
   ToolConfirmation,
 } from "@google/adk";
+import { BridgeError } from "../../protocol/index.ts";
 import type { Approval, JsonObject, Store } from "../../stores/index.ts";
-import { describeError, type Logger } from "../support/index.ts";
+import { describeError, type Logger, within } from "../support/index.ts";
 import { agentOutcome } from "./agent-tool.ts";
-import { findAgentTool, findTool } from "./agents.ts";
+import { findAgentTool, findOwnTool, findTool } from "./agents.ts";
 import { bindTool } from "./bound-arguments.ts";
 import { isClientTool } from "./client-tool.ts";
 import type { GatePlugin } from "./gate-plugin.ts";
 import { setIdempotencyKey } from "./idempotency-key.ts";
 import type { Runners } from "./runners.ts";
 import { dropNonJsonState, mcpError, type ToolOutcome, toObject } from "./tool-result.ts";
+
+/** How long listing the tools of an agent may take. */
+const listingMs = 10_000;
 
 /** A call that is ready to run. */
 export interface PreparedCall {
@@ -78,13 +82,25 @@ export class ToolCalls {
     );
   }
 
-  /** True when the call's result comes from the page. False also when its tool is gone. */
+  /**
+   * True when the call's result comes from the page. False also when its tool is gone. A chat waits for this, so toolsets
+   * are listed only for a tool that the agent does not have itself, and for a limited time.
+   */
   async isClientCall(approval: Approval): Promise<boolean> {
     if (!approval.external || approval.innerSession !== undefined) return false;
-    try {
+    const { toolName, toolCallId } = approval;
+    const find = async () => {
       const { agent } = await this.#options.runners.hostOf(approval);
-      return isClientTool(await findTool(agent, approval.toolName));
+      return findOwnTool(agent, toolName) ?? findTool(agent, toolName);
+    };
+    const away = () => {
+      const message = `The tool ${toolName} of call ${toolCallId} cannot be found now. Try again in a moment.`;
+      return new BridgeError("unavailable", message);
+    };
+    try {
+      return isClientTool(await within(listingMs, find(), away));
     } catch (error) {
+      if (error instanceof BridgeError) throw error;
       this.#options.logger.warn("The tool of a waiting call is gone.", {
         approval: approval.id,
         error: describeError(error),

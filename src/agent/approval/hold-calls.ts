@@ -5,6 +5,7 @@ import type { CallHolder, HeldCall } from "../adk/run-scope.ts";
 import { describeError, type Logger, newId } from "../support/index.ts";
 import { cancelFamily } from "./family.ts";
 import type { ToolPolicies } from "./policy.ts";
+import type { UnseenQuestions } from "./unseen-questions.ts";
 
 export interface HoldOptions {
   store: Store;
@@ -15,11 +16,13 @@ export interface HoldOptions {
   startMs: number;
   /** How many questions a chat may have open. */
   maxPending: number;
+  /** Limits the questions that are asked while the user is away. */
+  unseen?: UnseenQuestions;
   logger: Logger;
 }
 
 /** Decides by policy which calls are held, and makes their rows. The gate in `adk/` uses it. */
-export function holdCalls({ store, policies, logger, ...limits }: HoldOptions): CallHolder {
+export function holdCalls({ store, policies, unseen, logger, ...limits }: HoldOptions): CallHolder {
   return {
     /** If a policy throws, a person is asked. */
     async policyWantsApproval(toolName, args) {
@@ -37,6 +40,7 @@ export function holdCalls({ store, policies, logger, ...limits }: HoldOptions): 
 
     async hold(call, run) {
       const { args, rawArgs, hasRun, ...fields } = call;
+      if (call.gated && run.isUnattended()) await unseen?.refusePast(run.chat);
       const id = newId("apr");
       const input = canonicalJson(args);
       const rawInput = canonicalJson(rawArgs);

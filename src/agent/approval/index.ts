@@ -11,9 +11,11 @@
  *     turn.ts                   a second turn shows the outcome, in the words of `outcome.ts`
  *     conversation/plan.ts      decides what the model is told, once; the conversation tells it
  *
- * `family.ts` knows which rows belong together when an agent is run as a tool.
+ * `family.ts` knows which rows belong together when an agent is run as a tool, `unseen-questions.ts` which questions were
+ * asked while the user was away.
  */
 export { Executor } from "./executor.ts";
 export { holdCalls } from "./hold-calls.ts";
 export { approvalToView } from "./outcome.ts";
 export type { ToolPolicy } from "./policy.ts";
+export { UnseenQuestions } from "./unseen-questions.ts";

@@ -1,9 +1,11 @@
 /**
- * Who is next in a chat: its turns in order, what answers mean, what follows from a decision, a deadline or a crash.
+ * Who is next in a chat: its turns in order, what answers mean, what follows from a decision (`settlement.ts`), a deadline
+ * or a crash (`due-work.ts`, `recover.ts`).
  */
 export type { Answer } from "./answers.ts";
 export { ChatTurns } from "./chat-turns.ts";
 export { unknownChat } from "./errors.ts";
+export { DueWork } from "./due-work.ts";
 export { closeOpenTurns } from "./recover.ts";
 export { type DecisionResult, Settlement } from "./settlement.ts";
 export { type Reading, type Reply, type Submission, Submissions } from "./submissions.ts";

@@ -1,13 +1,13 @@
-import { type ApprovalData, type ApprovalView, type Decision, isSettled } from "../../protocol/index.ts";
-import type { Approval, JsonObject, LogEntry } from "../../stores/index.ts";
+import { type ApprovalView, type Decision, isSettled } from "../../protocol/index.ts";
+import type { Approval, JsonObject } from "../../stores/index.ts";
 import { approvalToView } from "../approval/outcome.ts";
-import { readBackwards } from "../log/follow-log.ts";
-import { atMost, describeError } from "../support/index.ts";
+import { describeError } from "../support/index.ts";
 import type { TurnContext } from "../turn.ts";
 import { matchesDecision } from "./answers.ts";
 import type { QueuedTurn } from "./chat-queue.ts";
 import type { ChatTurns } from "./chat-turns.ts";
 import { unknownApproval } from "./errors.ts";
+import { unshownRows } from "./shown-outcomes.ts";
 
 export type DecisionResult =
   | { outcome: "accepted"; approval: ApprovalView }
@@ -16,17 +16,12 @@ export type DecisionResult =
   /** Another answer, the clock or a cancellation came first. */
   | { outcome: "refused"; approval: ApprovalView };
 
-export interface SettlementContext extends TurnContext {
-  /** How long looking for due approvals waits for tools that take their time. */
-  graceMs: number;
-}
-
-/** What follows from a decision, a deadline or a crash: the call runs once, its row is settled, and a turn shows it. */
+/** What follows from a decision or a report: the call runs once, its row is settled, and a turn shows it. */
 export class Settlement {
-  readonly #context: SettlementContext;
+  readonly #context: TurnContext;
   readonly #turns: ChatTurns;
 
-  constructor(context: SettlementContext, turns: ChatTurns) {
+  constructor(context: TurnContext, turns: ChatTurns) {
     this.#context = context;
     this.#turns = turns;
   }
@@ -43,6 +38,7 @@ export class Settlement {
       if (moved || expired)
         await this.#turns.continue(queue, [approval], {
           reply: await this.#placeFor(approval.chat, approval.messageId),
+          attended: true,
         });
       const view = approvalToView(approval);
       if (moved) return { outcome: "accepted", approval: view };
@@ -83,31 +79,6 @@ export class Settlement {
     return { moved, expired: applied === "expire", approval };
   }
 
-  /**
-   * Expires rows, starts calls that were approved before a crash, settles lost claims, and continues the replies that a
-   * crash interrupted. Does not wait for tools that take longer than a moment.
-   */
-  async settleDue(interrupted?: ReadonlyMap<string, string>): Promise<void> {
-    const { store, logger, graceMs } = this.#context;
-    const due = await store.dueApprovals();
-    const byReply = new Map<string, Approval[]>();
-    for (const row of due) byReply.set(row.messageId, [...(byReply.get(row.messageId) ?? []), row]);
-    const replies = new Map([
-      ...due.map(({ messageId, chat }) => [messageId, chat] as const),
-      ...[...(interrupted ?? [])].map(([chat, reply]) => [reply, chat] as const),
-    ]);
-    const work = [...replies].map(async ([reply, chat]) => {
-      const mine = byReply.get(reply) ?? [];
-      const rows = await Promise.all(mine.map((row) => this.#settleDueRow(row, interrupted !== undefined)));
-      const settled = rows.flatMap((row) => row ?? []);
-      const again = interrupted?.get(chat) === reply;
-      if (settled.length > 0 || again) await this.#show(chat, settled, { reply, model: again ? "again" : true });
-    });
-    const failed = (error: unknown) =>
-      logger.error("A due approval could not be settled.", { error: describeError(error) });
-    await atMost(graceMs, Promise.all(work.map((settling) => settling.catch(failed))));
-  }
-
   #placeFor(chat: string, messageId: string): Promise<string> {
     return this.#context.conversations.placeFor(chat, messageId);
   }
@@ -120,7 +91,7 @@ export class Settlement {
       .then(async (settled) => {
         if (!isSettled(settled.state)) return;
         const { chat, messageId: reply } = settled;
-        await this.#show(chat, [settled], { reply, model: conversations.isOpen(chat) });
+        await this.show(chat, [settled], { reply, model: conversations.isOpen(chat) });
       })
       .catch((error: unknown) =>
         logger.error("An approved call could not be run or shown.", {
@@ -130,68 +101,28 @@ export class Settlement {
       );
   }
 
-  /** Shows outcomes of one message in a new turn, unless a turn that is queued or has run shows them. */
-  async #show(
+  /**
+   * Shows outcomes of one message in a new turn, unless a turn that is queued or has run shows them. Returns the new turn,
+   * if there is one.
+   */
+  async show(
     chat: string,
     rows: readonly Approval[],
     { reply, model }: { reply: string; model: boolean | "again" },
-  ): Promise<void> {
+  ): Promise<QueuedTurn | undefined> {
     const shows = ({ covers }: QueuedTurn) => rows.some(({ id }) => covers.has(id));
-    if (this.#turns.isClosed) return;
-    const covering = await this.#turns.inChat(chat, async (queue) => {
+    if (this.#turns.isClosed) return undefined;
+    const { covering, shown } = await this.#turns.inChat(chat, async (queue) => {
       const turn = queue.find(shows);
-      if (turn) return turn;
-      const unseen = await this.#unseen(chat, rows);
+      if (turn) return { covering: turn };
+      const unshown = await unshownRows(this.#context.store, chat, rows);
       const again = model === "again" && (await this.#context.conversations.mayAskUnattended(chat, reply));
-      if (unseen.length > 0 || again)
-        await this.#turns.continue(queue, unseen, { reply: await this.#placeFor(chat, reply), model });
-      return undefined;
+      if (unshown.length === 0 && !again) return {};
+      const place = await this.#placeFor(chat, reply);
+      return { shown: await this.#turns.continue(queue, unshown, { reply: place, model }) };
     });
-    if (!covering) return;
+    if (!covering) return shown;
     await covering.done.catch(() => undefined);
-    await this.#show(chat, rows, { reply, model });
+    return this.show(chat, rows, { reply, model });
   }
-
-  /** The rows whose outcome the log does not show. */
-  async #unseen(chat: string, rows: readonly Approval[]): Promise<Approval[]> {
-    let unseen = [...rows];
-    for await (const entries of readBackwards(this.#context.store, chat)) {
-      if (unseen.length === 0) return unseen;
-      const shown = new Set(entries.flatMap(shownIn));
-      unseen = unseen.filter(({ id, gated, toolCallId }) => !shown.has(gated ? id : toolCallId));
-    }
-    return unseen;
-  }
-
-  /** The row, if it is settled and may have to be shown: it was settled now, or before a crash. */
-  async #settleDueRow(due: Approval, isStart: boolean): Promise<Approval | undefined> {
-    const approval = await this.#moveDueRow(due);
-    return isSettled(approval.state) && (isStart || approval.state !== due.state) ? approval : undefined;
-  }
-
-  async #moveDueRow(due: Approval): Promise<Approval> {
-    const { store, executor } = this.#context;
-    switch (due.state) {
-      case "pending":
-        return (await store.move(due.id, { event: "expire" })).approval ?? due;
-      case "approved":
-        if (due.startBy !== undefined && due.startBy <= store.now())
-          return (await store.move(due.id, { event: "expire" })).approval ?? due;
-        return due.external ? due : executor.execute(due);
-      case "executing":
-        return executor.recover(due);
-      default:
-        return due;
-    }
-  }
-}
-
-/** The outcome that an entry shows: by the approval's id, or by the call's for calls that are not gated. */
-function shownIn(entry: LogEntry): string[] {
-  if (entry.kind !== "chunk") return [];
-  const { chunk } = entry;
-  if (chunk.type === "tool-output-available" || chunk.type === "tool-output-error") return [chunk.toolCallId];
-  if (chunk.type !== "data-approval") return [];
-  const { approvalId, state } = chunk.data as ApprovalData;
-  return isSettled(state) ? [approvalId] : [];
 }

@@ -4,4 +4,6 @@
 export { abortable, stepThrough } from "./abortable.ts";
 export { atMost } from "./at-most.ts";
 export { newId } from "./ids.ts";
+export { Slots } from "./slots.ts";
+export { within } from "./within.ts";
 export { consoleLogger, describeError, type Logger, silentLogger } from "./logger.ts";
