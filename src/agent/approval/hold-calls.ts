@@ -40,7 +40,7 @@ export function holdCalls({ store, policies, unseen, logger, ...limits }: HoldOp
 
     async hold(call, run) {
       const { args, rawArgs, hasRun, ...fields } = call;
-      if (call.gated && run.isUnattended()) await unseen?.refusePast(run.chat);
+      if (unseen && call.gated && run.isUnattended()) await unseen.refusePast(run.chat);
       const id = newId("apr");
       const input = canonicalJson(args);
       const rawInput = canonicalJson(rawArgs);

@@ -172,7 +172,7 @@ export class DueWork {
     if (isClosed()) return;
     const rows = (await Promise.all(ids.map((id) => store.getApproval(id)))).flatMap((row) => row ?? []);
     const asks = (await conversations.mayAskUnattended(chat, reply)) && (await unseen.mayAskModel(chat, rows));
-    if (asks && this.#workers > 1) await this.#wait();
+    if (asks && this.#unbegun > maxAsking) await this.#wait();
     const turn = await show(chat, rows, { reply, model: asks && again ? "again" : asks });
     begun();
     if (turn)
