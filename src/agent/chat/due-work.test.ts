@@ -86,6 +86,21 @@ describe("due work", () => {
     expect(ran.toSorted()).toEqual(["msg-0", "msg-1", "msg-2"]);
   });
 
+  it("X13: a call that hangs does not keep other rows from expiring", async () => {
+    const { clock, work, ran, store, shown, settled } = await open(1, {
+      row: { state: "approved", startMs: 1_000_000 },
+    });
+    await work.settleDue(new Map());
+    expect(ran).toHaveLength(1);
+    const chat = await store.openChat({ owner: "alice", name: "other", appName: "app" });
+    await store.createApproval(newApproval(chat, "call", { messageId: "other", ttlMs }));
+    clock.now += ttlMs;
+    await work.settleDue();
+    await settled();
+    expect(shown).toMatchObject([{ reply: "other", states: ["expired"] }]);
+    expect(ran).toHaveLength(1);
+  });
+
   it("X18: runs eight calls at a time, so that a start does not begin hundreds", async () => {
     const { work, ran, settled } = await open(40, { row: { state: "approved" } });
     await work.settleDue(new Map());

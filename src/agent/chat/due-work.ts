@@ -60,10 +60,11 @@ export class DueWork {
   /** Rows whose call is being run or looked up. A later sweep leaves them alone. */
   readonly #inWork = new Set<string>();
   #workers = 0;
-  /** Messages whose turn has not begun. */
+  /** How many messages had to be shown so far, and how many of their turns have not begun. */
+  #found = 0;
   #unbegun = 0;
   #onBegun: (() => void)[] = [];
-  #looking: Promise<void> | undefined;
+  #looking: Promise<Promise<void>[]> | undefined;
 
   constructor(context: DueWorkContext) {
     this.#context = context;
@@ -78,15 +79,22 @@ export class DueWork {
     const failed = (error: unknown) =>
       logger.error("A due approval could not be settled.", { error: describeError(error) });
     this.#looking ??= this.#look(interrupted, failed).finally(() => (this.#looking = undefined));
-    const looked = this.#looking.then(() => this.#begun());
-    await atMost(graceMs, looked);
+    const before = this.#found;
+    // What an earlier look has found is not waited for again.
+    const begun = this.#looking
+      .then((running) => Promise.all(running))
+      .then(() => (this.#found > before ? this.#begun() : undefined));
+    await atMost(graceMs, begun);
   }
 
-  /** Goes through all due rows, a batch at a time. */
-  async #look(interrupted: ReadonlyMap<string, string> | undefined, failed: (error: unknown) => void): Promise<void> {
+  /** Goes through all due rows, a batch at a time. Returns the work that calls of tools have not finished. */
+  async #look(
+    interrupted: ReadonlyMap<string, string> | undefined,
+    failed: (error: unknown) => void,
+  ): Promise<Promise<void>[]> {
     const { store, isClosed } = this.#context;
     const again = new Map(interrupted);
-    const working: Promise<void>[] = [];
+    const running: Promise<void>[] = [];
     const yieldLoop = yieldEvery(sliceMs);
     for (let after: string | undefined; ;) {
       const batch = await store.dueApprovals({ ...(after !== undefined && { after }), unsettled: !interrupted });
@@ -97,13 +105,13 @@ export class DueWork {
         const isAgain = again.get(chat) === reply;
         if (isAgain) again.delete(chat);
         const settling = this.#settle(chat, reply, rows, isAgain).catch(failed);
-        if (rows.some(needsExecutor)) working.push(settling);
+        if (rows.some(needsExecutor)) running.push(settling);
         else await settling;
         await yieldLoop();
       }
     }
     for (const [chat, reply] of again) this.#show({ chat, reply, ids: [], again: true });
-    await Promise.all(working);
+    return running;
   }
 
   /** Settles due rows of one message, and then has them shown together. */
@@ -139,6 +147,7 @@ export class DueWork {
 
   #show(unshown: Unshown): void {
     this.#unshown.push(unshown);
+    this.#found += 1;
     this.#unbegun += 1;
     if (this.#workers < maxAsking) void this.#work();
   }
