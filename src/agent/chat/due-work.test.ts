@@ -1,9 +1,11 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Approval } from "../../stores/index.ts";
 import { memoryStore } from "../../stores/memory.ts";
 import { newApproval } from "../../../test/contracts/store.ts";
 import { silentLogger } from "../support/index.ts";
 import { DueWork, type DueWorkContext } from "./due-work.ts";
+
+afterEach(() => void vi.useRealTimers());
 
 const ttlMs = 100;
 const tick = () => new Promise((resolve) => setImmediate(resolve));
@@ -99,6 +101,22 @@ describe("due work", () => {
     await settled();
     expect(shown).toMatchObject([{ reply: "other", states: ["expired"] }]);
     expect(ran).toHaveLength(1);
+  });
+
+  it("X13: an outcome that hangs while it is shown keeps the others waiting for a minute", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const begun: string[] = [];
+    const { clock, work, settled } = await open(10, {
+      show: (_chat, _rows, { reply }) => (begun.push(reply), new Promise(() => {})),
+    });
+    clock.now += ttlMs;
+    void work.settleDue();
+    await settled();
+    await vi.advanceTimersByTimeAsync(59_999);
+    expect(begun).toHaveLength(8);
+    await vi.advanceTimersByTimeAsync(1);
+    await settled();
+    expect(begun).toHaveLength(10);
   });
 
   it("X18: runs eight calls at a time, so that a start does not begin hundreds", async () => {

@@ -2,7 +2,7 @@ import { isSettled } from "../../protocol/index.ts";
 import type { Approval, Store } from "../../stores/index.ts";
 import type { Executor, UnseenQuestions } from "../approval/index.ts";
 import type { Conversations } from "../conversation/index.ts";
-import { atMost, describeError, type Logger, Slots } from "../support/index.ts";
+import { atMost, describeError, type Logger, Slots, within } from "../support/index.ts";
 import type { QueuedTurn } from "./chat-queue.ts";
 import { markShownRows } from "./shown-outcomes.ts";
 
@@ -15,6 +15,8 @@ const maxRunning = 8;
 const runningMs = 10_000;
 /** When many are due, each request to the model waits for a random part of this first. */
 const jitterMs = 250;
+/** How long one call of the store may take before the next sweep begins again. */
+const storeMs = 60_000;
 /** How long the event loop is kept while rows expire. */
 const sliceMs = 10;
 
@@ -97,7 +99,8 @@ export class DueWork {
     const running: Promise<void>[] = [];
     const yieldLoop = yieldEvery(sliceMs);
     for (let after: string | undefined; ;) {
-      const batch = await store.dueApprovals({ ...(after !== undefined && { after }), unsettled: !interrupted });
+      const wanted = { ...(after !== undefined && { after }), unsettled: !interrupted };
+      const batch = await within(storeMs, store.dueApprovals(wanted), () => new Error("The store does not answer."));
       after = batch.at(-1)?.id;
       if (after === undefined || isClosed()) break;
       for (const rows of byReply(batch.filter(({ id }) => !this.#inWork.has(id)))) {
@@ -106,7 +109,7 @@ export class DueWork {
         if (isAgain) again.delete(chat);
         const settling = this.#settle(chat, reply, rows, isAgain).catch(failed);
         if (rows.some(needsExecutor)) running.push(settling);
-        else await settling;
+        else await atMost(storeMs, settling);
         await yieldLoop();
       }
     }
@@ -162,12 +165,11 @@ export class DueWork {
         if (!hasBegun) this.#noteBegun();
         hasBegun = true;
       };
-      await this.#showNow(next, begun).catch((error: unknown) =>
-        logger.error("The outcome of a due approval could not be shown.", {
-          chat: next.chat,
-          error: describeError(error),
-        }),
+      const { chat } = next;
+      const shown = this.#showNow(next, begun).catch((error: unknown) =>
+        logger.error("The outcome of a due approval could not be shown.", { chat, error: describeError(error) }),
       );
+      await atMost(askingMs, shown);
       begun();
       // The store may need no real waiting, and many outcomes are shown without asking the model.
       await new Promise((resolve) => setImmediate(resolve));
@@ -184,11 +186,7 @@ export class DueWork {
     if (asks && this.#unbegun > maxAsking) await this.#wait();
     const turn = await show(chat, rows, { reply, model: asks && again ? "again" : asks });
     begun();
-    if (turn)
-      await atMost(
-        askingMs,
-        turn.done.catch(() => undefined),
-      );
+    if (turn) await turn.done.catch(() => undefined);
     else await markShownRows(store, chat, ids);
   }
 
