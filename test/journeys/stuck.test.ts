@@ -156,7 +156,7 @@ describe("closing", () => {
     });
 
   it("X13: does not wait for a store call that hangs, and closes live connections all the same", async () => {
-    const hanging = { is: false };
+    const hanging = { is: false, reached: false };
     const stage = await openLiveStage({
       bridge: drain,
       store: (now) => hangingStore(hanging, now),
@@ -164,6 +164,7 @@ describe("closing", () => {
     await stage.say("hello");
     hanging.is = true;
     void bringResult(stage, "any", true).catch(() => undefined);
+    await stage.until(() => hanging.reached);
     expect(await inTime(stage.bridge.close())).toBe("in time");
     hanging.is = false;
     await stage.until(() => stage.gemini.live.open === 0);
@@ -196,12 +197,15 @@ describe("closing", () => {
 });
 
 /** A store that stops answering, as one behind a network might. */
-function hangingStore(state: { is: boolean }, now: () => number): Store {
+function hangingStore(state: { is: boolean; reached: boolean }, now: () => number): Store {
   return new Proxy(memoryStore({ now }), {
     get(target, property: keyof Store) {
       const operation = target[property];
       if (property !== "listApprovals") return operation;
-      return (...args: Parameters<Store["listApprovals"]>) => (state.is ? never : target.listApprovals(...args));
+      return (...args: Parameters<Store["listApprovals"]>) => {
+        state.reached ||= state.is;
+        return state.is ? never : target.listApprovals(...args);
+      };
     },
   });
 }
