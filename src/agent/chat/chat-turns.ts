@@ -93,10 +93,11 @@ export class ChatTurns {
     },
   ): Promise<QueuedTurn> {
     const { conversations, unseen } = this.#context;
-    const { reply, answered, model = true, attended = options.mode !== undefined } = options;
+    const { reply, answered, model = true } = options;
+    const { mode, asksModel, isRequested } = await conversations.continuation(queue.chat.id, reply, options.mode);
+    const attended = options.attended ?? isRequested;
     const { owner, name } = queue.chat;
     if (attended && name !== undefined) unseen.noteVisit(owner, name);
-    const { mode, asksModel } = await conversations.continuation(queue.chat.id, reply, options.mode);
     // While the user is away the model is asked only a few times. The rest is told with the next message.
     const mayAsk = asksModel && (attended || (await unseen.mayAskModel(queue.chat.id, approvals)));
     const ids = approvals.map(({ id }) => id);
