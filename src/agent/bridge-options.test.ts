@@ -16,7 +16,15 @@ describe("the options of a bridge", () => {
 
   it("may be zero, and durations endless, where that makes sense", () => {
     expect(() =>
-      check({ approvalTtlMs: 0, startMs: Infinity, graceMs: 0, sweepMs: 0, maxPending: 0, live: { idleMs: 0 } }),
+      check({
+        approvalTtlMs: 0,
+        startMs: Infinity,
+        graceMs: 0,
+        sweepMs: 0,
+        drainMs: 0,
+        maxPending: 0,
+        live: { idleMs: 0 },
+      }),
     ).not.toThrow();
   });
 
@@ -26,6 +34,7 @@ describe("the options of a bridge", () => {
       'The option approvalTtlMs must be a number of milliseconds, 0 or more; it is "60000".',
     ],
     [{ startMs: -1 }, "The option startMs must be a number of milliseconds, 0 or more; it is -1."],
+    [{ drainMs: "5s" }, 'The option drainMs must be a number of milliseconds, 0 or more; it is "5s".'],
     [{ leaseMs: NaN }, "The option leaseMs must be a number of milliseconds, greater than 0; it is NaN."],
     [{ leaseMs: 0 }, "The option leaseMs must be a number of milliseconds, greater than 0; it is 0."],
     [{ maxPending: 1.5 }, "The option maxPending must be a whole number, 0 or more; it is 1.5."],

@@ -27,6 +27,11 @@ export interface BridgeOptions extends PolicyOptions, AdkServices {
   leaseMs?: number;
   /** How often the bridge looks for expired approvals and lost claims; 0 leaves it to calls of `sweep`. Default 1 second. */
   sweepMs?: number;
+  /**
+   * How long closing waits for running tools, in all. The outcome of a tool that is cut off may never be known. Default 5
+   * seconds.
+   */
+  drainMs?: number;
   /** How a Gemini Live model is reached. */
   live?: LiveOptions;
   /** Receives details. Default: warnings and errors go to the console. `silentLogger` drops everything. */
@@ -39,6 +44,7 @@ const numbers = {
   startMs: "duration",
   graceMs: "duration",
   sweepMs: "duration",
+  drainMs: "duration",
   leaseMs: "positive duration",
   maxPending: "count",
   maxLlmCalls: "positive count",

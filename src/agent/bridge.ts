@@ -6,40 +6,22 @@ import {
   type OwnerOrIdentity,
   toIdentity,
 } from "../protocol/index.ts";
-import type { Approval, LogEntry, Session, Store } from "../stores/index.ts";
-import {
-  agentTools,
-  GatePlugin,
-  guardCompaction,
-  refuseAgents,
-  refuseToolsets,
-  requireAgent,
-  Runners,
-  StoreSessionService,
-  ToolCalls,
-  Toolsets,
-} from "./adk/index.ts";
-import { approvalToView, Authorizer, Executor, holdCalls, Policies } from "./approval/index.ts";
+import type { Approval, LogEntry, Session } from "../stores/index.ts";
+import { approvalToView } from "./approval/index.ts";
 import { type BridgeOptions, checkOptions } from "./bridge-options.ts";
+import { type BridgeParts, buildParts } from "./bridge-parts.ts";
 import {
-  ChatTurns,
   closeOpenTurns,
   type DecisionResult,
   type Reading,
   type Reply,
   type Report,
   type Resolution,
-  Settlement,
   type Submission,
-  Submissions,
   unknownChat,
 } from "./chat/index.ts";
-import { Conversations } from "./conversation/index.ts";
 import { followLog, type LoggedChunk, logToMessages, type ReadOptions, readTurn } from "./log/index.ts";
-import { atMost, consoleLogger, describeError, type Logger } from "./support/index.ts";
-
-/** How long closing waits for running tools. The outcome of a tool that is cut off may never be known. */
-const closingMs = 5000;
+import { atMost, describeError } from "./support/index.ts";
 
 /** How many waiting approvals a list of those that an actor may decide looks at, the newest first. */
 const maxOthers = 500;
@@ -56,73 +38,27 @@ export async function createBridge(options: BridgeOptions): Promise<Bridge> {
  * that authentication found, and those that record who did something take the actor too. A chat or approval of another
  * owner is indistinguishable from a missing one.
  *
- * This class only builds the parts and delegates to them: `chat/` takes requests and decisions in, `turn.ts` runs a turn,
+ * This class only delegates to its parts (`bridge-parts.ts` builds them): `chat/` takes requests and decisions in, `turn.ts` runs a turn,
  * `conversation/` talks to the model, `approval/` holds and executes calls, `log/` is what readers get.
  */
 export class Bridge {
-  readonly #store: Store;
-  readonly #logger: Logger;
-  readonly #toolsets: Toolsets;
-  readonly #policies: Policies;
-  readonly #executor: Executor;
-  readonly #authorizer: Authorizer;
-  readonly #conversations: Conversations;
-  readonly #turns: ChatTurns;
-  readonly #settlement: Settlement;
-  readonly #submissions: Submissions;
+  readonly #parts: BridgeParts;
   readonly #sweepMs: number;
-  readonly #checkToolsets: () => Promise<void>;
+  readonly #drainMs: number;
   #timer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
 
   constructor(options: BridgeOptions) {
     checkOptions(options);
-    const { agent, store, logger = consoleLogger, maxLlmCalls = 50, graceMs = 1000 } = options;
-    const { approvalTtlMs = 15 * 60_000, startMs = 5 * 60_000, maxPending = 32, leaseMs = 10_000 } = options;
-    requireAgent(agent);
-    const appName = options.appName ?? agent.name;
-    const confirmed = Object.entries(options.tools ?? {}).flatMap(([name, { confirm }]) => (confirm ? [name] : []));
-    refuseAgents(agent, confirmed);
-    const toolsets = new Toolsets({ agent, logger });
-    const policies = new Policies({ ...options, inventory: toolsets, logger });
-
-    guardCompaction(agent);
-    const sessions = new StoreSessionService(store);
-    const holder = holdCalls({ store, policies, logger, approvalTtlMs, startMs, maxPending });
-    const gate = new GatePlugin({ holder, logger });
-    // The gate comes first: a value that another plugin's callback returns would keep it from being asked.
-    const plugins = [gate, ...(options.plugins ?? [])];
-    const { artifactService, memoryService, credentialService } = options;
-    const services = { artifactService, memoryService, credentialService };
-    const runners = new Runners({ agent, appName, store, sessions, plugins, services });
-    const calls = new ToolCalls({ runners, gate, store, logger });
-    const executor = new Executor({ store, calls, policies, leaseMs, logger });
-    const authorizer = new Authorizer({ authorize: options.authorize, logger });
-    const shared = { store, executor, authorizer, logger, maxLlmCalls, graceMs };
-    const conversations = new Conversations({ ...shared, agent, sessions, runners, gate }, options.live ?? {});
-    const context = { ...shared, conversations, agentTools: new Set(agentTools(agent).map(({ name }) => name)) };
-
-    this.#store = store;
-    this.#logger = logger;
-    this.#toolsets = toolsets;
-    this.#policies = policies;
-    this.#executor = executor;
-    this.#authorizer = authorizer;
-    this.#conversations = conversations;
-    this.#turns = new ChatTurns(context);
-    this.#settlement = new Settlement(context, this.#turns);
-    this.#submissions = new Submissions({
-      ...context,
-      ...{ appName, calls, turns: this.#turns, settlement: this.#settlement },
-    });
+    this.#parts = buildParts(options);
     this.#sweepMs = options.sweepMs ?? 1000;
-    this.#checkToolsets = () => refuseToolsets(agent, confirmed);
+    this.#drainMs = options.drainMs ?? 5000;
   }
 
   async start(): Promise<void> {
-    await this.#checkToolsets();
-    await this.#policies.start();
-    await this.#settlement.settleDue(await closeOpenTurns(this.#store));
+    await this.#parts.checkTools();
+    await this.#parts.dueWork.settleDue(await closeOpenTurns(this.#parts.store));
     if (this.#sweepMs > 0) {
       this.#timer = setInterval(() => void this.sweep(), this.#sweepMs);
       this.#timer.unref();
@@ -138,12 +74,14 @@ export class Bridge {
     submission: Submission,
     { live = false }: { /** Talk to the model over a live connection. */ live?: boolean } = {},
   ): Promise<Reply> {
-    return this.#submissions.submit(toIdentity(who), chatName, submission, live ? "live" : "request");
+    const identity = toIdentity(who);
+    this.#parts.unseen.noteVisit(identity.owner, chatName);
+    return this.#parts.submissions.submit(identity, chatName, submission, live ? "live" : "request");
   }
 
   /** One decision made outside a chat request. The server itself continues the conversation. */
   async decide(who: OwnerOrIdentity, decision: Decision & { key?: string }): Promise<DecisionResult> {
-    return this.#settlement.decide(toIdentity(who), decision);
+    return this.#parts.settlement.decide(toIdentity(who), decision);
   }
 
   /**
@@ -151,41 +89,46 @@ export class Bridge {
    * rejects with {@link StateConflict} when another outcome or the deadline came first.
    */
   settle(owner: string, key: string, report: Report): Promise<ApprovalView> {
-    return this.#settlement.settle(owner, key, report);
+    return this.#parts.settlement.settle(owner, key, report);
   }
 
   /** A person says what became of a call whose outcome is not known. Rejects with {@link StateConflict} for any other. */
   async resolve(who: OwnerOrIdentity, resolution: Resolution): Promise<ApprovalView> {
-    return this.#settlement.resolve(toIdentity(who), resolution);
+    return this.#parts.settlement.resolve(toIdentity(who), resolution);
   }
 
   /** Stops what is being generated. Tools that have started run to their end, and their outcome is recorded. */
   async stop(owner: string, chatName: string): Promise<boolean> {
     const chat = await this.#requireChat(owner, chatName);
-    return this.#turns.stop(chat.id, new Error("The user stopped the turn."));
+    return this.#parts.turns.stop(chat.id, new Error("The user stopped the turn."));
   }
 
   /** A client is connected to the chat, so its live connection stays open. Call the returned function when it leaves. */
   attach(owner: string, chatName: string): () => void {
-    return this.#conversations.attach(owner, chatName);
+    this.#parts.unseen.noteVisit(owner, chatName);
+    return this.#parts.conversations.attach(owner, chatName);
   }
 
   // ── out ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** The turn that is being generated, if any. A turn that waits for an approval is not. */
   async resume(owner: string, chatName: string): Promise<Reading | undefined> {
-    const chat = await this.#store.findChat(owner, chatName);
-    const turn = chat && this.#turns.running(chat.id);
+    this.#parts.unseen.noteVisit(owner, chatName);
+    const chat = await this.#parts.store.findChat(owner, chatName);
+    const turn = chat && this.#parts.turns.running(chat.id);
     return turn && { turn, chat: chat.id };
   }
 
   /** The chat's messages, without the reply that is being generated, which comes from `resume`. */
   async messages(owner: string, chatName: string): Promise<UIMessage[]> {
+    this.#parts.unseen.noteVisit(owner, chatName);
     const { id: chat } = await this.#requireChat(owner, chatName);
-    const running = this.#turns.running(chat)?.id;
-    const entries = (await this.#store.read(chat)).filter(({ turn, kind }) => turn !== running || kind === "begin");
-    return logToMessages(entries, await this.#store.listApprovals({ chat }), (error) =>
-      this.#logger.error("A turn in the log cannot be read.", { chat, error: describeError(error) }),
+    const running = this.#parts.turns.running(chat)?.id;
+    const entries = (await this.#parts.store.read(chat)).filter(
+      ({ turn, kind }) => turn !== running || kind === "begin",
+    );
+    return logToMessages(entries, await this.#parts.store.listApprovals({ chat }), (error) =>
+      this.#parts.logger.error("A turn in the log cannot be read.", { chat, error: describeError(error) }),
     );
   }
 
@@ -195,34 +138,34 @@ export class Bridge {
     filter: { chat?: string; state?: ApprovalState },
   ): Promise<{ approvals: ApprovalView[]; sequence: number; running: boolean }> {
     const { owner, actor } = toIdentity(who);
-    const chat = filter.chat === undefined ? undefined : await this.#store.findChat(owner, filter.chat);
+    const chat = filter.chat === undefined ? undefined : await this.#parts.store.findChat(owner, filter.chat);
     if (filter.chat !== undefined && !chat) return { approvals: [], sequence: 0, running: false };
-    const own = await this.#store.listApprovals({ owner, chat: chat?.id, state: filter.state });
+    const own = await this.#parts.store.listApprovals({ owner, chat: chat?.id, state: filter.state });
     const others = !chat && filter.state === "pending" ? await this.#decidableOfOthers(owner, actor) : [];
     const rows =
       others.length === 0 ? own : [...own, ...others].toSorted((one, other) => one.createdAt - other.createdAt);
     return {
       approvals: rows.filter(({ gated }) => gated).map(approvalToView),
-      sequence: chat ? await this.#store.lastSequence(chat.id) : 0,
-      running: chat ? this.#turns.running(chat.id) !== undefined : false,
+      sequence: chat ? await this.#parts.store.lastSequence(chat.id) : 0,
+      running: chat ? this.#parts.turns.running(chat.id) !== undefined : false,
     };
   }
 
   /** An approval, if this owner has it. */
   async approval(owner: string, id: string): Promise<ApprovalView | undefined> {
-    const approval = await this.#store.getApproval(id);
+    const approval = await this.#parts.store.getApproval(id);
     return approval?.owner === owner && approval.gated ? approvalToView(approval) : undefined;
   }
 
   /** The name of the chat that an approval belongs to, if this owner has it. */
   async chatOf(owner: string, approvalId: string): Promise<string | undefined> {
-    const approval = await this.#store.getApproval(approvalId);
-    return approval?.owner === owner ? (await this.#store.getSession(approval.chat))?.name : undefined;
+    const approval = await this.#parts.store.getApproval(approvalId);
+    return approval?.owner === owner ? (await this.#parts.store.getSession(approval.chat))?.name : undefined;
   }
 
   /** The chunks of one turn as they are written, see {@link readTurn}. */
   read({ turn, chat }: Reading, options: ReadOptions = {}): AsyncGenerator<LoggedChunk[]> {
-    return readTurn(this.#store, chat, turn, options);
+    return readTurn(this.#parts.store, chat, turn, options);
   }
 
   /** Everything that is written to a chat after `after` (default: from now on), until the signal aborts. */
@@ -232,50 +175,62 @@ export class Bridge {
     { after, signal }: { after?: number; signal: AbortSignal },
   ): Promise<AsyncGenerator<LogEntry[]>> {
     const { id: chat } = await this.#requireChat(owner, chatName);
-    return followLog(this.#store, chat, { after: after ?? (await this.#store.lastSequence(chat)), signal });
+    return followLog(this.#parts.store, chat, { after: after ?? (await this.#parts.store.lastSequence(chat)), signal });
   }
 
   // ── upkeep ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Expires approvals that are due and takes over calls whose process died. */
   sweep(): Promise<void> {
-    this.#sweeping ??= this.#settlement
+    this.#sweeping ??= this.#parts.dueWork
       .settleDue()
       .catch((error: unknown) =>
-        this.#logger.error("Looking for due approvals failed.", { error: describeError(error) }),
+        this.#parts.logger.error("Looking for due approvals failed.", { error: describeError(error) }),
       )
       .finally(() => (this.#sweeping = undefined));
     return this.#sweeping;
   }
 
-  /** Stops turns and timers, and gives running tools a moment to end. Does not close the store. */
-  async close(): Promise<void> {
+  /** Stops turns and timers, and gives running tools `drainMs` to end. Does not close the store. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     clearInterval(this.#timer);
-    this.#policies.close();
-    await this.#turns.close();
-    await this.#conversations.closeAll();
-    await this.#sweeping;
-    let isIdle = false;
-    await atMost(
-      closingMs,
-      this.#executor.idle().then(() => (isIdle = true)),
-    );
+    this.#parts.policies.close();
+    let isOver = false;
+    const end = async () => {
+      await this.#parts.turns.close();
+      await this.#parts.conversations.closeAll();
+      await this.#sweeping;
+      await this.#parts.executor.idle();
+      isOver = true;
+    };
+    await atMost(this.#drainMs, end());
+    this.#parts.executor.close();
     // Closing its toolset would end a call that still runs, and its outcome would be recorded as a failure.
-    if (isIdle) await this.#toolsets.close();
-    this.#executor.close();
+    if (isOver) return this.#parts.toolsets.close();
+    const { chats } = this.#parts.turns;
+    this.#parts.turns.abandon();
+    void this.#parts.conversations.closeAll();
+    this.#parts.logger.warn("Closing has left work that takes longer than drainMs.", {
+      ...{ drainMs: this.#drainMs, calls: this.#parts.executor.running, chats },
+    });
   }
 
   async #decidableOfOthers(owner: string, actor: string): Promise<Approval[]> {
-    if (!this.#authorizer.hasHook) return [];
-    const pending = await this.#store.listApprovals({ state: "pending", newest: maxOthers });
-    return this.#authorizer.decidable(
+    if (!this.#parts.authorizer.hasHook) return [];
+    const pending = await this.#parts.store.listApprovals({ state: "pending", newest: maxOthers });
+    return this.#parts.authorizer.decidable(
       actor,
       pending.filter((row) => row.owner !== owner && row.gated),
     );
   }
 
   async #requireChat(owner: string, name: string): Promise<Session> {
-    const chat = await this.#store.findChat(owner, name);
+    const chat = await this.#parts.store.findChat(owner, name);
     if (!chat) throw unknownChat(name);
     return chat;
   }

@@ -30,6 +30,8 @@ export type TurnInput =
       answered?: ReadonlyMap<string, boolean>;
       /** `false` shows the outcomes without asking the model; `"again"` also repeats a model call that a crash cut off. */
       model: boolean | "again";
+      /** No request or decision of a person has caused the turn. */
+      unattended?: true;
     }
   /** The model of a live connection spoke unasked. */
   | { kind: "speech" };

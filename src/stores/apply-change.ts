@@ -1,5 +1,5 @@
-import { BridgeError, transition } from "../protocol/index.ts";
-import type { Approval, Change, NewApproval } from "./store.ts";
+import { BridgeError, isSettled, transition } from "../protocol/index.ts";
+import type { Approval, Change, DueBatch, NewApproval } from "./store.ts";
 
 /**
  * What a change does to an approval, as pure functions of the row, the change and the clock. Every store calls these and
@@ -96,7 +96,7 @@ export function applyChange(row: Approval, change: Change, now: number): Applied
       // A person has found out what happened. The model was told that nobody knows, so it has to be told again.
       const resolution =
         row.state === "indeterminate"
-          ? { resolvedBy: by, reason: wellFormed(change.reason) ?? row.reason, told: false }
+          ? { resolvedBy: by, reason: wellFormed(change.reason) ?? row.reason, told: false, shown: undefined }
           : {};
       return move({ ...released, outcome, stateDelta, actions, finishedAt: now, ...resolution }, by);
     }
@@ -118,9 +118,12 @@ export function renewedLease(row: Approval, fence: number, leaseMs: number, now:
   return { ...row, leaseUntil: later(now, leaseMs) };
 }
 
+/** How many due rows a store returns at once, unless it is asked for another number. */
+export const dueLimit = 200;
+
 /**
  * The time from which on this row needs work; undefined when it needs none. Zero means at once: an approved server tool
- * must be claimed, and the model must be told about a settled row.
+ * must be claimed, and a settled row must be shown. The model is told in the turn that shows it, or with the next message.
  */
 export function dueAt(row: Approval): number | undefined {
   switch (row.state) {
@@ -134,8 +137,25 @@ export function dueAt(row: Approval): number | undefined {
     case "waiting":
       return row.reportBy;
     default:
-      return row.told ? undefined : 0;
+      return row.told || row.shown ? undefined : 0;
   }
+}
+
+/** The due ones of all rows, which come oldest first. */
+export function dueBatch(
+  rows: Iterable<Approval>,
+  { after, limit = dueLimit, unsettled = false }: DueBatch,
+  now: number,
+): Approval[] {
+  const due: Approval[] = [];
+  let isAfter = after === undefined;
+  for (const row of rows) {
+    if (due.length >= limit) break;
+    const isDue = (dueAt(row) ?? Infinity) <= now && !(unsettled && isSettled(row.state));
+    if (isAfter && isDue) due.push(row);
+    isAfter ||= row.id === after;
+  }
+  return due;
 }
 
 /**

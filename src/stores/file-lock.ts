@@ -33,6 +33,7 @@ export function createPrivateFile(path: string): void {
   }
 }
 
-function isBusy(error: unknown): boolean {
-  return (error as { errcode?: number }).errcode === 5;
+/** True for SQLite's error about a lock that another connection holds. The higher bits say which lock it is. */
+export function isBusy(error: unknown): boolean {
+  return ((error as { errcode?: number }).errcode ?? 0) % 256 === 5;
 }

@@ -5,6 +5,7 @@ export {
   type ApprovalFilter,
   type AuditEntry,
   type Change,
+  type DueBatch,
   type JsonObject,
   type LogEntry,
   type Moved,

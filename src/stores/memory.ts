@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { BridgeError, isSettled } from "../protocol/index.ts";
-import { applyChange, dueAt, exactText, newApprovalRow, refusePast, renewedLease } from "./apply-change.ts";
+import { applyChange, dueBatch, exactText, newApprovalRow, refusePast, renewedLease } from "./apply-change.ts";
 import { nextAuditEntry } from "./audit-chain.ts";
 import { copyJson, toJsonCopy } from "./json-copy.ts";
 import { logListeners } from "./log-listeners.ts";
@@ -77,6 +77,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     const { id: approvalId, state, digest } = approval;
     chain.push(toJsonCopy(nextAuditEntry(chain.at(-1), { at, approvalId, event, state, by, digest })));
     audits.set(approval.chat, chain);
+  };
+
+  const mark = (id: string, field: "told" | "shown"): boolean => {
+    const row = approvals.get(id);
+    if (!row || row[field] || !isSettled(row.state)) return false;
+    approvals.set(id, { ...row, [field]: true });
+    return true;
   };
 
   const removeSession = (id: string) => {
@@ -250,15 +257,15 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
 
     async markTold(id) {
-      const row = approvals.get(id);
-      if (!row || row.told || !isSettled(row.state)) return false;
-      approvals.set(id, { ...row, told: true });
-      return true;
+      return mark(id, "told");
     },
 
-    async dueApprovals() {
-      const at = now();
-      return copyJson([...approvals.values()].filter((row) => (dueAt(row) ?? Infinity) <= at));
+    async markShown(id) {
+      return mark(id, "shown");
+    },
+
+    async dueApprovals(batch = {}) {
+      return copyJson(dueBatch(approvals.values(), batch, now()));
     },
 
     async audit(chat) {

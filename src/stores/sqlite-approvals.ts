@@ -1,10 +1,15 @@
-import { BridgeError, isSettled } from "../protocol/index.ts";
-import { applyChange, newApprovalRow, refusePast, renewedLease } from "./apply-change.ts";
+import { approvalStates, BridgeError, isSettled } from "../protocol/index.ts";
+import { applyChange, dueLimit, newApprovalRow, refusePast, renewedLease } from "./apply-change.ts";
 import { nextAuditEntry } from "./audit-chain.ts";
 import type { SqliteDatabase } from "./sqlite-database.ts";
 import { approvalToParameters, insertApproval, rowToApproval, rowToAuditEntry, updateApproval } from "./sqlite-rows.ts";
 import { readSession } from "./sqlite-sessions.ts";
 import type { Approval, ApprovalStore, AuditEntry } from "./store.ts";
+
+const settledStates = approvalStates
+  .filter(isSettled)
+  .map((state) => `'${state}'`)
+  .join(", ");
 
 /** The tables `approval` and `audit`. */
 export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number }): ApprovalStore {
@@ -27,6 +32,15 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
       ...[chat, entry.sequence, at, approvalId, event, state, by ?? null, digest, entry.hash],
     );
   };
+
+  const mark = (id: string, field: "told" | "shown") =>
+    // If a power cut takes the mark `shown`, the row is found in the log again.
+    db.transaction(field === "told" ? "FULL" : "NORMAL", () => {
+      const row = getApproval(id);
+      if (!row || row[field] || !isSettled(row.state)) return false;
+      saveApproval({ ...row, [field]: true }, row);
+      return true;
+    });
 
   return {
     async createApproval(approval, { maxPending } = {}) {
@@ -92,17 +106,24 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
     },
 
     async markTold(id) {
-      return db.transaction("FULL", () => {
-        const row = getApproval(id);
-        if (!row || row.told || !isSettled(row.state)) return false;
-        saveApproval({ ...row, told: true }, row);
-        return true;
-      });
+      return mark(id, "told");
     },
 
-    async dueApprovals() {
-      const due = "SELECT * FROM approval INDEXED BY approval_due WHERE dueAt <= ? ORDER BY created";
-      return db.all(due, now()).map((row) => rowToApproval(row) as Approval);
+    async markShown(id) {
+      return mark(id, "shown");
+    },
+
+    async dueApprovals({ after, limit = dueLimit, unsettled = false } = {}) {
+      const first = after === undefined ? "0" : "(SELECT created FROM approval WHERE id = ?3)";
+      // The index alone says which rows are due; only those of the batch are read.
+      const due = `SELECT created FROM approval INDEXED BY approval_due
+        WHERE dueAt <= ?1 AND created > ${first}${unsettled ? ` AND state NOT IN (${settledStates})` : ""}
+        ORDER BY created LIMIT ?2`;
+      const rows = db.all(
+        `SELECT * FROM approval WHERE created IN (${due}) ORDER BY created`,
+        ...[now(), limit, ...(after === undefined ? [] : [after])],
+      );
+      return rows.map((row) => rowToApproval(row) as Approval);
     },
 
     async audit(chat) {

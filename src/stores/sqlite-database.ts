@@ -1,29 +1,39 @@
 import { mkdirSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
-import { createPrivateFile, lockFile } from "./file-lock.ts";
+import { createPrivateFile, isBusy, lockFile } from "./file-lock.ts";
 import type { Row } from "./sqlite-rows.ts";
 import { migrate, refuseNewerSchema } from "./sqlite-schema.ts";
+import { writeQueue } from "./write-queue.ts";
 
 /** How a transaction ends: `FULL` survives a power cut, `NORMAL` survives the end of the process. */
 type Sync = "NORMAL" | "FULL";
 
-/** An open database with its lock. Statements are prepared once. */
+/**
+ * An open database with its lock. Statements are prepared once. Reads never wait. `run` and `runNamed` are for use inside a
+ * transaction.
+ */
 export interface SqliteDatabase {
   one(sql: string, ...values: SQLInputValue[]): Row | undefined;
   all(sql: string, ...values: SQLInputValue[]): Row[];
   /** Returns how many rows changed. */
   run(sql: string, ...values: SQLInputValue[]): number;
   runNamed(sql: string, parameters: Record<string, SQLInputValue>): number;
-  /** Runs one statement that is a transaction by itself. */
-  runAlone(sync: Sync, sql: string, ...values: SQLInputValue[]): void;
-  transaction<T>(sync: Sync, work: () => T): T;
-  close(): void;
+  /**
+   * Runs `work` in a transaction: at once if the database is free, otherwise when it is (`writeQueue`). `work` may run
+   * again after a failed attempt, so it must read what it depends on itself. `onCommit` comes before any later write.
+   */
+  transaction<T>(sync: Sync, work: () => T, onCommit?: () => void): Promise<T>;
+  /** The same for work with one writing statement, which is a transaction by itself. */
+  writeAlone<T>(sync: Sync, work: () => T, onCommit?: () => void): Promise<T>;
+  /** Waits for the writes that wait for the database, then closes it. */
+  close(): Promise<void>;
 }
 
 /** Opens the database at `path`, creates or migrates its tables, and keeps other processes out until `close`. */
-export function openSqliteDatabase(path: string, now: number): SqliteDatabase {
+export function openSqliteDatabase(path: string, now: number, busyMs: number): SqliteDatabase {
   const { db, unlock } = openLocked(path, now);
+  const writes = writeQueue({ busyMs, isBusy });
   const statements = new Map<string, StatementSync>();
   let isOpen = true;
 
@@ -48,27 +58,35 @@ export function openSqliteDatabase(path: string, now: number): SqliteDatabase {
     run: (sql, ...values) => Number(prepare(sql).run(...values).changes),
     runNamed: (sql, parameters) => Number(prepare(sql).run(parameters).changes),
 
-    runAlone(sync, sql, ...values) {
-      setSync(sync);
-      prepare(sql).run(...values);
-    },
-
-    transaction(sync, work) {
-      setSync(sync);
-      prepare("BEGIN IMMEDIATE").run();
-      try {
-        const result = work();
-        prepare("COMMIT").run();
+    transaction: (sync, work, onCommit) =>
+      writes.write(() => {
+        setSync(sync);
+        prepare("BEGIN IMMEDIATE").run();
+        let result;
+        try {
+          result = work();
+          prepare("COMMIT").run();
+        } catch (error) {
+          rollBack(db);
+          throw error;
+        }
+        onCommit?.();
         return result;
-      } catch (error) {
-        rollBack(db);
-        throw error;
-      }
-    },
+      }),
 
-    close() {
+    writeAlone: (sync, work, onCommit) =>
+      writes.write(() => {
+        setSync(sync);
+        const result = work();
+        onCommit?.();
+        return result;
+      }),
+
+    async close() {
       if (!isOpen) return;
       isOpen = false;
+      const idle = writes.idle();
+      if (idle) await idle;
       statements.clear();
       db.close();
       unlock();
@@ -86,7 +104,8 @@ function openLocked(path: string, now: number): { db: DatabaseSync; unlock: () =
   try {
     db = new DatabaseSync(file);
     refuseNewerSchema(db, path);
-    // A shell or a backup may hold the file for a moment. On macOS only `fullfsync` reaches the disk.
+    // A shell or a backup may hold the file for a moment. Nothing else runs yet, so opening may wait for it. On macOS only
+    // `fullfsync` reaches the disk.
     db.exec("PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL; PRAGMA fullfsync = 1; PRAGMA synchronous = FULL");
     db.exec("BEGIN IMMEDIATE");
     migrate(db);
@@ -94,7 +113,7 @@ function openLocked(path: string, now: number): { db: DatabaseSync; unlock: () =
     db.prepare("UPDATE approval SET leaseUntil = ?1, dueAt = ?1 WHERE state = 'executing' AND leaseUntil > ?1").run(
       now,
     );
-    db.exec("COMMIT");
+    db.exec("COMMIT; PRAGMA busy_timeout = 0");
     return { db, unlock };
   } catch (error) {
     db?.close();

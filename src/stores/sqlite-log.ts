@@ -25,33 +25,31 @@ export function sqliteLog(db: SqliteDatabase, { now }: { now: () => number }): S
 
   return {
     async append(chat, entries) {
-      const known = lastSequences.get(chat);
-      if (known === undefined) requireChat(db, chat);
-      const last = known ?? readLastSequence(chat);
-      const at = now();
-      const added = entries.map((entry, index) => ({
-        entry,
-        text: JSON.stringify(entry),
-        sequence: last + index + 1,
-      }));
-      // Unknown until the transaction has succeeded.
-      lastSequences.delete(chat);
-      const [first] = added;
-      if (added.length === 1 && first?.entry.kind === "chunk") {
-        // By far the most frequent write: one statement is a transaction by itself.
-        db.runAlone("NORMAL", insertEntry, chat, first.sequence, at, first.text);
-      } else {
-        db.transaction(entries.some(mustSync) ? "FULL" : "NORMAL", () => {
-          for (const { entry, text, sequence } of added) {
-            db.run(insertEntry, chat, sequence, at, text);
-            if (entry.kind === "begin") db.run(insertOpenTurn, chat, entry.turn, sequence);
-            if (entry.kind === "end") db.run(deleteOpenTurn, chat, entry.turn);
-          }
-        });
-      }
-      // Not remembered after the end of a turn, so that the map does not grow with the number of chats.
-      if (entries.at(-1)?.kind !== "end") lastSequences.set(chat, last + entries.length);
-      const stored = added.map(({ text, sequence }) => textToLogEntry(text, sequence, at));
+      const texts = entries.map((entry) => ({ entry, text: JSON.stringify(entry) }));
+      let last = 0;
+      let at = 0;
+      const add = () => {
+        const known = lastSequences.get(chat);
+        if (known === undefined) requireChat(db, chat);
+        last = known ?? readLastSequence(chat);
+        at = now();
+        // Unknown until the transaction has succeeded.
+        lastSequences.delete(chat);
+        for (const [index, { entry, text }] of texts.entries()) {
+          const sequence = last + index + 1;
+          db.run(insertEntry, chat, sequence, at, text);
+          if (entry.kind === "begin") db.run(insertOpenTurn, chat, entry.turn, sequence);
+          if (entry.kind === "end") db.run(deleteOpenTurn, chat, entry.turn);
+        }
+      };
+      const remember = () => {
+        // Not remembered after the end of a turn, so that the map does not grow with the number of chats.
+        if (entries.at(-1)?.kind !== "end") lastSequences.set(chat, last + entries.length);
+      };
+      // By far the most frequent write: one statement is a transaction by itself.
+      if (entries.length === 1 && entries[0]?.kind === "chunk") await db.writeAlone("NORMAL", add, remember);
+      else await db.transaction(entries.some(mustSync) ? "FULL" : "NORMAL", add, remember);
+      const stored = texts.map(({ text }, index) => textToLogEntry(text, last + index + 1, at));
       if (stored.length > 0) listeners.notify(chat, stored);
       return stored;
     },

@@ -127,6 +127,9 @@ export const migrations: readonly string[] = [
   ALTER TABLE approval ADD COLUMN interim TEXT;
   ALTER TABLE approval ADD COLUMN actions TEXT;
   ALTER TABLE approval ADD COLUMN resolvedBy TEXT;
+  ALTER TABLE approval ADD COLUMN shown INTEGER;
+  DROP INDEX approval_due;
+  CREATE INDEX approval_due ON approval (dueAt, state) WHERE dueAt IS NOT NULL;
   UPDATE approval SET reportMs = 86400000
     WHERE innerSession IS NULL AND (external = 1 OR state IN ('pending', 'approved'));
   UPDATE approval SET state = 'waiting', reportBy = coalesce(decidedAt, createdAt) + 86400000,

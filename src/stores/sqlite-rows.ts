@@ -16,7 +16,7 @@ const jsonColumns: ReadonlySet<string> = new Set<keyof Approval>([
   "stateDelta",
   "actions",
 ]);
-const booleanColumns: ReadonlySet<string> = new Set<keyof Approval>(["external", "gated", "told"]);
+const booleanColumns: ReadonlySet<string> = new Set<keyof Approval>(["external", "gated", "told", "shown"]);
 
 export const insertApproval = `INSERT INTO approval (${[...allColumns, "dueAt"].join(", ")})
   VALUES (${[...allColumns, "dueAt"].map((column) => `:${column}`).join(", ")})`;

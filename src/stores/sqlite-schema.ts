@@ -54,6 +54,7 @@ export const approvalColumns = {
   resolvedBy: "moves",
   finishedAt: "moves",
   told: "moves",
+  shown: "moves",
 } as const satisfies Record<keyof Approval, "fixed" | "moves">;
 
 /** Throws when a later release has written this database: this release may misread its rows. */
@@ -86,7 +87,8 @@ function schemaVersion(db: DatabaseSync): number {
 function triggers(): Record<string, string> {
   const columns = Object.entries(approvalColumns);
   const fixed = ["created", ...columns.filter(([, kind]) => kind === "fixed").map(([name]) => name)];
-  const settled = columns.filter(([name, kind]) => kind === "moves" && name !== "told").map(([name]) => name);
+  const marks = new Set(["told", "shown"]);
+  const settled = columns.filter(([name, kind]) => kind === "moves" && !marks.has(name)).map(([name]) => name);
   const legal = approvalStates.flatMap((from) => targets(from).map((to) => `(${quote(from)}, ${quote(to)})`));
   const terminal = approvalStates.filter((state) => targets(state).length === 0);
 

@@ -24,8 +24,11 @@ export function sqliteSessions(db: SqliteDatabase, { now, newId }: SqliteSession
       if (found) return found;
       const id = newId();
       const at = now();
-      return db.transaction("FULL", () =>
-        addSession({ id, chat: id, owner, name, appName, state: {}, createdAt: at, updatedAt: at }),
+      return db.transaction(
+        "FULL",
+        () =>
+          findChat(owner, name) ??
+          addSession({ id, chat: id, owner, name, appName, state: {}, createdAt: at, updatedAt: at }),
       );
     },
 
@@ -35,15 +38,20 @@ export function sqliteSessions(db: SqliteDatabase, { now, newId }: SqliteSession
 
     async openSession({ id, chat, appName, state = {} }) {
       for (const [field, text] of Object.entries({ id, appName })) exactText(text, field);
-      const { owner } = requireChat(db, chat);
-      const taken = getSession(id);
-      if (taken && taken.chat !== chat) {
-        throw new BridgeError("conflict", `Session ${id} belongs to another chat than ${chat}.`);
-      }
-      if (taken) return taken;
+      const findTaken = () => {
+        const taken = getSession(id);
+        if (taken && taken.chat !== chat)
+          throw new BridgeError("conflict", `Session ${id} belongs to another chat than ${chat}.`);
+        return taken;
+      };
+      requireChat(db, chat);
       const at = now();
-      return db.transaction("FULL", () =>
-        addSession({ id, chat, owner, appName, state, createdAt: at, updatedAt: at }),
+      return (
+        findTaken() ??
+        db.transaction("FULL", () => {
+          const { owner } = requireChat(db, chat);
+          return findTaken() ?? addSession({ id, chat, owner, appName, state, createdAt: at, updatedAt: at });
+        })
       );
     },
 
@@ -52,7 +60,7 @@ export function sqliteSessions(db: SqliteDatabase, { now, newId }: SqliteSession
     },
 
     async deleteSession(id) {
-      db.transaction("FULL", () => db.run("DELETE FROM session WHERE id = ?", id));
+      await db.transaction("FULL", () => db.run("DELETE FROM session WHERE id = ?", id));
     },
 
     async events(sessionId) {
@@ -94,7 +102,7 @@ export function sqliteSessions(db: SqliteDatabase, { now, newId }: SqliteSession
     },
 
     async withdrawEvents(sessionId, position) {
-      db.transaction("FULL", () => {
+      await db.transaction("FULL", () => {
         db.run("UPDATE event SET withdrawn = 1 WHERE session = ? AND position >= ?", sessionId, position);
         db.run("DELETE FROM response WHERE session = ? AND position >= ?", sessionId, position);
       });

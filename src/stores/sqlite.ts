@@ -12,6 +12,8 @@ export interface SqliteStoreOptions {
   now?: () => number;
   /** Ids of new chats: 128 random bits unless given. */
   newId?: () => string;
+  /** How long a write waits while another program (a shell, a backup) keeps the database locked. Default 10 seconds. */
+  busyMs?: number;
 }
 
 /**
@@ -19,13 +21,14 @@ export interface SqliteStoreOptions {
  * survives the end of the process. Decisions, outcomes and a session's events also survive a power cut; a power cut may
  * lose the last chunks of a turn that has not ended.
  *
- * Each method does all of its work before its first await, in one transaction.
+ * Each method does all of its work in one transaction, before its first await unless another program keeps the database
+ * locked. Then writes wait without blocking anything else, and keep their order; reads do not wait.
  */
 export function sqliteStore(options: SqliteStoreOptions): Store {
   const clock = options.now ?? Date.now;
   const now = () => Math.floor(clock());
   const newId = options.newId ?? (() => randomBytes(16).toString("hex"));
-  const db = openSqliteDatabase(options.path, now());
+  const db = openSqliteDatabase(options.path, now(), options.busyMs ?? 10_000);
   const sessions = sqliteSessions(db, { now, newId });
   const { forget, clearListeners, ...log } = sqliteLog(db, { now });
 
@@ -38,11 +41,12 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
     async deleteSession(id) {
       forget(id);
       await sessions.deleteSession(id);
+      forget(id);
     },
 
     async close() {
       clearListeners();
-      db.close();
+      await db.close();
     },
   };
 }

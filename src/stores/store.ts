@@ -77,11 +77,15 @@ export interface ApprovalStore {
   renewLease(id: string, fence: number, leaseMs: number): Promise<boolean>;
   /** Marks that the outcome is in the model's history. True for the first caller only, and only for a settled row. */
   markTold(id: string): Promise<boolean>;
+  /** Marks that the chat's log shows the outcome. True for the first caller only, and only for a settled row. */
+  markShown(id: string): Promise<boolean>;
   /**
    * Rows that need work: pending past `expiresAt`, approved past `startBy`, approved calls that have not started,
-   * executing with a lapsed lease, waiting past `reportBy`, and settled rows the model has not been told about.
+   * executing with a lapsed lease, waiting past `reportBy`, and settled rows that neither the log shows nor the model has
+   * been told about. Oldest first, one batch at a time: `after` is the last row of the batch before. A batch after a row
+   * that is gone is empty.
    */
-  dueApprovals(): Promise<Approval[]>;
+  dueApprovals(batch?: DueBatch): Promise<Approval[]>;
   /** Every change of a chat's approvals in order, each entry hashed over the one before. */
   audit(chat: string): Promise<AuditEntry[]>;
 }
@@ -205,6 +209,8 @@ export interface Approval extends Omit<NewApproval, "state" | "ttlMs"> {
   finishedAt?: number;
   /** True once the outcome is in the model's history. */
   told: boolean;
+  /** Set once the chat's log shows the outcome. The model may be told later, with the next message. */
+  shown?: true;
 }
 
 export interface ApprovalFilter {
@@ -215,6 +221,15 @@ export interface ApprovalFilter {
   idempotencyKey?: string;
   /** Only the rows that were created last, at most so many. */
   newest?: number;
+}
+
+export interface DueBatch {
+  /** The id of the last row of the batch before. */
+  after?: string;
+  /** Default 200. */
+  limit?: number;
+  /** Leaves out settled rows, which only have to be shown. */
+  unsettled?: boolean;
 }
 
 export type Change =

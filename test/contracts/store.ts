@@ -1123,6 +1123,61 @@ export function storeContract(name: string, open: OpenStore): void {
         }
       });
 
+      test("X17: a settled row is not due once the log shows its outcome, however it was settled", async () => {
+        for (const changes of [[deny], [{ event: "cancel" }], [approve, claim, succeed(1)]] as Change[][]) {
+          const { store, id, row } = await openRow({}, ...changes);
+          expect(await store.dueApprovals()).toHaveLength(1);
+          expect(await store.markShown(id)).toBe(true);
+          expect(await store.markShown(id)).toBe(false);
+          expect(await store.dueApprovals()).toEqual([]);
+          expect(await row()).toMatchObject({ shown: true, told: false });
+          expect(await store.markTold(id)).toBe(true);
+        }
+      });
+
+      test("X17: only a settled row can be marked as shown, and a row that is resolved has to be shown again", async () => {
+        const { store, id, row, move } = await openRow({}, approve, claim);
+        expect(await store.markShown(id)).toBe(false);
+        expect(await store.markShown("unknown")).toBe(false);
+        clock.at = start + leaseMs;
+        await move({ event: "lose" });
+        await store.markShown(id);
+        await store.markTold(id);
+        expect(await store.dueApprovals()).toEqual([]);
+        await move({ event: "succeed", outcome: { paid: 1 }, by: "alice" });
+        expect(await row()).toMatchObject({ state: "succeeded", told: false });
+        expect((await row()).shown).toBeUndefined();
+        expect((await store.dueApprovals()).map((due) => due.id)).toEqual([id]);
+      });
+
+      test("X17: comes in batches, oldest first, each after the last row of the one before", async () => {
+        const { store, chat } = await openChat();
+        const names = Array.from({ length: 450 }, (_, index) => `call-${index}`);
+        for (const call of names) await store.createApproval(newApproval(chat, call));
+        clock.at = start + ttlMs;
+        const calls = (rows: Approval[]) => rows.map(({ toolCallId }) => toolCallId);
+        const first = await store.dueApprovals();
+        expect(calls(first)).toEqual(names.slice(0, 200));
+        expect(calls(await store.dueApprovals({ limit: 3 }))).toEqual(names.slice(0, 3));
+        const second = await store.dueApprovals({ after: first.at(-1)?.id });
+        const third = await store.dueApprovals({ after: second.at(-1)?.id });
+        expect([...calls(second), ...calls(third)]).toEqual(names.slice(200));
+        expect(await store.dueApprovals({ after: third.at(-1)?.id })).toEqual([]);
+        expect(await store.dueApprovals({ after: "gone" })).toEqual([]);
+      });
+
+      test("X17: can leave out settled rows, which only have to be shown", async () => {
+        const { store, chat } = await openChat();
+        for (const call of ["denied", "expired", "later"])
+          await store.createApproval(newApproval(chat, call, { ttlMs: call === "later" ? 10 * ttlMs : ttlMs }));
+        await store.move(`${chat.id}-denied`, deny);
+        clock.at = start + ttlMs;
+        expect((await store.dueApprovals({ unsettled: true })).map(({ toolCallId }) => toolCallId)).toEqual([
+          "expired",
+        ]);
+        expect(await store.dueApprovals()).toHaveLength(2);
+      });
+
       test("lists due rows oldest first, whatever their deadlines", async () => {
         const { store, chat } = await openChat();
         await store.createApproval(newApproval(chat, "late", { ttlMs: 500 }));

@@ -28,7 +28,11 @@ export function askGuards({ agent, tool, args, context }: GuardedCall, ms = guar
     }
     return result;
   };
-  return within(ms, ask(), `The callbacks before the tool took longer than ${ms / 1000} seconds; it was not run.`);
+  return within(
+    ms,
+    ask(),
+    () => new Error(`The callbacks before the tool took longer than ${ms / 1000} seconds; it was not run.`),
+  );
 }
 
 /**

@@ -21,7 +21,11 @@ export async function findTool(
   const listed = agent.tools.find((tool) => isBaseTool(tool) && tool.name === name);
   const places = listed ? [listed] : agent.tools.filter((tool) => !isBaseTool(tool));
   const searches = places.map(async (place) => {
-    const tools = await within(ms, listTools(agent, place, context), "The tools could not be listed in time.");
+    const tools = await within(
+      ms,
+      listTools(agent, place, context),
+      () => new Error("The tools could not be listed in time."),
+    );
     return tools.find((candidate) => candidate.name === name) ?? Promise.reject(new NotThere());
   });
   try {

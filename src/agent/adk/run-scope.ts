@@ -19,6 +19,8 @@ export interface RunScope {
   actor(): string;
   /** The assistant message that shows the run's calls now. */
   messageId(): string;
+  /** True while no request or decision of a person has caused what the run does. Then few questions may be asked. */
+  isUnattended(): boolean;
   /** True when the run's calls must be refused, because no turn shows them any more. */
   refusesCalls(): boolean;
   /** The run has begun with this session object. */

@@ -7,6 +7,7 @@ import {
   type LlmAgent,
   ToolConfirmation,
 } from "@google/adk";
+import { BridgeError } from "../../protocol/index.ts";
 import type { Approval, JsonObject, Store } from "../../stores/index.ts";
 import { describeError, type Logger } from "../support/index.ts";
 import { agentOutcome } from "./agent-tool.ts";
@@ -17,7 +18,7 @@ import { sessionArtifacts } from "./chat-artifacts.ts";
 import { isClientTool } from "./client-tool.ts";
 import { refuseCredentialRequest } from "./credential-requests.ts";
 import { findCallTool } from "./find-call-tool.ts";
-import { findTool } from "./find-tool.ts";
+import { findTool, ToolsAway } from "./find-tool.ts";
 import type { GatePlugin } from "./gate-plugin.ts";
 import { setIdempotencyKey } from "./idempotency-key.ts";
 import type { Runners } from "./runners.ts";
@@ -103,13 +104,22 @@ export class ToolCalls {
     );
   }
 
-  /** True when the call's result comes from the page. False also when its tool is gone. */
+  /**
+   * True when the call's result comes from the page. False also when its tool is gone. A chat waits for this, and `findTool`
+   * has a time limit.
+   */
   async isClientCall(approval: Approval): Promise<boolean> {
     if (!approval.external || approval.innerSession !== undefined) return false;
+    const { toolName, toolCallId } = approval;
     try {
       const { agent } = await this.#options.runners.hostOf(approval);
-      return isClientTool(await findTool(agent, approval.toolName));
+      return isClientTool(await findTool(agent, toolName));
     } catch (error) {
+      if (error instanceof ToolsAway)
+        throw new BridgeError(
+          "unavailable",
+          `The tool ${toolName} of call ${toolCallId} cannot be found now. Try again in a moment.`,
+        );
       this.#options.logger.warn("The tool of a waiting call is gone.", {
         approval: approval.id,
         error: describeError(error),

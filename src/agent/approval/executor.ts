@@ -25,6 +25,8 @@ export class Executor {
   readonly #options: ExecutorOptions;
   /** Attempts of this process that have not ended; a second caller waits for the first one's outcome. */
   readonly #attempts = new Map<string, Promise<Approval>>();
+  /** The tools of these attempts, by the approval's id. */
+  readonly #toolNames = new Map<string, string>();
   readonly #leaseOwner = crypto.randomUUID();
   readonly #closing = new AbortController();
   #onLateOutcome: (approval: Approval) => void = () => undefined;
@@ -53,6 +55,11 @@ export class Executor {
   /** The attempt of this process that has not ended, if any. */
   attempt(id: string): Promise<Approval> | undefined {
     return this.#attempts.get(id);
+  }
+
+  /** The calls that have not ended. */
+  get running(): { approval: string; tool: string }[] {
+    return [...this.#toolNames].map(([approval, tool]) => ({ approval, tool }));
   }
 
   /** Resolves when this process has no attempt left. */
@@ -100,7 +107,11 @@ export class Executor {
   #once(approval: Approval, run: () => Promise<Approval>): Promise<Approval> {
     const running = this.#attempts.get(approval.id);
     if (running) return running;
-    const attempt = run().finally(() => this.#attempts.delete(approval.id));
+    const attempt = run().finally(() => {
+      this.#attempts.delete(approval.id);
+      this.#toolNames.delete(approval.id);
+    });
+    this.#toolNames.set(approval.id, approval.toolName);
     this.#attempts.set(approval.id, attempt);
     // Nothing may be waiting for the attempt yet when it fails.
     attempt.catch(() => undefined);
@@ -204,6 +215,8 @@ export class Executor {
           logger.error("A lease could not be renewed.", { approval: id, error: describeError(error) }),
         );
     const renewal = setInterval(() => void renew(), leaseMs / 3);
+    // A tool that hangs must not keep the process alive after the bridge has closed.
+    renewal.unref();
     return () => clearInterval(renewal);
   }
 

@@ -6,6 +6,7 @@ import { type Logger, newId } from "../support/index.ts";
 import { cancelFamily } from "./family.ts";
 import { makeCard } from "./make-card.ts";
 import type { Policies } from "./policies.ts";
+import type { UnseenQuestions } from "./unseen-questions.ts";
 
 export interface HoldOptions {
   store: Store;
@@ -16,6 +17,8 @@ export interface HoldOptions {
   startMs: number;
   /** How many questions a chat may have open. */
   maxPending: number;
+  /** Limits the questions that are asked while the user is away. */
+  unseen?: UnseenQuestions;
   logger: Logger;
 }
 
@@ -23,7 +26,7 @@ export interface HoldOptions {
 const defaultReportMs = 24 * 60 * 60_000;
 
 /** Decides by policy which calls are held, and makes their rows. The gate in `adk/` uses it. */
-export function holdCalls({ store, policies, logger, ...limits }: HoldOptions): CallHolder {
+export function holdCalls({ store, policies, unseen, logger, ...limits }: HoldOptions): CallHolder {
   return {
     policyWantsApproval: (call, run) => policies.wantsApproval(call, run),
 
@@ -31,6 +34,7 @@ export function holdCalls({ store, policies, logger, ...limits }: HoldOptions): 
 
     async hold(call, run) {
       const { args, rawArgs, hasRun, isReported, ...fields } = call;
+      if (unseen && call.gated && run.isUnattended()) await unseen.refusePast(run.chat);
       const id = newId("apr");
       const input = canonicalJson(args);
       const rawInput = canonicalJson(rawArgs);

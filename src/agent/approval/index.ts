@@ -12,7 +12,8 @@
  *     turn.ts                   a second turn shows the outcome, in the words of `outcome.ts`
  *     conversation/plan.ts      decides what the model is told, once; the conversation tells it
  *
- * `family.ts` knows which rows belong together when an agent is run as a tool.
+ * `family.ts` knows which rows belong together when an agent is run as a tool, `unseen-questions.ts` which questions were
+ * asked while the user was away.
  */
 export { type Authorize, Authorizer } from "./authorizer.ts";
 export { Executor } from "./executor.ts";
@@ -21,3 +22,4 @@ export { approvalToView } from "./outcome.ts";
 export { checkPolicies } from "./check-policies.ts";
 export { Policies } from "./policies.ts";
 export type { PolicyContext, PolicyOptions, ToolPolicy } from "./policy.ts";
+export { UnseenQuestions } from "./unseen-questions.ts";

@@ -40,7 +40,7 @@ async function makeHint(hint: CardPolicy["hint"], args: () => Record<string, unk
   const made: unknown = await within(
     hintMs,
     Promise.resolve(hint(args())),
-    `The function took longer than ${hintMs} ms.`,
+    () => new Error(`The function took longer than ${hintMs} ms.`),
   );
   if (made === undefined || made === null || made === "") return undefined;
   if (typeof made === "string") return shorten(made);

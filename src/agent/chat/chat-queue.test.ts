@@ -1,7 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Session } from "../../stores/index.ts";
 import { ChatQueue } from "./chat-queue.ts";
 import type { Turn } from "../turn-input.ts";
+
+afterEach(() => void vi.useRealTimers());
 
 const chat: Session = {
   id: "chat",
@@ -100,5 +102,50 @@ describe("ChatQueue", () => {
     end("one");
     await queued!.done;
     expect(idle()).toBe(1);
+  });
+
+  it("X13: gives a turn that was stopped and hangs a while, and then begins the next one", async () => {
+    vi.useFakeTimers();
+    const begun: string[] = [];
+    const queue = new ChatQueue(
+      chat,
+      ({ id }) => (begun.push(id), new Promise(() => {})),
+      () => undefined,
+    );
+    queue.enqueue(turn("hangs"));
+    const stopped = queue.stopAll(new Error("A new message came."));
+    queue.enqueue(turn("next"));
+    await vi.advanceTimersByTimeAsync(14_999);
+    expect(begun).toEqual(["hangs"]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await stopped).toBe(true);
+    expect(begun).toEqual(["hangs", "next"]);
+  });
+
+  it("X13: does not end a turn that only takes long", async () => {
+    vi.useFakeTimers();
+    const { queue, begun } = heldQueue();
+    queue.enqueue(turn("slow"));
+    queue.enqueue(turn("next"));
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(begun).toEqual(["slow"]);
+  });
+
+  it("X13: refuses a section that has waited too long for one that hangs, and never runs it later", async () => {
+    vi.useFakeTimers();
+    const { queue } = heldQueue();
+    let end = () => {};
+    const ran: string[] = [];
+    const first = queue.exclusive(() => new Promise<void>((resolve) => (end = resolve)));
+    const second = queue.exclusive(async () => void ran.push("second")).catch((error: unknown) => error);
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(await second).toMatchObject({ code: "unavailable" });
+    const third = queue.exclusive(async () => void ran.push("third"));
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(ran).toEqual([]);
+    end();
+    await first;
+    await third;
+    expect(ran).toEqual(["third"]);
   });
 });

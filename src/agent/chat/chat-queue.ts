@@ -1,6 +1,13 @@
+import { BridgeError } from "../../protocol/index.ts";
 import type { Session } from "../../stores/index.ts";
 import type { LoggedTurn } from "../log/read-turn.ts";
+import { within } from "../support/index.ts";
 import type { Turn } from "../turn-input.ts";
+
+/** How long a section waits for the ones before it. */
+const sectionMs = 30_000;
+/** How long a turn that was stopped may take to end. */
+const stopMs = 15_000;
 
 /** A turn that others can wait for, join or stop. */
 export interface QueuedTurn extends LoggedTurn {
@@ -12,7 +19,13 @@ export interface QueuedTurn extends LoggedTurn {
 /** A turn that is to be queued. */
 type QueuedInput = Pick<Turn, "id" | "reply" | "input" | "mode" | "actor"> & { after: number };
 
-/** The turns of one chat, one at a time and in order. It lives only while something runs; the store keeps the rest. */
+/**
+ * The turns of one chat, one at a time and in order. It lives only while something runs; the store keeps the rest.
+ *
+ * Something of the application may hang: a toolset, a tool, a store. It must not take the chat with it. A section waits for
+ * the ones before it for a limited time and is then refused. A turn that was stopped and does not end counts as over after
+ * a while; it can write nothing but its own end then, since each step of a turn looks at its signal.
+ */
 export class ChatQueue {
   readonly chat: Session;
   readonly #run: (turn: Turn) => Promise<void>;
@@ -31,11 +44,15 @@ export class ChatQueue {
   /** Runs one short section at a time, so that an answer and the turn it starts are one step for everyone else. */
   exclusive<T>(section: () => Promise<T>): Promise<T> {
     this.#sections += 1;
-    const result = this.#lastSection.then(section).finally(() => {
-      this.#sections -= 1;
-      this.#reportIdle();
-    });
-    this.#lastSection = result.catch(() => undefined);
+    const before = this.#lastSection;
+    const busy = () => new BridgeError("unavailable", "This chat is busy. Try again in a moment.");
+    const result = within(sectionMs, before, busy)
+      .then(section)
+      .finally(() => {
+        this.#sections -= 1;
+        this.#reportIdle();
+      });
+    this.#lastSection = Promise.allSettled([before, result]);
     return result;
   }
 
@@ -49,7 +66,8 @@ export class ChatQueue {
       done: this.#lastTurn.then(async () => {
         try {
           const { id, reply } = turn;
-          await this.#run({ id, reply, input, mode, actor, chat: this.chat, signal: controller.signal });
+          const { signal } = controller;
+          await untilOver(this.#run({ id, reply, input, mode, actor, chat: this.chat, signal }), signal);
         } finally {
           this.#turns = this.#turns.filter((other) => other !== queued);
           this.#reportIdle();
@@ -79,5 +97,20 @@ export class ChatQueue {
 
   #reportIdle(): void {
     if (this.#turns.length === 0 && this.#sections === 0) this.#onIdle();
+  }
+}
+
+/** Waits for a turn, after it was stopped only for a while. */
+async function untilOver(run: Promise<void>, signal: AbortSignal): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const hangs = new Promise<void>((resolve) => {
+    const onAbort = () => (timer = setTimeout(resolve, stopMs));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+  });
+  try {
+    await Promise.race([run, hangs]);
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -1,18 +1,24 @@
 import { BridgeError } from "../../protocol/index.ts";
 import type { Approval, Session } from "../../stores/index.ts";
 import { cancelFamily } from "../approval/family.ts";
+import type { UnseenQuestions } from "../approval/index.ts";
 import { describeError, newId } from "../support/index.ts";
 import { runTurn, type TurnContext } from "../turn.ts";
 import { type Mode, serverCloses, type Turn, type TurnInput } from "../turn-input.ts";
 import { ChatQueue, type QueuedTurn } from "./chat-queue.ts";
+import { markShownRows } from "./shown-outcomes.ts";
+
+export interface ChatTurnsContext extends TurnContext {
+  unseen: UnseenQuestions;
+}
 
 /** The turns of every chat: which comes next, and which message it writes to. */
 export class ChatTurns {
-  readonly #context: TurnContext;
+  readonly #context: ChatTurnsContext;
   readonly #queues = new Map<string, ChatQueue>();
   #isClosed = false;
 
-  constructor(context: TurnContext) {
+  constructor(context: ChatTurnsContext) {
     this.#context = context;
     context.conversations.subscribe({
       onSpeech: (chat) => this.#startSpeech(chat),
@@ -36,6 +42,16 @@ export class ChatTurns {
   /** Stops what is being generated. True when there was something. */
   async stop(chatId: string, reason: Error): Promise<boolean> {
     return (await this.#queues.get(chatId)?.stopAll(reason)) ?? false;
+  }
+
+  /** The chats in which something runs or waits. */
+  get chats(): string[] {
+    return [...this.#queues.keys()];
+  }
+
+  /** Stops every turn without waiting for anything, after `close` has taken too long. */
+  abandon(): void {
+    for (const queue of this.#queues.values()) void queue.stopAll(serverCloses);
   }
 
   /** Leaves every turn open for the next start. Waits for the current sections first, since they may start a turn. */
@@ -72,16 +88,25 @@ export class ChatTurns {
       model?: boolean | "again";
       /** The mode of the request that caused this, if one did. */
       mode?: Mode;
+      /** A person decided, without a client that reads the reply. */
+      attended?: boolean;
     },
   ): Promise<QueuedTurn> {
+    const { conversations, unseen } = this.#context;
     const { reply, answered, model = true } = options;
-    const { mode, asksModel } = await this.#context.conversations.continuation(queue.chat.id, reply, options.mode);
+    const { mode, asksModel, isRequested } = await conversations.continuation(queue.chat.id, reply, options.mode);
+    const attended = options.attended ?? isRequested;
+    const { owner, name } = queue.chat;
+    if (attended && name !== undefined) unseen.noteVisit(owner, name);
+    // While the user is away the model is asked only a few times. The rest is told with the next message.
+    const mayAsk = asksModel && (attended || (await unseen.mayAskModel(queue.chat.id, approvals)));
     const ids = approvals.map(({ id }) => id);
     const input: TurnInput = {
       kind: "settled",
       approvals: ids,
-      model: asksModel ? model : false,
+      model: mayAsk ? model : false,
       ...(answered && { answered }),
+      ...(!attended && { unattended: true }),
     };
     return this.enqueue(queue, { reply, input, mode, actor: await this.#actorOf(queue.chat, approvals, reply) });
   }
@@ -103,11 +128,17 @@ export class ChatTurns {
   #newQueue(chat: Session): ChatQueue {
     const queue = new ChatQueue(
       chat,
-      (turn) => runTurn(turn, this.#context),
+      (turn) => this.#run(turn),
       () => this.#queues.delete(chat.id),
     );
     this.#queues.set(chat.id, queue);
     return queue;
+  }
+
+  async #run(turn: Turn): Promise<void> {
+    await runTurn(turn, this.#context);
+    const { input, chat } = turn;
+    if (input.kind === "settled") await markShownRows(this.#context.store, chat.id, input.approvals);
   }
 
   /** The model spoke unasked: a turn shows it. */

@@ -1,8 +1,10 @@
 /**
- * Who is next in a chat: its turns in order, what answers mean, what follows from a decision, a deadline or a crash.
+ * Who is next in a chat: its turns in order, what answers mean, what follows from a decision (`settlement.ts`), a deadline
+ * or a crash (`due-work.ts`, `recover.ts`).
  */
 export type { Answer } from "./answers.ts";
 export { ChatTurns } from "./chat-turns.ts";
+export { DueWork } from "./due-work.ts";
 export { StateConflict, unknownChat } from "./errors.ts";
 export { closeOpenTurns } from "./recover.ts";
 export type { Report, Resolution } from "./reports.ts";

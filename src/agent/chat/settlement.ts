@@ -1,16 +1,16 @@
-import { type ApprovalData, type ApprovalView, type Decision, type Identity, isSettled } from "../../protocol/index.ts";
-import type { Approval, LogEntry } from "../../stores/index.ts";
+import { type ApprovalView, type Decision, type Identity, isSettled } from "../../protocol/index.ts";
+import type { Approval } from "../../stores/index.ts";
 import type { Authorizer } from "../approval/authorizer.ts";
 import { runsElsewhere } from "../approval/executor.ts";
 import { approvalToView } from "../approval/outcome.ts";
-import { readBackwards } from "../log/follow-log.ts";
-import { atMost, describeError } from "../support/index.ts";
+import { describeError } from "../support/index.ts";
 import type { TurnContext } from "../turn.ts";
 import { matchesDecision } from "./answers.ts";
 import type { ChatQueue, QueuedTurn } from "./chat-queue.ts";
 import type { ChatTurns } from "./chat-turns.ts";
 import { StateConflict, unknownApproval, unknownCall } from "./errors.ts";
 import { isSameOutcome, type Report, type Resolution, reportToOutcome, resolutionToOutcome } from "./reports.ts";
+import { unshownRows } from "./shown-outcomes.ts";
 
 export type DecisionResult =
   | { outcome: "accepted"; approval: ApprovalView }
@@ -21,11 +21,9 @@ export type DecisionResult =
 
 export interface SettlementContext extends TurnContext {
   authorizer: Authorizer;
-  /** How long looking for due approvals waits for tools that take their time. */
-  graceMs: number;
 }
 
-/** What follows from a decision, a deadline or a crash: the call runs once, its row is settled, and a turn shows it. */
+/** What follows from a decision, a report or a resolution: the call runs once, its row is settled, and a turn shows it. */
 export class Settlement {
   readonly #context: SettlementContext;
   readonly #turns: ChatTurns;
@@ -47,10 +45,7 @@ export class Settlement {
     return this.#turns.inChat(found.chat, async (queue) => {
       const before = (await store.getApproval(found.id)) ?? found;
       const { moved, expired, approval } = await this.record(before, decision, identity.actor);
-      if (moved || expired)
-        await this.#turns.continue(queue, [approval], {
-          reply: await this.#placeFor(approval.chat, approval.messageId),
-        });
+      if (moved || expired) await this.#continue(queue, approval, true);
       const view = approvalToView(approval);
       if (moved) return { outcome: "accepted", approval: view };
       return { outcome: matchesDecision(approval, decision.approved) ? "repeated" : "refused", approval: view };
@@ -104,14 +99,14 @@ export class Settlement {
           `Approval ${approvalId} is ${approval.state}; only an indeterminate one can be resolved.`,
           approvalToView(approval),
         );
-      await this.#continue(queue, approval);
+      await this.#continue(queue, approval, true);
       return approvalToView(approval);
     });
   }
 
-  async #continue(queue: ChatQueue, approval: Approval): Promise<void> {
+  async #continue(queue: ChatQueue, approval: Approval, attended = false): Promise<void> {
     const { chat, messageId } = approval;
-    await this.#turns.continue(queue, [approval], { reply: await this.#placeFor(chat, messageId) });
+    await this.#turns.continue(queue, [approval], { reply: await this.#placeFor(chat, messageId), attended });
   }
 
   /** Records a decision in the ledger and starts an approved call. */
@@ -139,31 +134,6 @@ export class Settlement {
     return { moved, expired, approval };
   }
 
-  /**
-   * Expires rows, starts calls that were approved before a crash, settles lost claims, and continues the replies that a
-   * crash interrupted. Does not wait for tools that take longer than a moment.
-   */
-  async settleDue(interrupted?: ReadonlyMap<string, string>): Promise<void> {
-    const { store, logger, graceMs } = this.#context;
-    const due = await store.dueApprovals();
-    const byReply = new Map<string, Approval[]>();
-    for (const row of due) byReply.set(row.messageId, [...(byReply.get(row.messageId) ?? []), row]);
-    const replies = new Map([
-      ...due.map(({ messageId, chat }) => [messageId, chat] as const),
-      ...[...(interrupted ?? [])].map(([chat, reply]) => [reply, chat] as const),
-    ]);
-    const work = [...replies].map(async ([reply, chat]) => {
-      const mine = byReply.get(reply) ?? [];
-      const rows = await Promise.all(mine.map((row) => this.#settleDueRow(row, interrupted !== undefined)));
-      const settled = rows.flatMap((row) => row ?? []);
-      const again = interrupted?.get(chat) === reply;
-      if (settled.length > 0 || again) await this.#show(chat, settled, { reply, model: again ? "again" : true });
-    });
-    const failed = (error: unknown) =>
-      logger.error("A due approval could not be settled.", { error: describeError(error) });
-    await atMost(graceMs, Promise.all(work.map((settling) => settling.catch(failed))));
-  }
-
   #placeFor(chat: string, messageId: string): Promise<string> {
     return this.#context.conversations.placeFor(chat, messageId);
   }
@@ -184,7 +154,7 @@ export class Settlement {
   async #showOutcome(approval: Approval): Promise<void> {
     const { chat, messageId: reply, state } = approval;
     if (!isSettled(state)) return;
-    await this.#show(chat, [approval], { reply, model: this.#context.conversations.isOpen(chat) });
+    await this.show(chat, [approval], { reply, model: this.#context.conversations.isOpen(chat) });
   }
 
   #logFailure({ id }: Approval, error: unknown): void {
@@ -193,76 +163,28 @@ export class Settlement {
     this.#context.logger.error("An approved call could not be run or shown.", fields);
   }
 
-  /** Shows outcomes of one message in a new turn, unless a turn that is queued or has run shows them. */
-  async #show(
+  /**
+   * Shows outcomes of one message in a new turn, unless a turn that is queued or has run shows them. Returns the new turn,
+   * if there is one.
+   */
+  async show(
     chat: string,
     rows: readonly Approval[],
     { reply, model }: { reply: string; model: boolean | "again" },
-  ): Promise<void> {
+  ): Promise<QueuedTurn | undefined> {
     const shows = ({ covers }: QueuedTurn) => rows.some(({ id }) => covers.has(id));
-    if (this.#turns.isClosed) return;
-    const covering = await this.#turns.inChat(chat, async (queue) => {
+    if (this.#turns.isClosed) return undefined;
+    const { covering, shown } = await this.#turns.inChat(chat, async (queue) => {
       const turn = queue.find(shows);
-      if (turn) return turn;
-      const unseen = await this.#unseen(chat, rows);
+      if (turn) return { covering: turn };
+      const unshown = await unshownRows(this.#context.store, chat, rows);
       const again = model === "again" && (await this.#context.conversations.mayAskUnattended(chat, reply));
-      if (unseen.length > 0 || again)
-        await this.#turns.continue(queue, unseen, { reply: await this.#placeFor(chat, reply), model });
-      return undefined;
+      if (unshown.length === 0 && !again) return {};
+      const place = await this.#placeFor(chat, reply);
+      return { shown: await this.#turns.continue(queue, unshown, { reply: place, model }) };
     });
-    if (!covering) return;
+    if (!covering) return shown;
     await covering.done.catch(() => undefined);
-    await this.#show(chat, rows, { reply, model });
+    return this.show(chat, rows, { reply, model });
   }
-
-  /** The rows whose outcome the log does not show. */
-  async #unseen(chat: string, rows: readonly Approval[]): Promise<Approval[]> {
-    let unseen = [...rows];
-    for await (const entries of readBackwards(this.#context.store, chat)) {
-      if (unseen.length === 0) return unseen;
-      const shown = new Set(entries.flatMap(shownIn));
-      unseen = unseen.filter((row) => !shown.has(outcomeKey(row)));
-    }
-    return unseen;
-  }
-
-  /** The row, if it is settled and may have to be shown: it was settled now, or before a crash. */
-  async #settleDueRow(due: Approval, isStart: boolean): Promise<Approval | undefined> {
-    const approval = await this.#moveDueRow(due);
-    return isSettled(approval.state) && (isStart || approval.state !== due.state) ? approval : undefined;
-  }
-
-  async #moveDueRow(due: Approval): Promise<Approval> {
-    const { store, executor } = this.#context;
-    switch (due.state) {
-      case "pending":
-        return (await store.move(due.id, { event: "expire" })).approval ?? due;
-      case "approved":
-        if (due.startBy !== undefined && due.startBy <= store.now())
-          return (await store.move(due.id, { event: "expire" })).approval ?? due;
-        return due.innerSession === undefined ? executor.execute(due) : due;
-      case "executing":
-        return executor.recover(due);
-      case "waiting":
-        return (await store.move(due.id, { event: "lose" })).approval ?? due;
-      default:
-        return due;
-    }
-  }
-}
-
-/** Names an outcome: by the approval's id, or by the call's for calls that are not gated. */
-function outcomeKey({ id, gated, toolCallId, state }: Approval): string {
-  return gated ? `${id} ${state}` : `${toolCallId} ${state === "succeeded" ? "output" : "error"}`;
-}
-
-/** The outcomes that an entry shows. */
-function shownIn(entry: LogEntry): string[] {
-  if (entry.kind !== "chunk") return [];
-  const { chunk } = entry;
-  if (chunk.type === "tool-output-error") return [`${chunk.toolCallId} error`];
-  if (chunk.type === "tool-output-available") return chunk.preliminary ? [] : [`${chunk.toolCallId} output`];
-  if (chunk.type !== "data-approval") return [];
-  const { approvalId, state } = chunk.data as ApprovalData;
-  return [`${approvalId} ${state}`];
 }

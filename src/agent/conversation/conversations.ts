@@ -66,9 +66,10 @@ export class Conversations {
     chatId: string,
     reply: string,
     requested: Mode | undefined,
-  ): Promise<{ mode: Mode; asksModel: boolean }> {
+  ): Promise<{ mode: Mode; asksModel: boolean; isRequested: boolean }> {
     const mode = requested ?? (this.isOpen(chatId) ? "live" : "request");
-    return { mode, asksModel: requested !== undefined || (await this.mayAskUnattended(chatId, reply)) };
+    const isRequested = requested !== undefined;
+    return { mode, isRequested, asksModel: isRequested || (await this.mayAskUnattended(chatId, reply)) };
   }
 
   /** True when the server may ask the model about this reply although no client is waiting. */

@@ -28,6 +28,10 @@ export function newRunScope(
     owner,
     actor: () => listener().turn.actor,
     messageId: () => listener().turn.reply,
+    isUnattended() {
+      const { input } = listener().turn;
+      return input.kind === "speech" || (input.kind === "settled" && input.unattended === true);
+    },
     onBegin: () => undefined,
     async beforeEvent() {
       if (!fixed.refusesCalls()) await listener().log.flush();

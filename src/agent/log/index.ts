@@ -2,6 +2,6 @@
  * What readers get. `event-to-chunks.ts` turns ADK events into chunks, `turn-log.ts` writes them, `follow-log.ts` and
  * `read-turn.ts` read them, `log-to-messages.ts` rebuilds messages.
  */
-export { followLog } from "./follow-log.ts";
+export { followLog, lastMessageAt } from "./follow-log.ts";
 export { logToMessages } from "./log-to-messages.ts";
 export { type LoggedChunk, type ReadOptions, readTurn } from "./read-turn.ts";

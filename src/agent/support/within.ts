@@ -1,8 +1,10 @@
-/** Resolves with the promise, or rejects with this sentence when it takes longer than `ms`. The promise is not cancelled. */
-export async function within<T>(ms: number, promise: Promise<T>, sentence: string): Promise<T> {
+import { longestMs } from "./at-most.ts";
+
+/** Resolves or rejects as the promise does, and rejects with `late()` if it has not done so after `ms`. */
+export async function within<T>(ms: number, promise: Promise<T>, late: () => Error): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(sentence)), ms);
+    timer = setTimeout(() => reject(late()), Math.min(ms, longestMs));
   });
   try {
     return await Promise.race([promise, over]);

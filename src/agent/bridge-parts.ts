@@ -1,0 +1,68 @@
+import {
+  agentTools,
+  GatePlugin,
+  guardCompaction,
+  refuseAgents,
+  refuseToolsets,
+  requireAgent,
+  Runners,
+  StoreSessionService,
+  ToolCalls,
+  Toolsets,
+} from "./adk/index.ts";
+import { Authorizer, Executor, holdCalls, Policies, UnseenQuestions } from "./approval/index.ts";
+import type { BridgeOptions } from "./bridge-options.ts";
+import { ChatTurns, DueWork, Settlement, Submissions } from "./chat/index.ts";
+import { Conversations } from "./conversation/index.ts";
+import { lastMessageAt } from "./log/index.ts";
+import { consoleLogger } from "./support/index.ts";
+
+export type BridgeParts = ReturnType<typeof buildParts>;
+
+/** Builds what a bridge consists of. Throws for an agent that cannot be gated. */
+export function buildParts(options: BridgeOptions) {
+  const { agent, store, logger = consoleLogger, maxLlmCalls = 50, graceMs = 1000 } = options;
+  const { approvalTtlMs = 15 * 60_000, startMs = 5 * 60_000, maxPending = 32, leaseMs = 10_000 } = options;
+  requireAgent(agent);
+  const appName = options.appName ?? agent.name;
+  const confirmed = Object.entries(options.tools ?? {}).flatMap(([name, { confirm }]) => (confirm ? [name] : []));
+  refuseAgents(agent, confirmed);
+  const toolsets = new Toolsets({ agent, logger });
+  const policies = new Policies({ ...options, inventory: toolsets, logger });
+
+  guardCompaction(agent);
+  const sessions = new StoreSessionService(store);
+  const unseen = new UnseenQuestions({ store, lastMessageAt: (chat) => lastMessageAt(store, chat) });
+  const holder = holdCalls({ store, policies, logger, approvalTtlMs, startMs, maxPending, unseen });
+  const gate = new GatePlugin({ holder, logger });
+  // The gate comes first: a value that another plugin's callback returns would keep it from being asked.
+  const plugins = [gate, ...(options.plugins ?? [])];
+  const { artifactService, memoryService, credentialService } = options;
+  const services = { artifactService, memoryService, credentialService };
+  const runners = new Runners({ agent, appName, store, sessions, plugins, services });
+  const calls = new ToolCalls({ runners, gate, store, logger });
+  const executor = new Executor({ store, calls, policies, leaseMs, logger });
+  const authorizer = new Authorizer({ authorize: options.authorize, logger });
+  const shared = { store, executor, authorizer, logger, maxLlmCalls, graceMs };
+  const conversations = new Conversations({ ...shared, agent, sessions, runners, gate }, options.live ?? {});
+  const agentNames = new Set(agentTools(agent).map(({ name }) => name));
+  const context = { ...shared, conversations, unseen, agentTools: agentNames };
+
+  const turns = new ChatTurns(context);
+  const settlement = new Settlement(context, turns);
+  const dueWork = new DueWork({
+    ...context,
+    show: (chat, rows, how) => settlement.show(chat, rows, how),
+    isClosed: () => turns.isClosed,
+  });
+  const submissions = new Submissions({ ...context, appName, calls, turns, settlement });
+  return {
+    ...{ store, logger, toolsets, policies, executor, authorizer, conversations, unseen },
+    ...{ turns, settlement, dueWork, submissions },
+    /** Throws for what toolsets bring and cannot be gated, and for policies that match no tool. */
+    async checkTools(): Promise<void> {
+      await refuseToolsets(agent, confirmed);
+      await policies.start();
+    },
+  };
+}

@@ -1,0 +1,237 @@
+import { isSettled } from "../../protocol/index.ts";
+import type { Approval, Store } from "../../stores/index.ts";
+import type { Executor, UnseenQuestions } from "../approval/index.ts";
+import type { Conversations } from "../conversation/index.ts";
+import { atMost, describeError, type Logger, Slots, within } from "../support/index.ts";
+import type { QueuedTurn } from "./chat-queue.ts";
+import { markShownRows } from "./shown-outcomes.ts";
+
+/** How many due chats may ask the model at once. */
+const maxAsking = 8;
+/** A chat that takes longer than this no longer keeps the others waiting. */
+const askingMs = 60_000;
+/** The same for due calls, which run in slots of their own. */
+const maxRunning = 8;
+const runningMs = 10_000;
+/** When many are due, each request to the model waits for a random part of this first. */
+const jitterMs = 250;
+/** How long one call of the store may take before the next sweep begins again. */
+const storeMs = 60_000;
+/** How long the event loop is kept while rows expire. */
+const sliceMs = 10;
+
+export interface DueWorkContext {
+  store: Store;
+  logger: Logger;
+  executor: Pick<Executor, "execute" | "recover">;
+  conversations: Pick<Conversations, "mayAskUnattended">;
+  unseen: Pick<UnseenQuestions, "mayAskModel">;
+  /** How long looking for due approvals waits for tools and models that take their time. */
+  graceMs: number;
+  /** Shows outcomes of one message in a new turn. Returns the turn, if one was needed. */
+  show: (
+    chat: string,
+    rows: readonly Approval[],
+    how: { reply: string; model: boolean | "again" },
+  ) => Promise<Pick<QueuedTurn, "done"> | undefined>;
+  isClosed: () => boolean;
+  /** For tests: between 0 and 1. */
+  random?: () => number;
+  /** For tests: waits for this many milliseconds. */
+  wait?: (ms: number) => Promise<unknown>;
+}
+
+/** Outcomes of one message that have to be shown. Kept small: after a long absence there may be very many. */
+interface Unshown {
+  chat: string;
+  reply: string;
+  ids: readonly string[];
+  /** A crash cut off the model's response, so the model is asked again. */
+  again: boolean;
+}
+
+/**
+ * What the clock and a crash leave to do: rows expire, calls that were approved before a crash start, lost claims are
+ * settled, and what came of it is shown. Rows expire at once, however many they are. Showing them asks the model, so it is
+ * done for a few chats at a time.
+ */
+export class DueWork {
+  readonly #context: DueWorkContext;
+  readonly #running = new Slots(maxRunning, runningMs);
+  readonly #unshown: Unshown[] = [];
+  /** Rows whose call is being run or looked up. A later sweep leaves them alone. */
+  readonly #inWork = new Set<string>();
+  #workers = 0;
+  /** How many messages had to be shown so far, and how many of their turns have not begun. */
+  #found = 0;
+  #unbegun = 0;
+  #onBegun: (() => void)[] = [];
+  #looking: Promise<Promise<void>[]> | undefined;
+
+  constructor(context: DueWorkContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Settles what is due. With `interrupted`, at a start, this includes rows that were settled before a crash, and the
+   * replies that the crash cut off. Does not wait for tools and models that take longer than a moment.
+   */
+  async settleDue(interrupted?: ReadonlyMap<string, string>): Promise<void> {
+    const { logger, graceMs } = this.#context;
+    const failed = (error: unknown) =>
+      logger.error("A due approval could not be settled.", { error: describeError(error) });
+    this.#looking ??= this.#look(interrupted, failed).finally(() => (this.#looking = undefined));
+    const before = this.#found;
+    // What an earlier look has found is not waited for again.
+    const begun = this.#looking
+      .then((running) => Promise.all(running))
+      .then(() => (this.#found > before ? this.#begun() : undefined));
+    await atMost(graceMs, begun);
+  }
+
+  /** Goes through all due rows, a batch at a time. Returns the work that calls of tools have not finished. */
+  async #look(
+    interrupted: ReadonlyMap<string, string> | undefined,
+    failed: (error: unknown) => void,
+  ): Promise<Promise<void>[]> {
+    const { store, isClosed } = this.#context;
+    const again = new Map(interrupted);
+    const running: Promise<void>[] = [];
+    const yieldLoop = yieldEvery(sliceMs);
+    for (let after: string | undefined; ;) {
+      const wanted = { ...(after !== undefined && { after }), unsettled: !interrupted };
+      const batch = await within(storeMs, store.dueApprovals(wanted), () => new Error("The store does not answer."));
+      after = batch.at(-1)?.id;
+      if (after === undefined || isClosed()) break;
+      for (const rows of byReply(batch.filter(({ id }) => !this.#inWork.has(id)))) {
+        const { chat, messageId: reply } = rows[0];
+        const isAgain = again.get(chat) === reply;
+        if (isAgain) again.delete(chat);
+        const settling = this.#settle(chat, reply, rows, isAgain).catch(failed);
+        if (rows.some(needsExecutor)) running.push(settling);
+        else await atMost(storeMs, settling);
+        await yieldLoop();
+      }
+    }
+    for (const [chat, reply] of again) this.#show({ chat, reply, ids: [], again: true });
+    return running;
+  }
+
+  /** Settles due rows of one message, and then has them shown together. */
+  async #settle(chat: string, reply: string, due: readonly Approval[], again: boolean): Promise<void> {
+    for (const { id } of due) this.#inWork.add(id);
+    try {
+      const rows = await Promise.all(due.map((row) => this.#move(row)));
+      const ids = rows.flatMap(({ id, state }) => (isSettled(state) ? [id] : []));
+      if (ids.length > 0 || again) this.#show({ chat, reply, ids, again });
+    } finally {
+      for (const { id } of due) this.#inWork.delete(id);
+    }
+  }
+
+  async #move(due: Approval): Promise<Approval> {
+    const { store, executor } = this.#context;
+    switch (due.state) {
+      case "pending":
+        return (await store.move(due.id, { event: "expire" })).approval ?? due;
+      case "approved":
+        if (due.startBy !== undefined && due.startBy <= store.now())
+          return (await store.move(due.id, { event: "expire" })).approval ?? due;
+        // The turn of an agent run as a tool runs it.
+        return due.innerSession === undefined ? this.#running.run(() => executor.execute(due)) : due;
+      case "executing":
+        return this.#running.run(() => executor.recover(due));
+      case "waiting":
+        return (await store.move(due.id, { event: "lose" })).approval ?? due;
+      default:
+        return due;
+    }
+  }
+
+  #show(unshown: Unshown): void {
+    this.#unshown.push(unshown);
+    this.#found += 1;
+    this.#unbegun += 1;
+    if (this.#workers < maxAsking) void this.#work();
+  }
+
+  /** Shows what has to be shown, one message after the other. */
+  async #work(): Promise<void> {
+    const { logger } = this.#context;
+    this.#workers += 1;
+    for (let next = this.#unshown.shift(); next; next = this.#unshown.shift()) {
+      let hasBegun = false;
+      const begun = () => {
+        if (!hasBegun) this.#noteBegun();
+        hasBegun = true;
+      };
+      const { chat } = next;
+      const shown = this.#showNow(next, begun).catch((error: unknown) =>
+        logger.error("The outcome of a due approval could not be shown.", { chat, error: describeError(error) }),
+      );
+      await atMost(askingMs, shown);
+      begun();
+      // The store may need no real waiting, and many outcomes are shown without asking the model.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    this.#workers -= 1;
+  }
+
+  async #showNow({ chat, reply, ids, again }: Unshown, begun: () => void): Promise<void> {
+    const { store, conversations, unseen, show, isClosed } = this.#context;
+    // What is not shown is due at the next start.
+    if (isClosed()) return;
+    const rows = (await Promise.all(ids.map((id) => store.getApproval(id)))).flatMap((row) => row ?? []);
+    const asks = (await conversations.mayAskUnattended(chat, reply)) && (await unseen.mayAskModel(chat, rows));
+    if (asks && this.#unbegun > maxAsking) await this.#wait();
+    const turn = await show(chat, rows, { reply, model: asks && again ? "again" : asks });
+    begun();
+    if (turn) await turn.done.catch(() => undefined);
+    else await markShownRows(store, chat, ids);
+  }
+
+  async #wait(): Promise<void> {
+    const { random = Math.random, wait = delay } = this.#context;
+    await wait(random() * jitterMs);
+  }
+
+  #noteBegun(): void {
+    this.#unbegun -= 1;
+    if (this.#unbegun > 0) return;
+    for (const listener of this.#onBegun.splice(0)) listener();
+  }
+
+  /** Resolves when the turns of all messages found so far have begun. */
+  async #begun(): Promise<void> {
+    if (this.#unbegun > 0) await new Promise<void>((resolve) => this.#onBegun.push(resolve));
+  }
+}
+
+/** True when settling the row takes more than a change in the ledger. */
+function needsExecutor({ state }: Approval): boolean {
+  return state === "approved" || state === "executing";
+}
+
+function byReply(rows: readonly Approval[]): [Approval, ...Approval[]][] {
+  const groups = new Map<string, [Approval, ...Approval[]]>();
+  for (const row of rows) {
+    const group = groups.get(row.messageId);
+    if (group) group.push(row);
+    else groups.set(row.messageId, [row]);
+  }
+  return [...groups.values()];
+}
+
+function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Returns a function that lets the event loop go on whenever it has been kept for `ms`. */
+function yieldEvery(ms: number): () => Promise<void> {
+  let until = performance.now() + ms;
+  return async () => {
+    if (performance.now() < until) return;
+    await new Promise((resolve) => setImmediate(resolve));
+    until = performance.now() + ms;
+  };
+}
