@@ -61,8 +61,8 @@ it("a free call of a live model that is not Gemini is shown with the input that 
     for await (const batch of bridge.read(reply))
       inputs.push(...batch.flatMap(({ chunk }) => (chunk.type === "tool-input-available" ? [chunk.input] : [])));
   // The model's answer does not pass through our connection, so its input is known only when the tool is about to run.
-  expect(inputs).toEqual([{}, { number: 1 }]);
-  expect(ran).toEqual([{ number: 1 }]);
+  expect(ran).toEqual([{ number: expect.any(Number) }]);
+  expect(inputs).toEqual([{}, ran[0]]);
   await bridge.close();
 });
 

@@ -96,7 +96,7 @@ for (const { name, options } of storeKinds)
   });
 
 describe("a browser tool of a toolset that hangs", () => {
-  it("X13: has its result refused with `unavailable` after ten seconds, and taken when the toolset is back", async () => {
+  it("X13: has its result taken: the row says that it runs in the browser", async () => {
     const music = clientTool({
       name: "change_bgm",
       description: "Music.",
@@ -107,16 +107,8 @@ describe("a browser tool of a toolset that hangs", () => {
     await say(world, "music");
     const id = await waitingCall(world.store);
     toolset.hangs = true;
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const result = bringResult(world, id).catch((error: unknown) => error);
-    const next = bringResult(world, id).catch((error: unknown) => error);
-    await vi.advanceTimersByTimeAsync(10_000);
-    expect(await result).toMatchObject({ code: "unavailable" });
-    await vi.advanceTimersByTimeAsync(10_000);
-    expect(await next).toMatchObject({ code: "unavailable" });
-    vi.useRealTimers();
+    expect(await inTime(bringResult(world, id))).toBe("in time");
     toolset.hangs = false;
-    await bringResult(world, id);
     expect(await world.store.listApprovals({ owner })).toMatchObject([{ state: "succeeded" }]);
   });
 });

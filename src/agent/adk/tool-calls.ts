@@ -105,11 +105,12 @@ export class ToolCalls {
   }
 
   /**
-   * True when the call's result comes from the page. False also when its tool is gone. A chat waits for this, and `findTool`
-   * has a time limit.
+   * True when the call's result comes from the page. The row says so. In rows of 0.1 the result may also come from a
+   * long-running tool, so for those the tool is looked for.
    */
   async isClientCall(approval: Approval): Promise<boolean> {
     if (!approval.external || approval.innerSession !== undefined) return false;
+    if (approval.toolHash !== undefined) return true;
     const { toolName, toolCallId } = approval;
     try {
       const { agent } = await this.#options.runners.hostOf(approval);

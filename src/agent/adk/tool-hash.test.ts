@@ -38,6 +38,15 @@ describe("the hash of a tool", () => {
     expect(toolHash(tool, "agent")).toBe(before);
   });
 
+  it("does not depend on a default that is another value each time", () => {
+    let count = 0;
+    const parameters = z.object({ at: z.number().default(() => (count += 1)), default: z.number().optional() });
+    const tool = pay("Pays.", parameters as never);
+    expect(toolHash(tool, "agent")).toBe(toolHash(tool, "agent"));
+    const other = pay("Pays.", z.object({ at: z.number().default(1) }) as never);
+    expect(toolHash(other, "agent")).not.toBe(toolHash(tool, "agent"));
+  });
+
   it("is another one for another name, description, schema or agent", () => {
     const hashes = [
       toolHash(pay(), "agent"),

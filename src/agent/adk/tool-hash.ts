@@ -9,9 +9,11 @@ export function toolHash(tool: BaseTool, agent: string): string {
   const { name, description } = tool;
   // ADK writes into the schema of an MCP tool when it declares it. The hash is taken after that.
   declarationOf(tool);
-  const declaration = declarationOf(tool);
-  const known = { agent, name, description, declaration, schema: jsonSchemaOf(tool) };
-  return createHash("sha256").update(stableText(known)).digest("hex");
+  const { parameters, ...declaration } = declarationOf(tool) ?? {};
+  const known = { agent, name, description, declaration, parameters: stableText(parameters, true) };
+  return createHash("sha256")
+    .update(stableText({ ...known, schema: jsonSchemaOf(tool) }))
+    .digest("hex");
 }
 
 /** The JSON schema of a tool's arguments: an MCP tool has one, other tools may have one in their declaration. */
@@ -29,14 +31,19 @@ function declarationOf(tool: BaseTool): ReturnType<BaseTool["_getDeclaration"]> 
   }
 }
 
-/** The same text for the same value, in whatever order its keys are. */
-function stableText(value: unknown): string {
+/**
+ * The same text for the same value, in whatever order its keys are. A default of a zod schema may be another value each time
+ * it is read, such as the present time, so `withoutDefaults` leaves it out. The row has the value that was shown.
+ */
+function stableText(value: unknown, withoutDefaults = false): string {
+  const sort = (key: string, each: unknown): unknown => {
+    if (typeof each !== "object" || each === null || Array.isArray(each)) return each;
+    const isKept = ([name]: [string, unknown]) => !withoutDefaults || key === "properties" || name !== "default";
+    const entries = Object.entries(each).filter(isKept);
+    return Object.fromEntries(entries.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+  };
   try {
-    return JSON.stringify(value, (_key, each: unknown) =>
-      typeof each === "object" && each !== null && !Array.isArray(each)
-        ? Object.fromEntries(Object.entries(each).toSorted(([one], [other]) => (one < other ? -1 : 1)))
-        : each,
-    );
+    return JSON.stringify(value, sort) ?? "";
   } catch {
     // Cyclic, or nested too deep to be read. No model can have been told about such a schema.
     return "unreadable";
