@@ -94,8 +94,10 @@ async function runAndShowCalls(
     let approval = await store.getApproval(id);
     if (!approval) continue;
     const startsHere = !approval.external && (approval.state === "approved" || approval.state === "executing");
-    // The yes is shown before the outcome, also when the call has ended by now.
-    if (approval.decidedAt !== undefined && (startsHere || (isSettled(approval.state) && approval.state !== "denied")))
+    const hasBegun = approval.reportBy !== undefined || approval.resolvedBy !== undefined;
+    const hasEnded = isSettled(approval.state) && approval.state !== "denied" && !hasBegun;
+    // The yes is shown before the outcome, also when the call has ended by now. A call that has begun showed it before.
+    if (approval.decidedAt !== undefined && (startsHere || hasEnded))
       await log.write(dataApproval({ ...approval, state: "approved", outcome: undefined }));
     if (startsHere) {
       const attempt = executor.execute(approval);

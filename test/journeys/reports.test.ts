@@ -157,6 +157,47 @@ for (const { mode, live } of modes) {
     });
   });
 
+  describe(`a process that dies at any write while a person resolves a call, ${mode}`, () => {
+    it("the resolution is neither lost nor told twice", { timeout: 60_000 }, async () => {
+      for (let nth = 1, died = true; died; nth++) {
+        const stage = await openDeployStage({ live, bridge: { tools: { deploy: { reportMs: hour } } } });
+        await stage.deploy();
+        stage.clock.now += hour;
+        await stage.sweep();
+        await stage.untilIdle();
+        const { id: approvalId } = await stage.row();
+        let count = 0;
+        died = false;
+        stage.dieAt(({ when, operation }) => {
+          if (!["append", "appendEvent", "move", "markTold"].includes(operation) || when === "before") return false;
+          count += 1;
+          if (count === nth) died = true;
+          return count === nth;
+        });
+        const resolve = () => stage.alive(stage.bridge.resolve(owner, { approvalId, happened: true, outcome: words }));
+        await resolve()
+          .then(() => stage.untilIdle())
+          .catch(() => undefined);
+        const check = async () => {
+          await stage.untilIdle();
+          expect(await stage.row()).toMatchObject({ state: "succeeded", resolvedBy: owner });
+          await expectKnown(stage, words);
+          await expectSound(stage);
+        };
+        // The process may also die in what follows the resolution.
+        const diedBefore = died;
+        if (diedBefore) await stage.crash();
+        await check().catch(async (error: unknown) => {
+          if (!died || diedBefore) throw error;
+          await stage.crash();
+          await check();
+        });
+        if (!died) expect(nth).toBeGreaterThan(3);
+        await stage.close();
+      }
+    });
+  });
+
   for (const { kind, how } of kinds)
     describe(`a process that dies at any write while ${kind} waits for its report, ${mode}`, () => {
       const writes = new Set(["appendEvent", "append", "createApproval", "move", "markTold"]);
