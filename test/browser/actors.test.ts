@@ -118,7 +118,7 @@ describe.each<[Mode, Major]>([
     await alice.visit(office.url + pathOf(mode, major));
     await say(alice.page, "Send 5 dollars to Ann");
     const hers = cards(alice.page).first();
-    await inState(hers, "waiting");
+    await inState(hers, "asked");
     const id = await approvalId(alice.page);
 
     await takesAnswer(hers);
@@ -128,7 +128,7 @@ describe.each<[Mode, Major]>([
 
     await manager.visit(alice.page.url());
     const theirs = cards(manager.page).first();
-    await inState(theirs, "waiting");
+    await inState(theirs, "asked");
     expect(await approvalId(manager.page)).toBe(id);
     await takesAnswer(theirs);
     await theirs.getByRole("button", { name: "Approve" }).click();
@@ -156,7 +156,7 @@ describe.each<[Mode]>([["sse"], ["bidi"]])("a person who is signed out while the
   it("reads that in words, and the page does not connect again and again", async () => {
     await alice.visit(office.url + pathOf(mode, "ai@7"));
     await say(alice.page, "Send 5 dollars to Ann");
-    await inState(cards(alice.page).first(), "waiting");
+    await inState(cards(alice.page).first(), "asked");
     office.revoked.add("alice");
     await alice.page.getByText("You are signed out.").first().waitFor({ timeout: waiting });
     if (mode === "sse") return;
