@@ -208,12 +208,10 @@ describe.each([
     await inState(card, "waiting");
     const bodies = [live, failure, live, failure];
     const replies = await Promise.all(bodies.map((body) => report(demo, key, body)));
-    const [ending] = [endings.live, endings.failed].filter(({ state }) => state === replies[0]?.state);
+    const ending = [endings.live, endings.failed].find(({ state }) => state === replies[0]?.state);
     if (!ending) throw new Error(`The reports were answered with ${JSON.stringify(replies)}.`);
     const isTaken = (body: object) => body === (ending === endings.live ? live : failure);
-    expect(replies).toMatchObject(
-      bodies.map((body) => ({ status: isTaken(body) ? 200 : 409, state: ending.state })),
-    );
+    expect(replies).toMatchObject(bodies.map((body) => ({ status: isTaken(body) ? 200 : 409, state: ending.state })));
     await expectEnding(demo, key, ending);
   });
 
@@ -224,7 +222,7 @@ describe.each([
     const lost = report(demo, key, live).catch((error: unknown) => error);
     // Reads go on, and this one comes after the report: the server has the report and cannot record it.
     const { approvals } = await getJson<{ approvals: ApprovalView[] }>(`${demo.url}/approvals?state=waiting`);
-    expect(approvals).toMatchObject([{ id: key }]);
+    expect(approvals.map(({ id }) => id)).toContain(key);
     await demo.stop("SIGKILL");
     unlock();
     expect(await lost).toBeInstanceOf(Error);
@@ -259,7 +257,8 @@ describe.each([
     // A live model's half sentence is kept, with a line that says so. It hears of the call again with the next message.
     if (mode === "bidi") {
       await saying("Shop is live").waitFor({ timeout: waiting });
-      await page.getByText("The server stopped in the middle of this reply.").waitFor({ timeout: waiting });
+      const conversation = page.getByRole("region", { name: "Conversation" });
+      await conversation.getByText("The server stopped in the middle of this reply.").waitFor({ timeout: waiting });
       await say(page, "And now?");
     }
     await expectEnding(demo, key, endings.live);
