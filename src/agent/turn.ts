@@ -94,10 +94,8 @@ async function runAndShowCalls(
     let approval = await store.getApproval(id);
     if (!approval) continue;
     const startsHere = !approval.external && (approval.state === "approved" || approval.state === "executing");
-    const hasBegun = approval.reportBy !== undefined || approval.resolvedBy !== undefined;
-    const hasEnded = isSettled(approval.state) && approval.state !== "denied" && !hasBegun;
-    // The yes is shown before the outcome, also when the call has ended by now. A call that has begun showed it before.
-    if (approval.decidedAt !== undefined && (startsHere || hasEnded))
+    // The yes is shown before the outcome, also when the call has ended by now.
+    if (approval.decidedAt !== undefined && (startsHere || endedAtOnce(approval)))
       await log.write(dataApproval({ ...approval, state: "approved", outcome: undefined }));
     if (startsHere) {
       const attempt = executor.execute(approval);
@@ -113,6 +111,15 @@ async function runAndShowCalls(
   // A call that has begun has no outcome yet. It gets an AI SDK step of its own, or stock clients would send the answer
   // again.
   if (waiting.length > 0) await log.writeStep(waiting.flatMap(dataApproval));
+}
+
+/**
+ * True if the yes may not have been shown yet: the call did not wait for a report or a person, who come after it was shown.
+ * The result of a browser tool may come with the yes.
+ */
+function endedAtOnce({ state, external, reportBy, resolvedBy }: Approval): boolean {
+  const waited = resolvedBy !== undefined || (reportBy !== undefined && !external);
+  return isSettled(state) && state !== "denied" && !waited;
 }
 
 /** True while calls that the turn's message shows have no outcome. */

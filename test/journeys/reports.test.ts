@@ -111,6 +111,23 @@ for (const { mode, live } of modes) {
       });
     }
 
+  it(`a stream never shows an earlier state of a call again, ${mode}`, async () => {
+    const stage = await openDeployStage({ live, bridge: { tools: { deploy: { reportMs: hour } } } });
+    await stage.deploy();
+    stage.clock.now += hour;
+    await stage.sweep();
+    await stage.untilIdle();
+    const { id: approvalId, chat } = await stage.row();
+    await stage.bridge.resolve(owner, { approvalId, happened: true });
+    await stage.untilIdle();
+    const shown = (await stage.store.read(chat)).flatMap((entry) =>
+      entry.kind === "chunk" && entry.chunk.type === "data-approval"
+        ? (entry.chunk.data as { state: string }).state
+        : [],
+    );
+    expect(shown).toEqual(["pending", "approved", "executing", "waiting", "indeterminate", "succeeded"]);
+  });
+
   describe(`a call whose outcome is not known, ${mode}`, () => {
     const lost = async (options: Partial<DeployOptions> = {}) => {
       const stage = await openDeployStage({ live, bridge: { tools: { deploy: { reportMs: hour } } }, ...options });
