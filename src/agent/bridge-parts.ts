@@ -53,6 +53,7 @@ export function buildParts(options: BridgeOptions) {
   const dueWork = new DueWork({
     ...context,
     show: (chat, rows, how) => settlement.show(chat, rows, how),
+    isCovered: (row) => turns.covers(row),
     isClosed: () => turns.isClosed,
   });
   const submissions = new Submissions({ ...context, appName, calls, turns, settlement });

@@ -39,6 +39,11 @@ export class ChatTurns {
     return this.#queues.get(chatId)?.running;
   }
 
+  /** True while a turn that shows this row is queued or runs. */
+  covers({ id, chat }: Approval): boolean {
+    return this.#queues.get(chat)?.find(({ covers }) => covers.has(id)) !== undefined;
+  }
+
   /** Stops what is being generated. True when there was something. */
   async stop(chatId: string, reason: Error): Promise<boolean> {
     return (await this.#queues.get(chatId)?.stopAll(reason)) ?? false;

@@ -41,6 +41,7 @@ async function open(
       shown.push({ reply, model, states: rows.map(({ state }) => state), end });
       return { done };
     },
+    isCovered: () => false,
     isClosed: () => false,
     random: () => 0.5,
     wait: async (ms) => void waits.push(ms),

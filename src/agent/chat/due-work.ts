@@ -19,6 +19,8 @@ const jitterMs = 250;
 const storeMs = 60_000;
 /** How long the event loop is kept while rows expire. */
 const sliceMs = 10;
+/** A settled row that no turn has shown for this long has to be shown here. Also how often such rows are looked for. */
+const leftMs = 30_000;
 
 export interface DueWorkContext {
   store: Store;
@@ -34,6 +36,8 @@ export interface DueWorkContext {
     rows: readonly Approval[],
     how: { reply: string; model: boolean | "again" },
   ) => Promise<Pick<QueuedTurn, "done"> | undefined>;
+  /** True while a turn that shows this row is queued or runs. */
+  isCovered: (row: Approval) => boolean;
   isClosed: () => boolean;
   /** For tests: between 0 and 1. */
   random?: () => number;
@@ -48,6 +52,8 @@ interface Unshown {
   ids: readonly string[];
   /** A crash cut off the model's response, so the model is asked again. */
   again: boolean;
+  /** The turn that was to show them has failed or was stopped, so the model is not asked: it is told with the next message. */
+  left?: boolean;
 }
 
 /**
@@ -61,6 +67,10 @@ export class DueWork {
   readonly #unshown: Unshown[] = [];
   /** Rows whose call is being run or looked up. A later sweep leaves them alone. */
   readonly #inWork = new Set<string>();
+  /** Rows that are being shown, or wait for it. */
+  readonly #inShow = new Set<string>();
+  /** When settled rows were last looked for. */
+  #lookedForLeftAt = 0;
   #workers = 0;
   /** How many messages had to be shown so far, and how many of their turns have not begun. */
   #found = 0;
@@ -98,16 +108,21 @@ export class DueWork {
     const again = new Map(interrupted);
     const running: Promise<void>[] = [];
     const yieldLoop = yieldEvery(sliceMs);
+    const looksForLeft = Math.abs(store.now() - this.#lookedForLeftAt) >= leftMs;
+    if (looksForLeft || interrupted) this.#lookedForLeftAt = store.now();
     for (let after: string | undefined; ;) {
-      const wanted = { ...(after !== undefined && { after }), unsettled: !interrupted };
+      const wanted = { ...(after !== undefined && { after }), unsettled: !interrupted && !looksForLeft };
       const batch = await within(storeMs, store.dueApprovals(wanted), () => new Error("The store does not answer."));
       after = batch.at(-1)?.id;
       if (after === undefined || isClosed()) break;
-      for (const rows of byReply(batch.filter(({ id }) => !this.#inWork.has(id)))) {
+      const isWork = (row: Approval) =>
+        isSettled(row.state) ? interrupted !== undefined || this.#isLeft(row) : !this.#inWork.has(row.id);
+      for (const rows of byReply(batch.filter(isWork))) {
         const { chat, messageId: reply } = rows[0];
         const isAgain = again.get(chat) === reply;
         if (isAgain) again.delete(chat);
-        const settling = this.#settle(chat, reply, rows, isAgain).catch(failed);
+        const left = !interrupted && rows.every(({ state }) => isSettled(state));
+        const settling = this.#settle(rows, { chat, reply, again: isAgain, left }).catch(failed);
         if (rows.some(needsExecutor)) running.push(settling);
         else await atMost(storeMs, settling);
         await yieldLoop();
@@ -117,13 +132,20 @@ export class DueWork {
     return running;
   }
 
+  /** True for a settled row that should have been shown by now, and that nothing is about to show. */
+  #isLeft(row: Approval): boolean {
+    const { store, isCovered } = this.#context;
+    if (this.#inShow.has(row.id) || (row.finishedAt ?? 0) + leftMs > store.now()) return false;
+    return !isCovered(row);
+  }
+
   /** Settles due rows of one message, and then has them shown together. */
-  async #settle(chat: string, reply: string, due: readonly Approval[], again: boolean): Promise<void> {
+  async #settle(due: readonly Approval[], how: Omit<Unshown, "ids">): Promise<void> {
     for (const { id } of due) this.#inWork.add(id);
     try {
       const rows = await Promise.all(due.map((row) => this.#move(row)));
       const ids = rows.flatMap(({ id, state }) => (isSettled(state) ? [id] : []));
-      if (ids.length > 0 || again) this.#show({ chat, reply, ids, again });
+      if (ids.length > 0 || how.again) this.#show({ ...how, ids });
     } finally {
       for (const { id } of due) this.#inWork.delete(id);
     }
@@ -149,6 +171,7 @@ export class DueWork {
   }
 
   #show(unshown: Unshown): void {
+    for (const id of unshown.ids) this.#inShow.add(id);
     this.#unshown.push(unshown);
     this.#found += 1;
     this.#unbegun += 1;
@@ -165,10 +188,14 @@ export class DueWork {
         if (!hasBegun) this.#noteBegun();
         hasBegun = true;
       };
-      const { chat } = next;
-      const shown = this.#showNow(next, begun).catch((error: unknown) =>
-        logger.error("The outcome of a due approval could not be shown.", { chat, error: describeError(error) }),
-      );
+      const { chat, ids } = next;
+      const shown = this.#showNow(next, begun)
+        .catch((error: unknown) =>
+          logger.error("The outcome of a due approval could not be shown.", { chat, error: describeError(error) }),
+        )
+        .finally(() => {
+          for (const id of ids) this.#inShow.delete(id);
+        });
       await atMost(askingMs, shown);
       begun();
       // The store may need no real waiting, and many outcomes are shown without asking the model.
@@ -177,12 +204,13 @@ export class DueWork {
     this.#workers -= 1;
   }
 
-  async #showNow({ chat, reply, ids, again }: Unshown, begun: () => void): Promise<void> {
+  async #showNow({ chat, reply, ids, again, left }: Unshown, begun: () => void): Promise<void> {
     const { store, conversations, unseen, show, isClosed } = this.#context;
     // What is not shown is due at the next start.
     if (isClosed()) return;
     const rows = (await Promise.all(ids.map((id) => store.getApproval(id)))).flatMap((row) => row ?? []);
-    const asks = (await conversations.mayAskUnattended(chat, reply)) && (await unseen.mayAskModel(chat, rows));
+    const mayAsk = !left && (await conversations.mayAskUnattended(chat, reply));
+    const asks = mayAsk && (await unseen.mayAskModel(chat, rows));
     if (asks && this.#unbegun > maxAsking) await this.#wait();
     const turn = await show(chat, rows, { reply, model: asks && again ? "again" : asks });
     begun();

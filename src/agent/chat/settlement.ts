@@ -45,7 +45,7 @@ export class Settlement {
     return this.#turns.inChat(found.chat, async (queue) => {
       const before = (await store.getApproval(found.id)) ?? found;
       const { moved, expired, approval } = await this.record(before, decision, identity.actor);
-      if (moved || expired) await this.#continue(queue, approval, true);
+      if (moved || expired || (await this.#isLeft(approval))) await this.#continue(queue, approval, true);
       const view = approvalToView(approval);
       if (moved) return { outcome: "accepted", approval: view };
       return { outcome: matchesDecision(approval, decision.approved) ? "repeated" : "refused", approval: view };
@@ -66,7 +66,8 @@ export class Settlement {
       const before = (await store.getApproval(found.id)) ?? found;
       const { taken, approval } = await executor.report(before, result);
       // A report that came too late may be the first to notice that the time for it is over.
-      if (approval.state !== before.state && isSettled(approval.state)) await this.#continue(queue, approval);
+      const changes = approval.state !== before.state && isSettled(approval.state);
+      if (changes || (await this.#isLeft(approval))) await this.#continue(queue, approval);
       if (taken || isSameOutcome(approval, result)) return approvalToView(approval);
       throw new StateConflict(
         `The call ${key} ${approval.state === "pending" ? "waits for approval" : `is ${approval.state}`}; this report was not taken.`,
@@ -102,6 +103,15 @@ export class Settlement {
       await this.#continue(queue, approval, true);
       return approvalToView(approval);
     });
+  }
+
+  /**
+   * True for an outcome that was recorded and that no turn shows: something failed in between, and the client tries again.
+   */
+  async #isLeft(approval: Approval): Promise<boolean> {
+    const { chat, state, told, shown } = approval;
+    if (!isSettled(state) || told || shown || this.#turns.covers(approval)) return false;
+    return (await unshownRows(this.#context.store, chat, [approval])).length > 0;
   }
 
   async #continue(queue: ChatQueue, approval: Approval, attended = false): Promise<void> {

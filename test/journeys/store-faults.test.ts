@@ -1,0 +1,106 @@
+/** A store that fails once, at each of its operations in turn: what was recorded is shown all the same, without a restart. */
+import type { Store } from "adk-stream-protocol/stores";
+import { memoryStore } from "adk-stream-protocol/stores/memory";
+import { describe, expect, it, test } from "vitest";
+import { faulty } from "../fixtures/faulty-store.ts";
+import { storeKinds } from "../fixtures/store-kinds.ts";
+import { asked, messagesOf, openWorld, post, quiet, say, textOf, type World } from "../fixtures/world.ts";
+
+const ttl = 60_000;
+const bridge = { approvalTtlMs: ttl, startMs: ttl, graceMs: 50 };
+const deny = (world: World, id: string) => post(world, `/approvals/${id}`, { approved: false });
+
+/** A world whose store fails once, at the operation with this number after `arm`. `failed` is that operation. */
+async function openFaulty(number: number, store: (now: () => number) => Store = (now) => memoryStore({ now })) {
+  let left = Infinity;
+  let failed: string | undefined;
+  const world = await openWorld({
+    bridge,
+    store: (now) =>
+      faulty(store(now), (operation) => {
+        left -= 1;
+        if (left === 0) failed = operation;
+        return left === 0;
+      }),
+  });
+  return { world, arm: () => void (left = number), failed: () => failed };
+}
+
+/** True when the log says what became of the only row. */
+async function isShown(world: World): Promise<boolean> {
+  const [row] = await world.store.listApprovals({ owner: "local" });
+  const log = await world.store.read(row?.chat ?? "");
+  return log.some((entry) => entry.kind === "chunk" && JSON.stringify(entry.chunk).includes(`"state":"${row?.state}"`));
+}
+
+const stories: [string, (world: World, id: string) => Promise<unknown>][] = [
+  [
+    "an expiry",
+    async (world) => {
+      world.clock.now += ttl;
+      await world.bridge.sweep();
+    },
+  ],
+  ["a denial", deny],
+];
+
+test.each(stories)("%s is shown by a later sweep", { timeout: 120_000 }, async (_name, act) => {
+  const unshown: string[] = [];
+  for (let number = 1; ; number += 1) {
+    const { world, arm, failed } = await openFaulty(number);
+    const { approvalId } = asked(await say(world, "pay"));
+    arm();
+    await act(world, approvalId);
+    await quiet(world);
+    const operation = failed();
+    if (operation === undefined) break;
+    const [row] = await world.store.listApprovals({ owner: "local" });
+    if (row?.state === "pending") await act(world, approvalId);
+    for (let round = 0; round < 2; round += 1) {
+      world.clock.now += 30_000;
+      await world.bridge.sweep();
+      await quiet(world);
+    }
+    if (!(await isShown(world))) unshown.push(`${number} ${operation}`);
+    expect(world.payments).toEqual([]);
+    await world.close();
+  }
+  expect(unshown).toEqual([]);
+});
+
+describe.each(storeKinds)("on $name", ({ options }) => {
+  it("a denial that is sent again after an error continues the chat, once", async () => {
+    const { world, arm, failed } = await openFaulty(5, options().store);
+    const { approvalId } = asked(await say(world, "pay"));
+    arm();
+    expect((await deny(world, approvalId)).status).toBe(500);
+    expect(failed()).toBeDefined();
+    expect(await isShown(world)).toBe(false);
+    expect((await deny(world, approvalId)).status).toBe(200);
+    await quiet(world);
+    expect(await isShown(world)).toBe(true);
+    expect(world.gemini.requests).toHaveLength(2);
+    expect((await deny(world, approvalId)).status).toBe(200);
+    await quiet(world);
+    expect(world.gemini.requests).toHaveLength(2);
+  });
+
+  it("what a sweep shows late is told to the model with the next message", async () => {
+    const { world, arm } = await openFaulty(5, options().store);
+    const { approvalId } = asked(await say(world, "pay"));
+    arm();
+    await deny(world, approvalId);
+    world.clock.now += 29_999;
+    await world.bridge.sweep();
+    expect(await isShown(world)).toBe(false);
+    world.clock.now += 30_001;
+    await world.bridge.sweep();
+    await quiet(world);
+    expect(world.gemini.requests).toHaveLength(1);
+    expect(JSON.stringify(await messagesOf(world))).toContain("output-denied");
+    expect(textOf(await say(world, "weather"))).not.toBe("");
+    const rows = await world.store.listApprovals({ owner: "local" });
+    expect(rows).toMatchObject([{ state: "denied", told: true }]);
+    expect(await world.store.dueApprovals()).toEqual([]);
+  });
+});
