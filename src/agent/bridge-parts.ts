@@ -64,6 +64,7 @@ export function buildParts(options: BridgeOptions) {
     async checkTools(): Promise<void> {
       await refuseToolsets(agent, confirmed);
       await policies.start();
+      toolsets.use();
     },
   };
 }

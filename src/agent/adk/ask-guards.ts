@@ -1,4 +1,11 @@
-import { type BaseTool, Context, InvocationContext, isLlmAgent, type LlmAgent } from "@google/adk";
+import {
+  type BaseTool,
+  Context,
+  InvocationContext,
+  isLlmAgent,
+  type LlmAgent,
+  type ToolConfirmation,
+} from "@google/adk";
 import type { JsonObject } from "../../stores/index.ts";
 import { describeError, type Logger, within } from "../support/index.ts";
 import type { CallInput } from "./call-input.ts";
@@ -35,34 +42,49 @@ export function askGuards({ agent, tool, args, context }: GuardedCall, ms = guar
   );
 }
 
+/** What the guards say about a call that is about to be held. */
+export interface GuardsSaid {
+  /** The result of a call that they refuse. */
+  refusal?: JsonObject;
+  /** They want a person to approve the call. */
+  question?: { hint: string | undefined; payload: unknown };
+  /** What they have made of the arguments, if they changed them. */
+  changed?: JsonObject;
+}
+
 /**
- * What the guards say against a call that is about to be held; undefined when they let it pass. They are asked before a
- * person is, and again when the call runs. If they cannot say, no one is asked and nothing runs.
+ * Asks the guards about a call that is about to be held. They are asked before a person is, and again when the call runs.
+ * If they cannot say, no one is asked and nothing runs.
  */
-export async function refusalOf(
+export async function tryGuards(
   { tool, input, context }: { tool: BaseTool; input: CallInput; context: Context },
   { pass, logger }: { pass: (trial: Context) => void; logger: Logger },
-): Promise<JsonObject | undefined> {
+): Promise<GuardsSaid> {
   const { agent } = context.invocationContext;
   const trial = trialContext(context);
   // Without this the gate would be asked about the call once more.
   pass(trial);
-  // A copy: what a guard changes here has no effect. If it changes the arguments again after the yes, the tool does not run.
+  // A copy: what a guard changes here has no effect on a gated call. If it changes it after the yes, the tool does not run.
   const args = JSON.parse(input.raw) as JsonObject;
   try {
     const guarded = { agent: agent && isLlmAgent(agent) ? agent : undefined, tool, args, context: trial };
     const result = await askGuards(guarded);
-    if (!input.isOf(args))
-      logger.warn("A callback changes the arguments of a gated call; after a yes the tool will not run.", {
-        tool: tool.name,
-      });
-    if (result == null) return undefined;
+    const changed = input.isOf(args) ? {} : { changed: args };
+    const question = questionOf(trial);
+    // What a guard returns with its question is for ADK, which would ask with the next event.
+    if (question) return { ...changed, question: { hint: question.hint, payload: question.payload } };
+    if (result == null) return changed;
     keepTrial(trial, context);
-    return toObject(result);
+    return { refusal: toObject(result) };
   } catch (error) {
     logger.error("A callback before a tool failed; no one is asked.", { tool: tool.name, error: describeError(error) });
-    return { error: "A callback before the tool failed; the tool was not run." };
+    return { refusal: { error: "A callback before the tool failed; the tool was not run." } };
   }
+}
+
+/** The confirmation that a callback or the tool has asked ADK for. */
+export function questionOf({ actions, functionCallId = "" }: Context): ToolConfirmation | undefined {
+  return actions.requestedToolConfirmations[functionCallId];
 }
 
 /** What guards do to the state before the question must not count twice, so they get a copy of it. */

@@ -1,14 +1,18 @@
 import type { BaseTool, Context } from "@google/adk";
 import { describeError, type Logger } from "../support/index.ts";
+import { questionOf } from "./ask-guards.ts";
 import { type CallInput, inputOf } from "./call-input.ts";
 
 type Run = BaseTool["runAsync"];
 type Request = Parameters<Run>[0];
 
 /** What a free call runs with, by its context. */
-const bindings = new WeakMap<Context, (request: Request) => Promise<Request>>();
+const bindings = new WeakMap<Context, (request: Request) => Promise<Request | undefined>>();
 /** Our own `runAsync` methods. */
 const bound = new WeakSet<Run>();
+
+export const needsApproval =
+  "A callback changed the arguments, and now a person would have to approve them; the tool was not run.";
 
 interface Binding {
   /** True when a call with this input needs no approval. */
@@ -40,12 +44,11 @@ export async function bindFreeCall(
     return { error: "The call could not be bound to its arguments; the tool was not run." };
   }
   bindings.set(context, async (request) => {
+    // A callback wants a person to approve the call. The gate holds it after this.
+    if (questionOf(context)) return undefined;
     const current = input.isOf(request.args) ? input : inputOf(tool, request.args);
     if (current.error) throw new Error(current.error.error);
-    if (current !== input && !(await isFree(current)))
-      throw new Error(
-        "A callback changed the arguments, and now a person would have to approve them; the tool was not run.",
-      );
+    if (current !== input && !(await isFree(current))) throw new Error(needsApproval);
     await show(current);
     return { ...request, args: current.value() };
   });
@@ -57,7 +60,8 @@ function knowBoundCalls(tool: BaseTool): void {
   if (bound.has(runAsync)) return;
   const run: Run = async (request) => {
     const bind = bindings.get(request.toolContext);
-    return runAsync.call(tool, bind ? await bind(request) : request);
+    const current = bind ? await bind(request) : request;
+    return current && runAsync.call(tool, current);
   };
   bound.add(run);
   Object.defineProperty(tool, "runAsync", { value: run, writable: true, configurable: true });

@@ -1,12 +1,20 @@
 import type { BaseTool, Context } from "@google/adk";
 import type { Logger } from "../support/index.ts";
-import { refusalOf } from "./ask-guards.ts";
-import { bindFreeCall } from "./bind-free-call.ts";
-import { argumentsError, type CallInput } from "./call-input.ts";
+import { type GuardsSaid, tryGuards } from "./ask-guards.ts";
+import { bindFreeCall, needsApproval } from "./bind-free-call.ts";
+import { argumentsError, type CallInput, inputOf } from "./call-input.ts";
 import type { CallHolder, RunScope } from "./run-scope.ts";
 import { toolWantsApproval } from "./tool-checks.ts";
 
 type Result = Record<string, unknown>;
+
+interface ChangedCall {
+  tool: BaseTool;
+  /** The arguments in the event of the call. */
+  args: Record<string, unknown>;
+  changed: Record<string, unknown>;
+  gated: boolean;
+}
 
 export interface CallChecksOptions {
   holder: Pick<CallHolder, "policyWantsApproval">;
@@ -41,8 +49,30 @@ export class CallChecks {
   }
 
   /** Asks the callbacks of the other plugins and of the agent, which come after the gate. */
-  refusal(tool: BaseTool, input: CallInput, context: Context): Promise<Result | undefined> {
-    return refusalOf({ tool, input, context }, this.#options);
+  guards(tool: BaseTool, input: CallInput, context: Context): Promise<GuardsSaid> {
+    return tryGuards({ tool, input, context }, this.#options);
+  }
+
+  /**
+   * Callbacks have changed the arguments of a call that is about to be held. Those of a free call are taken over, judged again
+   * and shown; returns an error for the model if that cannot be. After a yes they would be a difference.
+   */
+  async takeOver(call: ChangedCall, context: Context, scope: RunScope): Promise<Result | undefined> {
+    const { tool, args, changed, gated } = call;
+    if (gated) {
+      const { logger } = this.#options;
+      logger.warn("A callback changes the arguments of a gated call; after a yes the tool will not run.", {
+        tool: tool.name,
+      });
+      return undefined;
+    }
+    for (const name of Object.keys(args)) delete args[name];
+    Object.assign(args, changed);
+    const input = inputOf(tool, args);
+    if (input.error) return input.error;
+    if (await this.wantsApproval(tool, input, context, scope)) return { error: needsApproval };
+    await this.show(tool, input, context, scope);
+    return undefined;
   }
 
   /** Lets a free call run with the input that is shown. */

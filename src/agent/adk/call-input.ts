@@ -55,6 +55,11 @@ export class CallInput {
     return asParsed(this.#tool, this.#parsed);
   }
 
+  /** True for the tool whose schema was applied. */
+  isFor(tool: BaseTool): boolean {
+    return tool === this.#tool;
+  }
+
   /** True when these are the arguments that the model sent, unchanged. */
   isOf(args: JsonObject): boolean {
     return isJson(args) && JSON.stringify(args) === this.raw;
@@ -72,7 +77,8 @@ const inputs = new WeakMap<JsonObject, CallInput>();
 /** The input of a call. If its arguments have been changed since it was read, it is read again. */
 export function inputOf(tool: BaseTool, args: JsonObject): CallInput {
   const known = inputs.get(args);
-  if (known?.isOf(args)) return known;
+  // An agent of plain code may make several calls with the same object.
+  if (known?.isFor(tool) && known.isOf(args)) return known;
   const input = new CallInput(tool, args, { replacesOther: known !== undefined });
   inputs.set(args, input);
   return input;

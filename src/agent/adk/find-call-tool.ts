@@ -11,7 +11,7 @@ import {
 } from "@google/adk";
 import { BridgeError } from "../../protocol/index.ts";
 import { findAgentTool } from "./agents.ts";
-import { findTool } from "./find-tool.ts";
+import { findTool, SeveralTools } from "./find-tool.ts";
 import type { GatheredCalls } from "./gathered-calls.ts";
 
 /**
@@ -23,6 +23,7 @@ export async function findCallTool(agent: LlmAgent, name: string, context: Invoc
   const readonly = new ReadonlyContext(context);
   const found = await findTool(agent, name, readonly).catch((error: unknown) => error as Error);
   if (!(found instanceof Error)) return found;
+  if (found instanceof SeveralTools) throw found;
   const tools = await agent.canonicalTools(readonly);
   const llmRequest: LlmRequest = { contents: [], toolsDict: {}, liveConnectConfig: {}, config: {} };
   for (const processor of agent.requestProcessors)

@@ -36,7 +36,14 @@ describe("a tool", () => {
   });
 
   it("of a toolset is found, whatever other toolsets do", async () => {
-    expect(await findTool(agentWith(hanging(), failing(), having("pay")), "pay")).toMatchObject({ name: "pay" });
+    const agent = agentWith(hanging(), failing(), having("pay"));
+    expect(await findTool(agent, "pay", undefined, 5)).toMatchObject({ name: "pay" });
+  });
+
+  it("that several toolsets have is none of them", async () => {
+    await expect(findTool(agentWith(having("pay"), having("other", "pay")), "pay")).rejects.toThrow(
+      "The agent clerk has several tools named pay.",
+    );
   });
 
   it("that no one has is gone", async () => {

@@ -8,9 +8,13 @@ const listingMs = 10_000;
 /** A tool could not be looked for, because a toolset that may have it cannot be listed now. */
 export class ToolsAway extends Error {}
 
+/** Several toolsets have a tool of this name. ADK refuses that too. */
+export class SeveralTools extends Error {}
+
 /**
- * A tool by name. Throws when the agent does not have it: a missing tool is never guessed. Toolsets are asked only for
- * tools that the agent does not list itself, and one that is away matters only if no other has the tool.
+ * A tool by name. Throws when the agent does not have it, or has several: a tool is never guessed, and a toolset cannot take
+ * over the calls of another by listing its tools. Toolsets are asked only for tools that the agent does not list itself, and
+ * one that is away matters only if no other has the tool.
  */
 export async function findTool(
   agent: LlmAgent,
@@ -26,21 +30,16 @@ export async function findTool(
       listTools(agent, place, context),
       () => new Error("The tools could not be listed in time."),
     );
-    return tools.find((candidate) => candidate.name === name) ?? Promise.reject(new NotThere());
+    return tools.filter((candidate) => candidate.name === name);
   });
-  try {
-    return await Promise.any(searches);
-  } catch (error) {
-    const reasons: unknown[] = error instanceof AggregateError ? error.errors : [error];
-    const away = reasons.find((reason) => !(reason instanceof NotThere));
-    if (away !== undefined)
-      throw new ToolsAway(`The tools of the agent ${agent.name} cannot be listed now.`, { cause: away });
-    throw new Error(`The agent ${agent.name} no longer has a tool named ${name}.`, { cause: error });
-  }
+  const lists = await Promise.allSettled(searches);
+  const [tool, ...others] = lists.flatMap((list) => (list.status === "fulfilled" ? list.value : []));
+  if (others.length > 0) throw new SeveralTools(`The agent ${agent.name} has several tools named ${name}.`);
+  if (tool) return tool;
+  const away = lists.find((list) => list.status === "rejected");
+  if (away) throw new ToolsAway(`The tools of the agent ${agent.name} cannot be listed now.`, { cause: away.reason });
+  throw new Error(`The agent ${agent.name} no longer has a tool named ${name}.`);
 }
-
-/** The toolset was listed and does not have the tool. */
-class NotThere extends Error {}
 
 /** What ADK makes of one entry of an agent's tools. */
 async function listTools(

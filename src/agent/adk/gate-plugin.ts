@@ -26,7 +26,7 @@ import { checkAuthor } from "./foreign-events.ts";
 import { GatheredCalls } from "./gathered-calls.ts";
 import { hasBrokenOff, isReserved } from "./history.ts";
 import { noteHandover } from "./live/handover.ts";
-import { isPlaceholder, markAsBegun, placeholder, takePlaceholders } from "./marked-results.ts";
+import { isPlaceholder, markUnknown, placeholder, takePlaceholders } from "./marked-results.ts";
 import { MissingTool } from "./missing-tool.ts";
 import { isNodeTool } from "./refuse-agents.ts";
 import { beginWithUser, orderResponses } from "./request-contents.ts";
@@ -108,19 +108,24 @@ export class GatePlugin extends BasePlugin {
     const gated = await this.#checks.wantsApproval(tool, input, toolContext, run.scope);
     if (typeof gated !== "boolean") return gated;
     // K10: ADK runs an agent's tool without plugins. We run it ourselves, and hold the call while the agent waits.
-    if (isAgentTool(tool)) {
-      const innerSession = innerSessionId(toolContext.sessionId, toolContext.functionCallId ?? "");
-      const held = { gated, external: true, innerSession };
-      return (await this.#checks.refusal(tool, input, toolContext)) ?? this.#hold(tool, toolArgs, toolContext, held);
-    }
+    const isAgent = isAgentTool(tool);
     // A call with a report or a time limit needs a row, also when no one is asked about it.
-    const needsRow = tool.isLongRunning || this.#holder.hasTimeLimit(tool.name);
+    const needsRow = isAgent || tool.isLongRunning || this.#holder.hasTimeLimit(tool.name);
     if (!gated && !needsRow) return this.#checks.bind(tool, input, toolContext, run.scope);
-    return (
-      invalidArguments(tool, toolArgs) ??
-      (await this.#checks.refusal(tool, input, toolContext)) ??
-      this.#hold(tool, toolArgs, toolContext, { gated, external: isClientTool(tool) })
-    );
+    const invalid = isAgent ? undefined : invalidArguments(tool, toolArgs);
+    if (invalid) return invalid;
+    const { refusal, question, changed } = await this.#checks.guards(tool, input, toolContext);
+    const isGated = gated || question !== undefined;
+    const call = { tool, args: toolArgs, gated: isGated };
+    const error = changed && (await this.#checks.takeOver({ ...call, changed }, toolContext, run.scope));
+    if (refusal ?? error) return refusal ?? error;
+    const { sessionId, functionCallId = "" } = toolContext;
+    return this.#hold(tool, toolArgs, toolContext, {
+      gated: isGated,
+      external: isAgent || isClientTool(tool),
+      ...question,
+      ...(isAgent && { innerSession: innerSessionId(sessionId, functionCallId) }),
+    });
   }
 
   /** K27: nodes run without the events that the gate relies on. What is thrown here keeps the node from running. */
@@ -225,29 +230,40 @@ export class GatePlugin extends BasePlugin {
         if (how.innerSession === undefined) this.#ran.add(context);
         context.state.update(result.stateDelta);
         Object.assign(context.actions, readActions(result.actions));
-        return result.isFinal ? result.response : markAsBegun(result.response);
+        return markUnknown(result.response, result.unknown);
       }
-      await run.scope.showQuestion(approval);
-      run.isPaused = true;
-      this.#gathered.get(invocationContext)?.hold();
-      return placeholder(approval.id);
+      // A tool that no one is asked about has begun, also if its turn was stopped meanwhile.
+      if (how.gated || how.innerSession !== undefined) await run.scope.showQuestion(approval);
+      return this.#pause(approval, invocationContext);
     } catch (error) {
       this.#logger.error("A call could not be held.", { tool: tool.name, error: describeError(error) });
-      if (approval) await this.#release(approval);
+      const left = approval && !(await this.#release(approval)) ? approval : undefined;
+      // The tool may have run. The model waits for what the row will say.
+      if (left && !how.gated && how.innerSession === undefined) return this.#pause(left, invocationContext);
       if (error instanceof RunRefused) this.#runOf(invocationContext)?.refuse(error);
       const why = error instanceof BridgeError ? error.message : "Approval is not available.";
       return { error: how.innerSession ? "The agent could not finish." : `${why} The tool was not run.` };
     }
   }
 
-  async #release(approval: Approval): Promise<void> {
+  /** The run makes no further request; the row says what the model is told. */
+  #pause(approval: Approval, context: InvocationContext): Result {
+    const run = this.#runOf(context);
+    if (run) run.isPaused = true;
+    this.#gathered.get(context)?.hold();
+    return placeholder(approval.id);
+  }
+
+  /** True when the call is cancelled. */
+  async #release(approval: Approval): Promise<boolean> {
     try {
-      await this.#holder.cancelUnshown(approval);
+      return await this.#holder.cancelUnshown(approval);
     } catch (error) {
       this.#logger.error("A call that could not be held could not be cancelled.", {
         approval: approval.id,
         error: describeError(error),
       });
+      return false;
     }
   }
 

@@ -40,6 +40,7 @@ export class GuardedToolset extends BaseToolset {
   /** The toolset in whose place this one is. */
   readonly inner: BaseToolset;
   readonly #options: Required<GuardOptions>;
+  readonly #users = new Set<object>();
   #names: ReadonlySet<string> = new Set();
   #awayUntil = 0;
 
@@ -83,9 +84,15 @@ export class GuardedToolset extends BaseToolset {
    */
   override async close(): Promise<void> {}
 
-  /** Closes the toolset itself. */
-  async closeToolset(): Promise<void> {
-    await this.inner.close();
+  /** The toolset stays open while it has users: bridges may share an agent. */
+  use(user: object): void {
+    this.#users.add(user);
+  }
+
+  /** Closes the toolset itself, unless it has other users. */
+  async closeToolset(user: object): Promise<void> {
+    this.#users.delete(user);
+    if (this.#users.size === 0) await this.inner.close();
   }
 
   async #limited<T>(work: () => Promise<T>): Promise<T | undefined> {

@@ -10,15 +10,16 @@ import { addMetadata, type KeptPart } from "./event-metadata.ts";
 type Result = Record<string, unknown>;
 
 const heldKey = `held-${crypto.randomUUID()}`;
-const begunKey = `begun-${crypto.randomUUID()}`;
+const unknownKey = `unknown-${crypto.randomUUID()}`;
 
 /** Stands for a call that is held. It never leaves the gate. */
 export const placeholder = (approvalId: string): Result => ({ [heldKey]: approvalId });
 
 export const isPlaceholder = (result: unknown): boolean => hasKey(result, heldKey);
 
-/** Marks what a tool said when it had begun. Its result will be told later. */
-export const markAsBegun = (response: Result): Result => ({ ...response, [begunKey]: true });
+/** Marks a response with the calls whose outcome it does not tell yet. It will be told later. */
+export const markUnknown = (response: Result, calls: readonly string[]): Result =>
+  calls.length === 0 ? response : { ...response, [unknownKey]: calls };
 
 /**
  * Takes the placeholders out of a response event (K3). With `keep`, the results of the other calls of the step are set
@@ -27,14 +28,14 @@ export const markAsBegun = (response: Result): Result => ({ ...response, [begunK
  */
 export function takePlaceholders(event: Event, freeResults: "keep" | "send"): void {
   const parts = event.content?.parts;
-  const begun = unmarkBegun(parts);
+  const unknown = takeUnknown(parts);
   const isHeld = ({ functionResponse }: Part) => isPlaceholder(functionResponse?.response);
   const isAnyHeld = parts?.some(isHeld);
   const sends = freeResults === "send";
-  if (begun.length > 0 && (sends || !isAnyHeld)) addMetadata(event, { unknown: begun });
+  if (unknown.size > 0 && (sends || !isAnyHeld)) addMetadata(event, { unknown: [...unknown.values()].flat() });
   if (!parts || !isAnyHeld) return;
   // What has only begun is not kept: the row says what the model is told later.
-  const isKept = ({ functionResponse: { id = "" } = {} }: Part) => sends || !begun.includes(id);
+  const isKept = ({ functionResponse: { id = "" } = {} }: Part) => sends || !unknown.get(id)?.includes(id);
   const free = parts.filter((part) => !isHeld(part) && isKept(part));
   const { transferToAgent } = event.actions;
   const waits = !sends && transferToAgent !== undefined;
@@ -44,14 +45,16 @@ export function takePlaceholders(event: Event, freeResults: "keep" | "send"): vo
   event.content = sends && free.length > 0 ? { ...event.content, parts: free } : undefined;
 }
 
-/** Removes the marks in place. Returns the ids of the calls that have only begun. */
-function unmarkBegun(parts: readonly Part[] = []): string[] {
-  return parts.flatMap(({ functionResponse }) => {
+/** Removes the marks in place. Returns the calls whose outcome is told later, by the id of the response. */
+function takeUnknown(parts: readonly Part[] = []): Map<string, readonly string[]> {
+  const taken = new Map<string, readonly string[]>();
+  for (const { functionResponse } of parts) {
     const response = functionResponse?.response;
-    if (!hasKey(response, begunKey)) return [];
-    delete response[begunKey];
-    return functionResponse?.id ?? [];
-  });
+    if (!hasKey(response, unknownKey)) continue;
+    taken.set(functionResponse?.id ?? "", response[unknownKey] as readonly string[]);
+    delete response[unknownKey];
+  }
+  return taken;
 }
 
 function hasKey(value: unknown, key: string): value is Result {

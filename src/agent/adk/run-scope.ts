@@ -48,8 +48,8 @@ export interface HeldResult {
   stateDelta: Record<string, unknown>;
   /** What else the tool asked ADK to do, see `ToolActions`. */
   actions: Record<string, unknown>;
-  /** False when the call has only begun, and its result will be told later. */
-  isFinal: boolean;
+  /** Calls whose outcome will be told later: the call itself if it has only begun, or calls of an agent. */
+  unknown: readonly string[];
 }
 
 /** A call that is to be held, as the ledger needs it. */
@@ -99,6 +99,6 @@ export interface CallHolder {
   hold(call: HeldCall, run: RunScope): Promise<Approval>;
   /** Ids of the session's calls in the ledger, including calls that are no longer in the history. */
   callIds(session: string): Promise<string[]>;
-  /** Cancels a row whose question could not be shown. */
-  cancelUnshown(approval: Approval): Promise<void>;
+  /** Cancels a row whose question could not be shown. False when the call has begun, so that it cannot be cancelled. */
+  cancelUnshown(approval: Approval): Promise<boolean>;
 }

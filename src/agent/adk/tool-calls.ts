@@ -12,7 +12,7 @@ import type { Approval, JsonObject, Store } from "../../stores/index.ts";
 import { describeError, type Logger } from "../support/index.ts";
 import { agentOutcome } from "./agent-tool.ts";
 import { findAgentTool } from "./agents.ts";
-import { askGuards } from "./ask-guards.ts";
+import { askGuards, questionOf } from "./ask-guards.ts";
 import { bindTool } from "./bound-arguments.ts";
 import { sessionArtifacts } from "./chat-artifacts.ts";
 import { isClientTool } from "./client-tool.ts";
@@ -135,8 +135,7 @@ export class ToolCalls {
       const result = await callTool(call, this.#options.logger);
       const noCredential = refuseCredentialRequest(context);
       if (noCredential) return { event: "fail", outcome: noCredential, ...this.#changes(approval, context) };
-      if (approval.toolCallId in context.actions.requestedToolConfirmations)
-        throw new Error("The tool asked for a second approval, which is not supported.");
+      if (questionOf(context)) throw new Error("The tool asked for a second approval, which is not supported.");
       if (tool.isLongRunning) {
         const interim = result == null ? {} : { interim: toObject(result) };
         return { event: "begin", ...interim, ...this.#changes(approval, context) };
@@ -190,6 +189,10 @@ async function callTool({ agent, tool, bound, args, context }: Call, logger: Log
   let result = await askGuards({ agent, tool, args, context });
   const refusal = onlyError(result);
   if (refusal !== undefined) throw new Error(refusal);
+  if (questionOf(context) && result != null)
+    throw new Error("A callback asked for a second approval, which is not supported; the tool was not run.");
+  // A callback that asks each time and lets the call pass has its approval.
+  context.actions.requestedToolConfirmations = {};
   // ADK awaits what `runAsync` returns, so a tool in plain JavaScript need not return a promise.
   const run = async () => bound.runAsync({ args, toolContext: context });
   result ??= await run().catch(async (error: unknown) => {

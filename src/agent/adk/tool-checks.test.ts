@@ -5,7 +5,7 @@ import { invalidArguments, toolWantsApproval } from "./tool-checks.ts";
 
 const context = {} as Context;
 const parameters = z.object({ amount: z.number() });
-const pay = (requireConfirmation?: boolean | (() => boolean)) =>
+const pay = (requireConfirmation?: boolean | (() => boolean | Promise<boolean>)) =>
   new FunctionTool({ name: "pay", description: "Pays.", parameters, requireConfirmation, execute: () => ({}) });
 
 /** A tool that is not a `FunctionTool`. */
@@ -47,6 +47,8 @@ describe("whether a tool wants a person to approve the call", () => {
 
   it("is true when the tool cannot say", async () => {
     expect(await toolWantsApproval(new OtherTool(failing), {}, context)).toBe(true);
+    const hanging = pay(() => new Promise<never>(() => undefined));
+    expect(await toolWantsApproval(hanging, { amount: 5 }, context, 5)).toBe(true);
   });
 
   it("is an error for the model when a FunctionTool cannot read the arguments", async () => {

@@ -67,8 +67,16 @@ function isObject(value: unknown): value is JsonObject {
 
 function isJson(value: unknown): boolean {
   try {
-    return JSON.stringify(value) !== undefined;
+    return JSON.stringify(value) !== undefined && !isDeeperThan(maxDepth, value);
   } catch {
     return false;
   }
+}
+
+/** Libraries that copy a value level by level run out of stack at some depth, and the chat could not go on. */
+const maxDepth = 500;
+
+function isDeeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((each) => isDeeperThan(levels - 1, each));
 }

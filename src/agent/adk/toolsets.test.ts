@@ -141,6 +141,18 @@ describe("an agent", () => {
     await toolsets.close();
     expect(shelf.closed).toBe(1);
   });
+
+  it("stays open while another bridge uses it", async () => {
+    const shelf = new Shelf(() => []);
+    const { agent, toolsets: first } = open([shelf]);
+    const second = new Toolsets({ agent, logger: silentLogger });
+    first.use();
+    second.use();
+    await first.close();
+    expect(shelf.closed).toBe(0);
+    await second.close();
+    expect(shelf.closed).toBe(1);
+  });
 });
 
 describe("where a tool comes from", () => {

@@ -40,6 +40,7 @@ export class Toolsets {
   readonly #options: ToolsetsOptions;
   readonly #agents = new Set<BaseAgent>();
   readonly #toolsets = new Set<GuardedToolset>();
+  #isUsed = false;
   #listing: Promise<Listing> | undefined;
 
   constructor(options: ToolsetsOptions) {
@@ -72,9 +73,15 @@ export class Toolsets {
     return controlTools.has(tool.name) ? "adk" : "unknown";
   }
 
-  /** Closes the toolsets. ADK would do that after each run by request (K26). */
+  /** From now on the toolsets are used, until `close`. */
+  use(): void {
+    this.#isUsed = true;
+    for (const toolset of this.#toolsets) toolset.use(this);
+  }
+
+  /** Closes the toolsets that nothing else uses. ADK would do that after each run by request (K26). */
   async close(): Promise<void> {
-    await atMost(closingMs, Promise.allSettled([...this.#toolsets].map((toolset) => toolset.closeToolset())));
+    await atMost(closingMs, Promise.allSettled([...this.#toolsets].map((toolset) => toolset.closeToolset(this))));
   }
 
   get #ownNames(): Set<string> {
@@ -108,6 +115,7 @@ export class Toolsets {
       if (!isBaseToolset(tool)) return tool;
       const guarded = tool instanceof GuardedToolset ? tool : guard(tool, { ...this.#options, agent: agent.name });
       this.#toolsets.add(guarded);
+      if (this.#isUsed) guarded.use(this);
       return guarded;
     });
   }

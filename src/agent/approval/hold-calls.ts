@@ -77,10 +77,11 @@ export function holdCalls({ store, policies, unseen, logger, ...limits }: HoldOp
     },
 
     async cancelUnshown(approval: Approval) {
-      await store.move(approval.id, { event: "cancel", reason: "The call could not be shown." });
-      await store.markTold(approval.id);
+      const { applied } = await store.move(approval.id, { event: "cancel", reason: "The call could not be shown." });
+      if (applied) await store.markTold(approval.id);
       // An agent may have asked before it was interrupted. Nothing would tell the model what a yes leads to.
       await cancelFamily(approval, store);
+      return applied !== undefined;
     },
   };
 }

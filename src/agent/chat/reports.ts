@@ -1,4 +1,5 @@
-import { BridgeError, canonicalJson } from "../../protocol/index.ts";
+import { isDeepStrictEqual } from "node:util";
+import { BridgeError } from "../../protocol/index.ts";
 import type { Approval } from "../../stores/index.ts";
 import { type ToolOutcome, toObject } from "../adk/tool-result.ts";
 
@@ -28,7 +29,7 @@ export function reportToOutcome(report: Report): ToolOutcome {
 /** True when the row has this very outcome. */
 export function isSameOutcome({ state, outcome }: Approval, result: ToolOutcome): boolean {
   if (state !== (result.event === "succeed" ? "succeeded" : "failed")) return false;
-  return canonicalJson(outcome ?? {}) === canonicalJson(result.outcome);
+  return isDeepStrictEqual(outcome ?? {}, result.outcome);
 }
 
 /** What a person found out, as the outcome of the call. */

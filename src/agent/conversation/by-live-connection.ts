@@ -2,6 +2,7 @@ import type { UIMessage } from "ai";
 import type { Approval } from "../../stores/index.ts";
 import { modelName } from "../adk/agents.ts";
 import type { Progress, TurnLog } from "../log/turn-log.ts";
+import { describeError } from "../support/index.ts";
 import type { Turn } from "../turn-input.ts";
 import { type ConversationContext, storeMessage } from "./context.ts";
 import type { Conversation } from "./conversation.ts";
@@ -37,6 +38,7 @@ export class LiveConversation implements Conversation {
   async say(message: UIMessage, log: TurnLog): Promise<Approval[]> {
     // The user interrupts what the model has begun to say unasked. Nothing of that has been shown.
     if (this.hasSpeech) await this.#pool.close(this.#turn.chat.id);
+    await this.#runAgents(log);
     const connection = await this.#enter(log, message);
     await connection.say(message);
     return [];
@@ -71,6 +73,23 @@ export class LiveConversation implements Conversation {
 
   async abandon(message: UIMessage | undefined): Promise<void> {
     if (message) await storeMessage(message, this.#turn.chat, this.#context);
+  }
+
+  /**
+   * Runs on agents whose calls were settled while no connection was open: the model was not asked then. One that fails must
+   * not keep the user from talking.
+   */
+  async #runAgents(log: TurnLog): Promise<void> {
+    const { chat } = this.#turn;
+    try {
+      await runWaitingAgents(chat, { turn: this.#turn, log }, this.#context);
+    } catch (error) {
+      this.#turn.signal.throwIfAborted();
+      this.#context.logger.error("An agent that is run as a tool could not go on.", {
+        chat: chat.id,
+        error: describeError(error),
+      });
+    }
   }
 
   #leave(): void {

@@ -1,9 +1,12 @@
 import { isSettled } from "../../protocol/index.ts";
 import type { Approval, Session } from "../../stores/index.ts";
 import type { RunScope } from "../adk/run-scope.ts";
-import { approvalToResponse, outcomeChunks } from "../approval/outcome.ts";
+import { tellable } from "../approval/family.ts";
+import { isOpen, outcomeChunks } from "../approval/outcome.ts";
 import type { TurnLog } from "../log/turn-log.ts";
+import { describeError } from "../support/index.ts";
 import type { Turn } from "../turn-input.ts";
+import { markTold } from "./apply-plan.ts";
 import type { ConversationContext } from "./context.ts";
 
 /** A turn, and the log it shows things in. */
@@ -18,7 +21,7 @@ type Fixed = Pick<RunScope, "mode" | "freeResults" | "refusesCalls" | "beforeReq
 export function newRunScope(
   { id, owner }: Session,
   fixed: Fixed,
-  { store, executor }: ConversationContext,
+  { store, executor, logger }: ConversationContext,
   listener: () => Listener,
   runAgent: (approval: Approval, listener: Listener) => Promise<Approval | undefined>,
 ): RunScope {
@@ -50,12 +53,15 @@ export function newRunScope(
       const row = await (isAgent ? runAgent(approval, listener()) : executor.execute(approval));
       // The tool runs to its end, also when its turn was stopped meanwhile. Then another turn shows its outcome.
       if (row && !isAgent && turn.signal.aborted) executor.announce(row);
-      const response = row && approvalToResponse(row);
-      if (!response) return undefined;
-      const isFinal = isSettled(row.state);
-      if (isFinal) await store.markTold(row.id);
-      else if (!turn.signal.aborted) await log.write(outcomeChunks(row, undefined));
-      return { response, stateDelta: row.stateDelta ?? {}, actions: row.actions ?? {}, isFinal };
+      if (!row || isOpen(row)) return undefined;
+      if (!isSettled(row.state) && !turn.signal.aborted) await log.write(outcomeChunks(row, undefined));
+      const rows = isAgent ? await store.listApprovals({ chat: id }) : [row];
+      const { response, tells, unknown } = tellable(row, rows);
+      // The tool has run. A row that could not be marked is marked when the history is brought up to date.
+      await markTold(tells, store).catch((error: unknown) =>
+        logger.error("An outcome could not be marked as told.", { approval: row.id, error: describeError(error) }),
+      );
+      return { response, stateDelta: row.stateDelta ?? {}, actions: row.actions ?? {}, unknown };
     },
     countUsage(event) {
       if (!fixed.refusesCalls()) listener().log.countUsage(event);

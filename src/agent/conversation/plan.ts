@@ -125,7 +125,8 @@ function openCallsOf({ session, events, rows }: PlanInput): Knowledge[] {
     if (row) {
       const { response, tells, unknown } = tellable(row, rows);
       const kind = isOpen(row) ? "unsettled" : "settled";
-      const { stateDelta } = row;
+      // A kept result has brought its changes of the state with it.
+      const stateDelta = kept.has(open.call.id) ? undefined : row.stateDelta;
       const actions = readActions(row.actions);
       return { kind, open, row, response, tells: tells.filter((id) => !told.has(id)), unknown, stateDelta, actions };
     }
