@@ -5,8 +5,17 @@ import { GuardedToolset } from "./guarded-toolset.ts";
 /** How long listing a toolset may take; then it counts as away. */
 const listingMs = 10_000;
 
-/** A tool could not be looked for, because a toolset that may have it cannot be listed now. */
+/** A tool could not be looked for, because a toolset that may have it cannot be listed now, or the store cannot be read. */
 export class ToolsAway extends Error {}
+
+/** A value from the store. That it cannot be read now says nothing about the tool. */
+export async function fromStore<T>(read: Promise<T>): Promise<T> {
+  try {
+    return await read;
+  } catch (error) {
+    throw new ToolsAway("The session of the call cannot be read now.", { cause: error });
+  }
+}
 
 /** Several toolsets have a tool of this name. ADK refuses that too. */
 export class SeveralTools extends Error {}

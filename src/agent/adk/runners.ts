@@ -11,6 +11,7 @@ import type { Approval, Session, Store } from "../../stores/index.ts";
 import { agentOf } from "./agent-tool.ts";
 import { chatArtifacts } from "./chat-artifacts.ts";
 import { findAgentTool, findCaller } from "./agents.ts";
+import { fromStore } from "./find-tool.ts";
 import type { StoreSessionService } from "./session-service.ts";
 
 export interface RunnersOptions {
@@ -43,7 +44,7 @@ export class Runners {
 
   /** The agent that made a call, and the runner of its session. */
   async hostOf(approval: Approval): Promise<{ agent: LlmAgent; runner: Runner }> {
-    const session = await this.#options.store.getSession(approval.session);
+    const session = await fromStore(this.#options.store.getSession(approval.session));
     if (!session) throw new Error(`Session ${approval.session} is gone.`);
     const runner = await this.runnerOf(session);
     return { agent: findCaller(rootOf(runner), approval.agent), runner };
@@ -53,7 +54,8 @@ export class Runners {
   async runnerOf(session: Session): Promise<Runner> {
     const { store, agent: root } = this.#options;
     if (session.id === session.chat) return this.runnerFor(root);
-    const outer = (await store.listApprovals({ chat: session.chat })).find((row) => row.innerSession === session.id);
+    const rows = await fromStore(store.listApprovals({ chat: session.chat }));
+    const outer = rows.find((row) => row.innerSession === session.id);
     if (!outer) throw new Error(`The call that session ${session.id} belongs to is gone.`);
     const { agent } = await this.hostOf(outer);
     return this.runnerFor(agentOf(await findAgentTool(agent, outer.toolName)));

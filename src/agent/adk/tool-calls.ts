@@ -18,7 +18,7 @@ import { sessionArtifacts } from "./chat-artifacts.ts";
 import { isClientTool } from "./client-tool.ts";
 import { refuseCredentialRequest } from "./credential-requests.ts";
 import { findCallTool } from "./find-call-tool.ts";
-import { findTool, ToolsAway } from "./find-tool.ts";
+import { findTool, fromStore, ToolsAway } from "./find-tool.ts";
 import type { GatePlugin } from "./gate-plugin.ts";
 import { setIdempotencyKey } from "./idempotency-key.ts";
 import type { Runners } from "./runners.ts";
@@ -47,11 +47,10 @@ export class ToolCalls {
    */
   async prepare(approval: Approval, signal?: AbortSignal): Promise<PreparedCall> {
     const { agent, runner } = await this.#options.runners.hostOf(approval);
-    const session = await runner.sessionService.getSession({
-      appName: runner.appName,
-      userId: approval.owner,
-      sessionId: approval.session,
-    });
+    const { appName, sessionService } = runner;
+    const session = await fromStore(
+      sessionService.getSession({ appName, userId: approval.owner, sessionId: approval.session }),
+    );
     if (!session) throw new Error("The session of this call is gone.");
     const invocationContext = new InvocationContext({
       sessionService: runner.sessionService,

@@ -201,6 +201,17 @@ describe("an approved call", () => {
     expect(ran).toEqual([]);
   });
 
+  it("stays approved while the store cannot be read, and runs when it can", async () => {
+    const { executor, approved, store, ran } = await open();
+    const row = await approved();
+    const { getSession } = store;
+    store.getSession = () => Promise.reject(new Error("secret path"));
+    expect(await executor.execute(row)).toMatchObject({ state: "approved" });
+    expect(ran).toEqual([]);
+    store.getSession = getSession;
+    expect(await executor.execute(row)).toMatchObject({ state: "succeeded" });
+  });
+
   it("has failed when its tool is gone", async () => {
     const { executor, approved, agent } = await open();
     const row = await approved();
