@@ -72,7 +72,7 @@ export function mixedScripts(text: string): string[] {
 interface Word {
   names: Set<string>;
   letters: number;
-  /** The script of all letters so far; undefined if there is none. */
+  /** The one script that all letters so far look like; undefined if they have no such script. */
   twinsOf: LookAlikeScript | undefined;
   hasAscii: boolean;
 }

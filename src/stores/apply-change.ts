@@ -93,7 +93,7 @@ export function applyChange(row: Approval, change: Change, now: number): Applied
       if (!mayFinish(row, change, now)) return undefined;
       const { outcome, stateDelta = row.stateDelta, actions = row.actions } = change;
       const by = wellFormed(change.by);
-      // A person has found out what happened. The model was told that nobody knows, so it has to be told again.
+      // A person has found out what happened. The model was told that the outcome is not known, so it has to be told again.
       const resolution =
         row.state === "indeterminate"
           ? { resolvedBy: by, reason: wellFormed(change.reason) ?? row.reason, told: false, shown: undefined }

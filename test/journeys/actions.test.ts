@@ -199,11 +199,11 @@ describe("actions", () => {
   });
 
   it.each(modes)("that name no agent end the turn and not the chat, $mode", async ({ live }) => {
-    const { tool } = acting((context) => (context.actions.transferToAgent = "nobody"));
+    const { tool } = acting((context) => (context.actions.transferToAgent = "missing_agent"));
     const stage = await openLiveStage({ rules, tools: [tool] });
     await stage.say("act", { live });
     const reply = await yes(stage, { live });
-    if (!live) expect(JSON.stringify(reply.chunks)).toContain("There is no agent named nobody to go on with.");
+    if (!live) expect(JSON.stringify(reply.chunks)).toContain("There is no agent named missing_agent to go on with.");
     expect(textOf(await stage.say("hello", { live }))).toBe("Root here.");
     await expectSound(stage);
   });

@@ -1,8 +1,8 @@
 /** What was shown is what runs: for every kind of call, in both modes, on both stores. The tests check what really ran. */
+import type { BaseToolset } from "@google/adk";
 import {
   BasePlugin,
   BaseTool,
-  BaseToolset,
   FunctionTool,
   LlmAgent,
   type RunAsyncToolRequest,
@@ -18,6 +18,7 @@ import { expectSound } from "../fixtures/sound.ts";
 import { type LiveStage, openLiveStage } from "../fixtures/live-stage.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
 import type { Received, WorldOptions } from "../fixtures/world.ts";
+import { ListedToolset } from "../fixtures/listed-toolset.ts";
 
 type Args = Record<string, unknown>;
 
@@ -108,18 +109,6 @@ class RemoteTool extends BaseTool {
     this.#ran.push(args);
     return { done: true };
   }
-}
-
-class Toolset extends BaseToolset {
-  readonly #list: () => Promise<BaseTool[]>;
-  constructor(list: () => Promise<BaseTool[]>) {
-    super([]);
-    this.#list = list;
-  }
-  override getTools(): Promise<BaseTool[]> {
-    return this.#list();
-  }
-  override async close(): Promise<void> {}
 }
 
 const payment = z.object({ amount: z.number().default(5000), to: z.string().transform((to) => to.trim()) });
@@ -350,7 +339,7 @@ describe.each(settings)("in a chat (live: $live, store: $store)", ({ live, kind 
     let description = "Reads a file.";
     const { stage, ran, go, yes } = await open({
       args: { path: "a.txt" },
-      tools: (list) => [new Toolset(async () => [new RemoteTool(list, schema, description)])],
+      tools: (list) => [new ListedToolset(async () => [new RemoteTool(list, schema, description)])],
       policies: { act: { confirm: true } },
     });
     await go();
@@ -400,7 +389,7 @@ describe.each(settings)("in a chat (live: $live, store: $store)", ({ live, kind 
         story: {
           args: { path: "a.txt" },
           tools: (list: unknown[]) => [
-            new Toolset(async () => {
+            new ListedToolset(async () => {
               if (isAway) throw new Error("The server is away.");
               return [new RemoteTool(list, schema)];
             }),

@@ -111,7 +111,7 @@ function insistent(amounts: "same" | "other", perStep = 1): Rule[] {
   ];
 }
 
-/** Time passes, and nobody comes. */
+/** The question expires while the user is away. */
 async function expireOnce(world: World): Promise<void> {
   world.clock.now += ttl;
   await world.bridge.sweep();
@@ -122,7 +122,7 @@ for (const { name, options } of storeKinds)
   describe(`a model that asks again after each expiry, on ${name}`, () => {
     const open = (rules: Rule[]) => openWorld({ ...options(), rules, bridge });
 
-    it("X19: may ask the same question once more while nobody is there", async () => {
+    it("X19: may ask the same question once more while the user is away", async () => {
       const world = await open(insistent("same"));
       await say(world, "pay");
       for (let round = 0; round < 6; round += 1) await expireOnce(world);
@@ -135,7 +135,7 @@ for (const { name, options } of storeKinds)
       await expectSound(world);
     });
 
-    it("X19: may ask three different questions while nobody is there, also over restarts", async () => {
+    it("X19: may ask three different questions while the user is away, also over restarts", async () => {
       const world = await open(insistent("other"));
       await say(world, "pay");
       for (let round = 0; round < 6; round += 1) {

@@ -1,6 +1,7 @@
-import { BaseTool, BaseToolset, LlmAgent, type RunAsyncToolRequest } from "@google/adk";
+import { BaseTool, LlmAgent, type RunAsyncToolRequest } from "@google/adk";
 import { call, text } from "adk-stream-protocol/testing";
 import { describe, expect, it } from "vitest";
+import { ListedToolset } from "../fixtures/listed-toolset.ts";
 import { openLiveStage } from "../fixtures/live-stage.ts";
 import { expectSound } from "../fixtures/sound.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
@@ -21,18 +22,6 @@ class OddTool extends BaseTool {
     // In plain JavaScript a tool need not return a promise.
     return this.#result as Promise<unknown>;
   }
-}
-
-class Shelf extends BaseToolset {
-  readonly #tools: BaseTool[];
-  constructor(tools: BaseTool[]) {
-    super([]);
-    this.#tools = tools;
-  }
-  override async getTools(): Promise<BaseTool[]> {
-    return this.#tools;
-  }
-  override async close(): Promise<void> {}
 }
 
 const rules = (name: string) => [
@@ -81,7 +70,11 @@ for (const live of [false, true])
           ...options(),
           rules: rules("adk_request_money"),
           agent: ({ model, tools }) =>
-            new LlmAgent({ name: "root_agent", model: model(), tools: [...tools, new Shelf([tool])] }),
+            new LlmAgent({
+              name: "root_agent",
+              model: model(),
+              tools: [...tools, new ListedToolset(async () => [tool])],
+            }),
         });
         await stage.say("go", { live }).catch(() => undefined);
         await stage.untilIdle();

@@ -1,3 +1,4 @@
+import type { StateConflict } from "adk-stream-protocol";
 import { describe, expect, it } from "vitest";
 import { type DeployOptions, expectKnown, expectToldOnce, openDeployStage } from "../fixtures/deployments.ts";
 import { owner } from "../fixtures/mortal-process.ts";
@@ -163,6 +164,17 @@ for (const { mode, live } of modes) {
       const view = await stage.bridge.resolve(owner, { approvalId, happened: false, reason: "The site is down." });
       expect(view).toMatchObject({ state: "failed", resolvedBy: owner });
       await expectKnown(stage, "The site is down.");
+    });
+
+    it("can be resolved also if no one was asked about it, by the id that a late report is told", async () => {
+      const { stage } = await lost({ isGated: false });
+      const refusal = await stage.settle(result).catch((error: unknown) => error);
+      const { approval } = refusal as StateConflict;
+      expect(approval).toMatchObject({ state: "indeterminate" });
+      const resolution = { approvalId: approval.id, happened: true, outcome: { url: words } };
+      expect(await stage.bridge.resolve(owner, resolution)).toMatchObject({ state: "succeeded", resolvedBy: owner });
+      await expectKnown(stage, words);
+      await expectSound(stage);
     });
 
     it("can be resolved by its owner only, and only if it is not known", async () => {

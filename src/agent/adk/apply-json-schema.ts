@@ -176,7 +176,7 @@ function checkSome(alternatives: readonly unknown[], value: unknown, run: Run, d
   if (!fits) throw misfit(run, "fits none of the alternatives");
 }
 
-/** The default of a property, also if it is declared behind a reference. */
+/** The default of a property, also if the schema of the property is a reference. */
 function defaultOf(schema: unknown, run: Run): unknown {
   let found: unknown = schema;
   for (let hops = 0; isObject(found) && !Object.hasOwn(found, "default"); hops += 1) {

@@ -1,6 +1,8 @@
-import { BaseTool, BaseToolset, LlmAgent } from "@google/adk";
+import type { BaseToolset } from "@google/adk";
+import { BaseTool, LlmAgent } from "@google/adk";
 import { describe, expect, it } from "vitest";
 import { findTool, ToolsAway } from "./find-tool.ts";
+import { ListedToolset } from "../../../test/fixtures/listed-toolset.ts";
 
 class Tool extends BaseTool {
   constructor(name: string) {
@@ -10,23 +12,12 @@ class Tool extends BaseTool {
     return {};
   }
 }
-class Toolset extends BaseToolset {
-  readonly #list: () => Promise<BaseTool[]>;
-  constructor(list: () => Promise<BaseTool[]>) {
-    super([]);
-    this.#list = list;
-  }
-  override getTools(): Promise<BaseTool[]> {
-    return this.#list();
-  }
-  override async close(): Promise<void> {}
-}
 const failing = () =>
-  new Toolset(() => {
+  new ListedToolset(() => {
     throw new Error("no connection");
   });
-const hanging = () => new Toolset(() => new Promise(() => undefined));
-const having = (...names: string[]) => new Toolset(async () => names.map((name) => new Tool(name)));
+const hanging = () => new ListedToolset(() => new Promise(() => undefined));
+const having = (...names: string[]) => new ListedToolset(async () => names.map((name) => new Tool(name)));
 const agentWith = (...tools: (BaseTool | BaseToolset)[]) => new LlmAgent({ name: "clerk", tools });
 
 describe("a tool", () => {
@@ -40,7 +31,7 @@ describe("a tool", () => {
     expect(await findTool(agent, "pay", undefined, 5)).toMatchObject({ name: "pay" });
   });
 
-  it("that several toolsets have is none of them", async () => {
+  it("is not chosen when several toolsets have one of its name", async () => {
     await expect(findTool(agentWith(having("pay"), having("other", "pay")), "pay")).rejects.toThrow(
       "The agent clerk has several tools named pay.",
     );

@@ -35,7 +35,7 @@ export interface RunScope {
   showQuestion(approval: Approval): Promise<void>;
   /**
    * Runs a call that no one is asked about, and that needs a row: of an agent, or of a tool with a report or a time limit.
-   * Returns its result; undefined while there is none.
+   * Returns its result, or undefined while the call has no result.
    */
   runHeld(approval: Approval): Promise<HeldResult | undefined>;
   /** Counts usage that is in no event of the run. */

@@ -36,7 +36,7 @@ export const interruptedResponse = { error: sentences.interrupted, status: "inte
 export const runningResponse = { error: sentences.running, status: "executing" };
 
 /**
- * The function response for the model; undefined while there is none. A call that waits for a report has one as soon as its
+ * The function response for the model, or undefined while the model has to wait. A call that waits for a report has one as soon as its
  * tool has said something; the result follows in a note.
  */
 export function approvalToResponse(approval: Approval): Record<string, unknown> | undefined {

@@ -6,7 +6,7 @@ import { UnseenQuestions } from "./unseen-questions.ts";
 
 const ttlMs = 100;
 
-/** A chat whose questions nobody answers. */
+/** A chat whose questions no one answers. */
 async function open() {
   const clock = { now: 1000 };
   const store = memoryStore({ now: () => clock.now });

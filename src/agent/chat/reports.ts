@@ -19,10 +19,16 @@ export interface Resolution {
 export function reportToOutcome(report: Report): ToolOutcome {
   const { result, error } = report as { result?: unknown; error?: unknown };
   if ((result === undefined) === (error === undefined))
-    throw new BridgeError("invalid", "A report has either a result or an error.");
+    throw new BridgeError(
+      "invalid",
+      `A report has either a result or an error; this one has ${result === undefined ? "neither" : "both"}.`,
+    );
   if (error === undefined) return { event: "succeed", outcome: toObject(result) };
   if (typeof error !== "string" || error === "")
-    throw new BridgeError("invalid", "The error of a report must be text.");
+    throw new BridgeError(
+      "invalid",
+      `The error of a report must be text that is not empty; it is ${error === "" ? "empty" : typeof error}.`,
+    );
   return { event: "fail", outcome: { error } };
 }
 

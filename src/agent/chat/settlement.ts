@@ -82,7 +82,9 @@ export class Settlement {
     this.#turns.refuseWhenClosed();
     const found = await store.getApproval(approvalId);
     const { reason } = resolution;
-    const isAllowed = found?.gated && (await authorizer.allows(identity, found, { approved: true, reason }));
+    // A call that no one was asked about can be resolved too, if its result was to be reported.
+    const isResolvable = found && (found.gated || found.reportMs !== undefined);
+    const isAllowed = isResolvable && (await authorizer.allows(identity, found, { approved: true, reason }));
     if (!isAllowed) throw unknownApproval(approvalId);
     return this.#turns.inChat(found.chat, async (queue) => {
       const change = {
