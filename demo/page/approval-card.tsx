@@ -1,6 +1,6 @@
 import { type ApprovalCard as Texts, type ApprovalData, type ApprovalView, textIn } from "adk-stream-protocol/protocol";
 import { getToolName, type DynamicToolUIPart, type ToolUIPart } from "ai";
-import { useRef } from "react";
+import { useLayoutEffect, useRef } from "react";
 import { CallArguments } from "./call-arguments.tsx";
 import { CardNote } from "./card-note.tsx";
 import type { CardState } from "./card-state.ts";
@@ -42,17 +42,22 @@ export function ApprovalCard(props: ApprovalCardProps) {
   // The part may still have what the tool said when it had begun.
   const output: unknown = row?.output ?? data?.output ?? part.output;
 
-  const keepFocus = () => {
+  const isResolving = useRef(false);
+  // The form disappears when the new state arrives, perhaps before the reply to the request; the keyboard focus stays on the card.
+  useLayoutEffect(() => {
+    if (!isResolving.current || state === "unknown") return;
+    isResolving.current = false;
+    card.current?.focus();
+  }, [state]);
+  const answer = (approved: boolean, reason?: string) => {
+    props.onAnswer(approvalId, approved, reason);
     // The buttons disappear; the keyboard focus stays on the card.
     card.current?.focus();
   };
-  const answer = (approved: boolean, reason?: string) => {
-    props.onAnswer(approvalId, approved, reason);
-    keepFocus();
-  };
   const resolve = async (resolution: Resolution) => {
+    isResolving.current = true;
     const resolved = await props.onResolve(approvalId, resolution);
-    if (resolved === "resolved") keepFocus();
+    if (resolved !== "resolved") isResolving.current = false;
     return resolved;
   };
 
