@@ -179,7 +179,10 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
       now && (await takeMessages(new Map(now.approvals.map((row) => [row.approvalId, row]))).catch(() => undefined));
     if (!now || !taken || isBusy(chat.status)) return;
     setInBackground(false);
-    if (now.running) resume();
+    // The server shows an error a moment before the turn is over. Such a turn has nothing more to resume.
+    const hasFailed =
+      chat.error !== undefined && !isDisconnect(chat.error) && haveSameLastMessage(chat.messages, taken.server);
+    if (now.running && !hasFailed) resume();
     else if (hasUnsent(taken.merged, taken.server)) await chat.sendMessage();
     else if (isDisconnect(chat.error) || taken.merged.length === 0) chat.clearError();
     else await chat.regenerate();
@@ -213,4 +216,10 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
 
 function hasQuestion(message: UIMessage | undefined, approvalId: string): boolean {
   return message?.parts.some((part) => isToolUIPart(part) && part.approval?.id === approvalId) ?? false;
+}
+
+/** Whether the user's last message is the same in both: no one has written since. */
+function haveSameLastMessage(here: readonly UIMessage[], server: readonly UIMessage[]): boolean {
+  const lastId = (messages: readonly UIMessage[]) => messages.findLast(({ role }) => role === "user")?.id;
+  return lastId(here) === lastId(server);
 }

@@ -319,6 +319,27 @@ describe("the page on one WebSocket", () => {
     expect(JSON.stringify(gemini.live.sessions.at(-1)?.messages)).toContain("Lee");
   });
 
+  it("tries a refused message again, also if the failed turn still seems to run", async () => {
+    const refuse = { code: 1008, reason: "API key not valid. Please pass a valid API key." };
+    gemini.reset(demoRules, { live: { refuse } });
+    await say(page, "hello");
+    await page
+      .getByRole("alert")
+      .getByText(/API key not valid/)
+      .waitFor({ timeout: 5000 });
+    await connectionIs(page, "open");
+    gemini.reset(demoRules);
+    // The error was shown a moment before the turn was over.
+    await page.route(/\/approvals\?/, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...((await response.json()) as object), running: true } });
+    });
+    await page.getByRole("button", { name: "Try again" }).first().click();
+    await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
+    await page.unroute(/\/approvals\?/);
+    expect(await page.getByRole("alert").count()).toBe(0);
+  });
+
   it("shows within seconds as a sentence that Gemini refuses the key", async () => {
     const refuse = { code: 1008, reason: "API key not valid. Please pass a valid API key." };
     gemini.reset(demoRules, { live: { refuse } });
