@@ -3,13 +3,12 @@ import { BridgeError, isSettled } from "../protocol/index.ts";
 import { applyChange, dueBatch, exactText, newApprovalRow, refusePast, renewedLease } from "./apply-change.ts";
 import { nextAuditEntry } from "./audit-chain.ts";
 import { copyJson, toJsonCopy } from "./json-copy.ts";
-import { logListeners } from "./log-listeners.ts";
+import { memoryLog } from "./memory-log.ts";
 import {
   AlreadyResponded,
   type Approval,
   type ApprovalFilter,
   type AuditEntry,
-  type LogEntry,
   type Session,
   type Store,
 } from "./store.ts";
@@ -43,20 +42,19 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const sessions = new Map<string, Session>();
   const chats = new Map<string, string>();
   const events = new Map<string, EventRow[]>();
-  const logs = new Map<string, LogEntry[]>();
-  const turns = new Map<string, { chat: string; turn: string; sequence: number }>();
   const approvals = new Map<string, Approval>();
   /** The ids of each chat's approvals, oldest first. */
   const asked = new Map<string, Set<string>>();
   const calls = new Map<string, string>();
   const audits = new Map<string, AuditEntry[]>();
-  const listeners = logListeners();
 
   const requireChat = (id: string): Session => {
     const chat = sessions.get(id);
     if (chat?.chat !== id) throw new BridgeError("not_found", `There is no chat ${id}.`);
     return chat;
   };
+
+  const { forget, clearListeners, ...log } = memoryLog({ now, requireChat });
 
   const addSession = (session: Session): Session => {
     sessions.set(session.id, toJsonCopy(session));
@@ -136,9 +134,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (!session) return;
       if (session.chat !== id) return removeSession(id);
       for (const { id: inner, chat } of sessions.values()) if (chat === id) removeSession(inner);
-      for (const [turn, { chat }] of turns) if (chat === id) turns.delete(turn);
       chats.delete(key(session.owner, session.name ?? ""));
-      logs.delete(id);
+      forget(id);
       audits.delete(id);
       asked.delete(id);
     },
@@ -171,38 +168,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       for (const row of events.get(sessionId) ?? []) if (row.position >= position) row.withdrawn = true;
     },
 
-    async append(chat, entries) {
-      requireChat(chat);
-      const at = now();
-      const log = logs.get(chat) ?? [];
-      logs.set(chat, log);
-      const first = log.length + 1;
-      const added = entries.map((entry, index): LogEntry => ({ ...toJsonCopy(entry), sequence: first + index, at }));
-      for (const entry of added) log.push(entry);
-      for (const [index, { kind, turn }] of entries.entries()) {
-        const turnKey = key(chat, turn);
-        if (kind === "begin" && !turns.has(turnKey)) turns.set(turnKey, { chat, turn, sequence: first + index });
-        if (kind === "end") turns.delete(turnKey);
-      }
-      const stored = copyJson(added);
-      if (stored.length > 0) listeners.notify(chat, stored);
-      return stored;
-    },
-
-    async read(chat, { after = 0, limit = Infinity } = {}) {
-      const start = Math.max(0, after);
-      return (logs.get(chat) ?? []).slice(start, start + limit).map(copyJson);
-    },
-
-    async lastSequence(chat) {
-      return logs.get(chat)?.length ?? 0;
-    },
-
-    watch: listeners.watch,
-
-    async openTurns() {
-      return copyJson([...turns.values()]);
-    },
+    ...log,
 
     async createApproval(approval, { maxPending } = {}) {
       const callKey = key(approval.session, approval.toolCallId);
@@ -273,7 +239,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
 
     async close() {
-      listeners.clear();
+      clearListeners();
     },
   };
 }
@@ -284,7 +250,8 @@ function key(...texts: string[]): string {
 }
 
 function matches(row: Approval, filter: ApprovalFilter): boolean {
-  return (["chat", "session", "owner", "state", "idempotencyKey"] as const).every(
+  if (filter.about && !filter.about.includes(row.id) && !filter.about.includes(row.toolCallId)) return false;
+  return (["chat", "session", "owner", "state", "idempotencyKey", "messageId"] as const).every(
     (field) => filter[field] === undefined || filter[field] === row[field],
   );
 }

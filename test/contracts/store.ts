@@ -1,4 +1,4 @@
-import type { UIMessageChunk } from "ai";
+import type { UIMessage, UIMessageChunk } from "ai";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { BridgeError, type ErrorCode } from "../../src/protocol/index.ts";
 import {
@@ -491,6 +491,90 @@ export function storeContract(name: string, open: OpenStore): void {
         stopSecond = store.watch(chat.id, second);
         await store.append(chat.id, [chunk("a")]);
         expect(second).not.toHaveBeenCalled();
+      });
+    });
+
+    describe("messages", () => {
+      const words = (id: string, role: "user" | "assistant", text: string): UIMessage => ({
+        id,
+        role,
+        parts: [{ type: "text", text }],
+      });
+      const say = (turn: string, reply: string, said: string, heard: string): NewLogEntry[] => [
+        { turn, kind: "begin", reply, message: words(`u-${turn}`, "user", said) },
+        { turn, kind: "chunk", chunk: { type: "start", messageId: reply } },
+        { turn, kind: "end", message: words(reply, "assistant", heard) },
+      ];
+      const ids = (messages: { message: UIMessage }[]) => messages.map(({ message }) => message.id);
+      const textOf = ({ message }: { message: UIMessage }) => JSON.stringify(message.parts);
+
+      test("a turn adds the user's message when it begins and the reply when it ends", async () => {
+        const { store, chat } = await openChat();
+        const entries = say("1", "m1", "Hello", "Hi.");
+        await store.append(chat.id, entries.slice(0, -1));
+        expect(ids(await store.messages(chat.id))).toEqual(["u-1"]);
+        await store.append(chat.id, entries.slice(-1));
+        const stored = await store.messages(chat.id);
+        expect(stored).toEqual([
+          { message: words("u-1", "user", "Hello"), sequence: 1, at: expect.any(Number), size: expect.any(Number) },
+          { message: words("m1", "assistant", "Hi."), sequence: 2, at: expect.any(Number), size: expect.any(Number) },
+        ]);
+        expect(stored[0]!.size).toBe(JSON.stringify(stored[0]!.message).length);
+        expect(await store.getMessage(chat.id, "m1")).toEqual(stored[1]);
+        expect(await store.getMessage(chat.id, "other")).toBeUndefined();
+        // The log has the reply as chunks only.
+        expect((await store.read(chat.id)).at(-1)).toEqual({ turn: "1", kind: "end", sequence: 3, at: stored[1]!.at });
+      });
+
+      test("a message that is continued keeps its place", async () => {
+        const { store, chat } = await openChat();
+        await store.append(chat.id, [...say("1", "m1", "pay", "?"), ...say("2", "m2", "hello", "Hi.")]);
+        await store.append(chat.id, [
+          { turn: "3", kind: "begin", reply: "m1" },
+          { turn: "3", kind: "end", message: words("m1", "assistant", "Paid.") },
+        ]);
+        const messages = await store.messages(chat.id);
+        expect(ids(messages)).toEqual(["u-1", "m1", "u-2", "m2"]);
+        expect(textOf(messages[1]!)).toContain("Paid.");
+        expect((await store.lastMessage(chat.id, "assistant"))?.message.id).toBe("m2");
+        expect((await store.lastMessage(chat.id, "user"))?.message.id).toBe("u-2");
+      });
+
+      test("are read page by page from the end, each page in order", async () => {
+        const { store, chat } = await openChat();
+        for (const turn of ["1", "2", "3"]) await store.append(chat.id, say(turn, `m${turn}`, "?", "!"));
+        expect(ids(await store.messages(chat.id, { limit: 2 }))).toEqual(["u-3", "m3"]);
+        expect(ids(await store.messages(chat.id, { before: "u-3", limit: 3 }))).toEqual(["m1", "u-2", "m2"]);
+        expect(ids(await store.messages(chat.id, { before: "m1", limit: 3 }))).toEqual(["u-1"]);
+        expect(await store.messages(chat.id, { before: "u-1" })).toEqual([]);
+        expect(await store.messages(chat.id, { before: "unknown" })).toEqual([]);
+      });
+
+      test("are withdrawn with the entries of the log, and their ids may be used again", async () => {
+        const { store, chat } = await openChat();
+        await store.append(chat.id, [
+          ...say("1", "m1", "a", "b"),
+          ...say("2", "m2", "c", "d"),
+          ...say("3", "m3", "e", "f"),
+        ]);
+        await store.append(chat.id, [{ turn: "x", kind: "withdraw", from: 4 }]);
+        expect(ids(await store.messages(chat.id))).toEqual(["u-1", "m1"]);
+        expect(await store.lastMessage(chat.id, "user")).toMatchObject({ message: { id: "u-1" } });
+        await store.append(chat.id, say("2", "m4", "C", "D"));
+        const messages = await store.messages(chat.id);
+        expect(ids(messages)).toEqual(["u-1", "m1", "u-2", "m4"]);
+        expect(textOf(messages[2]!)).toContain("C");
+      });
+
+      test("belong to their chat and go with it", async () => {
+        const { store, chat } = await openChat();
+        const other = await store.openChat({ owner: "alice", name: "other", appName: "app" });
+        await store.append(chat.id, say("1", "m1", "a", "b"));
+        await store.append(other.id, say("1", "m1", "c", "d"));
+        await store.deleteSession(chat.id);
+        expect(await store.messages(chat.id)).toEqual([]);
+        expect(ids(await store.messages(other.id))).toEqual(["u-1", "m1"]);
+        expect(await store.lastMessage(chat.id, "user")).toBeUndefined();
       });
     });
 

@@ -53,11 +53,7 @@ export async function* readBackwards(store: Store, chat: string): AsyncGenerator
 
 /** When the user last wrote a message in the chat. */
 export async function lastMessageAt(store: Store, chat: string): Promise<number | undefined> {
-  for await (const entries of readBackwards(store, chat)) {
-    const begin = entries.findLast((entry) => entry.kind === "begin" && entry.message !== undefined);
-    if (begin) return begin.at;
-  }
-  return undefined;
+  return (await store.lastMessage(chat, "user"))?.at;
 }
 
 /** The id of the assistant message that the last turn writes to. */
