@@ -9,8 +9,10 @@ import {
   type Approval,
   type ApprovalFilter,
   type AuditEntry,
+  type JsonObject,
   type Session,
   type Store,
+  type StoredEvent,
 } from "./store.ts";
 
 export interface MemoryStoreOptions {
@@ -56,10 +58,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
   const { forget, clearListeners, ...log } = memoryLog({ now, requireChat });
 
-  const addSession = (session: Session): Session => {
-    sessions.set(session.id, toJsonCopy(session));
+  const addSession = (session: Omit<Session, "revision">): Session => {
+    const added = { ...toJsonCopy(session), revision: 0 };
+    sessions.set(session.id, added);
     events.set(session.id, []);
-    return toJsonCopy(session);
+    return copyJson(added);
   };
 
   /** The rows that match a filter. Looks only at one chat's rows if the filter names a chat or a session. */
@@ -140,9 +143,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       asked.delete(id);
     },
 
-    async events(sessionId) {
-      const rows = events.get(sessionId) ?? [];
-      return rows.filter((row) => !row.withdrawn).map(({ position, text }) => ({ position, event: JSON.parse(text) }));
+    async events(sessionId, { after = 0 } = {}) {
+      const rows = (events.get(sessionId) ?? []).slice(Math.max(0, after));
+      return rows.filter((row) => !row.withdrawn).map(toStoredEvent);
     },
 
     async appendEvent(sessionId, { id, event, responses, stateDelta }) {
@@ -159,13 +162,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
       const existing = standing.find((row) => row.id === id);
       const position = existing?.position ?? rows.length + 1;
-      rows[position - 1] = { id, position, text, responses: new Set(responses), withdrawn: false };
-      sessions.set(sessionId, { ...session, state, updatedAt: now() });
-      return { position, event: JSON.parse(text) };
+      const row = { id, position, text, responses: new Set(responses), withdrawn: false };
+      rows[position - 1] = row;
+      const revision = session.revision + (existing ? 1 : 0);
+      sessions.set(sessionId, { ...session, state, revision, updatedAt: now() });
+      return toStoredEvent(row);
     },
 
     async withdrawEvents(sessionId, position) {
+      const session = sessions.get(sessionId);
+      if (!session) return;
       for (const row of events.get(sessionId) ?? []) if (row.position >= position) row.withdrawn = true;
+      sessions.set(sessionId, { ...session, revision: session.revision + 1 });
     },
 
     ...log,
@@ -244,6 +252,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   };
 }
 
+function toStoredEvent({ position, text }: EventRow): StoredEvent {
+  return { position, event: JSON.parse(text) as JsonObject, size: text.length };
+}
+
 /** Several texts as one map key that no other texts share. */
 function key(...texts: string[]): string {
   return JSON.stringify(texts);
@@ -251,7 +263,7 @@ function key(...texts: string[]): string {
 
 function matches(row: Approval, filter: ApprovalFilter): boolean {
   if (filter.about && !filter.about.includes(row.id) && !filter.about.includes(row.toolCallId)) return false;
-  return (["chat", "session", "owner", "state", "idempotencyKey", "messageId"] as const).every(
+  return (["chat", "session", "owner", "state", "idempotencyKey", "messageId", "innerSession", "told"] as const).every(
     (field) => filter[field] === undefined || filter[field] === row[field],
   );
 }

@@ -70,10 +70,11 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
     },
 
     async listApprovals(filter) {
-      const known = ["chat", "session", "owner", "state", "idempotencyKey", "messageId"] as const;
+      const known = ["chat", "session", "owner", "state", "idempotencyKey", "messageId", "innerSession"] as const;
       const fields = known.filter((field) => filter[field] !== undefined);
       const values = fields.map((field) => filter[field] as string);
       const conditions = fields.map((field) => `${field} = ?`);
+      if (filter.told !== undefined) conditions.push(`told = ${Number(filter.told)}`);
       if (filter.about) {
         const list = "(SELECT value FROM json_each(?))";
         // Each half has an index of its own.

@@ -139,6 +139,7 @@ export const migrations: readonly string[] = [
   // Until here a chat's messages were read from its whole log. `foldLogs` fills the table from existing logs.
   `
   ALTER TABLE session ADD COLUMN title TEXT;
+  ALTER TABLE session ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
   CREATE TABLE message (
     chat     TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
     id       TEXT NOT NULL,
@@ -161,6 +162,8 @@ export const migrations: readonly string[] = [
     data      BLOB NOT NULL
   ) STRICT;
   CREATE INDEX file_of_chat ON file (chat);
+  CREATE INDEX approval_untold ON approval (chat) WHERE told = 0;
+  CREATE INDEX approval_of_agent ON approval (innerSession) WHERE innerSession IS NOT NULL;
   CREATE INDEX approval_of_message ON approval (chat, messageId);
   CREATE INDEX approval_of_call ON approval (toolCallId);
   `,

@@ -61,7 +61,7 @@ const finished: Approval = {
 function openTables(): DatabaseSync {
   const db = new DatabaseSync(":memory:");
   for (const migration of migrations) db.exec(migration);
-  db.exec("INSERT INTO session VALUES ('chat', 'chat', 'alice', 'first', 'app', '{\"a\":1}', 1, 2, NULL)");
+  db.exec("INSERT INTO session VALUES ('chat', 'chat', 'alice', 'first', 'app', '{\"a\":1}', 1, 2, NULL, 0)");
   return db;
 }
 

@@ -31,8 +31,8 @@ export interface SessionStore {
    * session stays, because it is part of the chat's audit.
    */
   deleteSession(id: string): Promise<void>;
-  /** Events in append order, without the withdrawn ones. */
-  events(sessionId: string): Promise<StoredEvent[]>;
+  /** Events in append order, without the withdrawn ones; those after a position, if `after` is given. */
+  events(sessionId: string, range?: { after?: number }): Promise<StoredEvent[]>;
   /**
    * Appends one event and merges `stateDelta` into the session's state, in one transaction. An event with an id that
    * exists already replaces that event in place. Throws `not_found` without the session, and {@link AlreadyResponded} when
@@ -89,6 +89,8 @@ export interface Session {
   title?: string;
   appName: string;
   state: JsonObject;
+  /** Rises when events that were there are replaced or withdrawn. Until then a reader need only read the later ones. */
+  revision: number;
   createdAt: number;
   updatedAt: number;
 }
@@ -104,6 +106,8 @@ export interface NewEvent {
 export interface StoredEvent {
   position: number;
   event: JsonObject;
+  /** The length of its JSON in characters. */
+  size: number;
 }
 
 export interface NewApproval {
@@ -195,6 +199,9 @@ export interface ApprovalFilter {
   state?: ApprovalState;
   idempotencyKey?: string;
   messageId?: string;
+  innerSession?: string;
+  /** False: only rows whose outcome the model has not been told, which includes those without one. */
+  told?: boolean;
   /** Only rows whose id or call id is one of these. */
   about?: readonly string[];
   /** Only the rows that were created last, at most so many. */

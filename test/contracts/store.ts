@@ -117,6 +117,7 @@ export function storeContract(name: string, open: OpenStore): void {
           state: {},
           createdAt: start,
           updatedAt: start,
+          revision: 0,
         });
         clock.at += 5;
         expect(await store.openChat({ owner: "alice", name: "first", appName: "app" })).toEqual(chat);
@@ -188,6 +189,7 @@ export function storeContract(name: string, open: OpenStore): void {
           state: { a: 1 },
           createdAt: start,
           updatedAt: start,
+          revision: 0,
         });
         expect(await store.openSession({ id: "inner", chat: chat.id, appName: "other" })).toEqual(inner);
       });
@@ -216,8 +218,8 @@ export function storeContract(name: string, open: OpenStore): void {
           responses: [],
           stateDelta: { a: undefined, b: 3, gone: undefined },
         });
-        expect(second).toEqual({ position: 2, event: { n: 2 } });
-        expect(await store.events(chat.id)).toEqual([{ position: 1, event: { n: 1 } }, second]);
+        expect(second).toEqual({ position: 2, event: { n: 2 }, size: 7 });
+        expect(await store.events(chat.id)).toEqual([{ position: 1, event: { n: 1 }, size: 7 }, second]);
         expect(await store.getSession(chat.id)).toMatchObject({ state: { a: 1, b: 3 }, updatedAt: start + 7 });
       });
 
@@ -238,6 +240,23 @@ export function storeContract(name: string, open: OpenStore): void {
         expect(await store.events(chat.id)).toHaveLength(2);
       });
 
+      test("says by a revision whether earlier events have changed, and returns the later ones alone", async () => {
+        const { store, chat } = await openChat();
+        const revision = async () => (await store.getSession(chat.id))?.revision;
+        const append = (id: string, n: number) => store.appendEvent(chat.id, { id, event: { n }, responses: [] });
+        await append("a", 1);
+        await append("b", 2);
+        expect(await revision()).toBe(0);
+        expect((await store.events(chat.id, { after: 1 })).map(({ event }) => event)).toEqual([{ n: 2 }]);
+        await append("a", 3);
+        expect(await revision()).toBe(1);
+        await store.withdrawEvents(chat.id, 2);
+        expect(await revision()).toBe(2);
+        await append("c", 4);
+        expect(await revision()).toBe(2);
+        expect((await store.events(chat.id, { after: 1 })).map(({ event }) => event)).toEqual([{ n: 4 }]);
+      });
+
       test("I10: one response per call of a session; the second changes nothing and says which call", async () => {
         const { store, chat } = await openChat();
         await store.appendEvent(chat.id, { id: "a", event: { n: 1 }, responses: ["one", "two"] });
@@ -245,7 +264,7 @@ export function storeContract(name: string, open: OpenStore): void {
         const error = await thrown(store.appendEvent(chat.id, late));
         expect(error).toBeInstanceOf(AlreadyResponded);
         expect((error as AlreadyResponded).callId).toBe("two");
-        expect(await store.events(chat.id)).toEqual([{ position: 1, event: { n: 1 } }]);
+        expect(await store.events(chat.id)).toEqual([{ position: 1, event: { n: 1 }, size: 7 }]);
         expect((await store.getSession(chat.id))?.state).toEqual({});
         await store.appendEvent(chat.id, { id: "c", event: {}, responses: ["three", "three"] });
       });
@@ -663,7 +682,7 @@ export function storeContract(name: string, open: OpenStore): void {
         for (const listed of await store.listApprovals({})) listed.state = "denied";
         for (const listed of await store.audit(chat.id)) listed.hash = "changed";
 
-        expect(await store.events(chat.id)).toEqual([{ position: 1, event: { deep: { n: 1 } } }]);
+        expect(await store.events(chat.id)).toEqual([{ position: 1, event: { deep: { n: 1 } }, size: 16 }]);
         expect((await store.getSession(chat.id))?.state).toEqual({ deep: { n: 1 } });
         expect((await store.getSession("inner"))?.state).toEqual({ deep: { n: 1 } });
         expect(await store.read(chat.id)).toMatchObject([chunk("a")]);
