@@ -41,8 +41,11 @@ const chatRequestSchema = z.looseObject(chatRequest);
 export type ChatRequest = z.output<typeof chatRequestSchema>;
 export type ChatRequestMessage = ChatRequest["messages"][number];
 
-/** The body of `POST /approvals/:id`. */
-const decisionRequestSchema = z.looseObject({
+/**
+ * The body of `POST /approvals/:id`. Other fields are refused: a client that sends an `input` believes that it decides
+ * what runs.
+ */
+const decisionRequestSchema = z.strictObject({
   approved: z.boolean(),
   reason: z.string().max(4000).optional(),
   key: z.string().min(1).max(256).optional(),
