@@ -84,7 +84,7 @@ export class ChatWire implements Wire {
     const submit = () => this.#context.submit(chat, submission);
     switch (submission.type) {
       case "regenerate":
-        return sent.once(owner, frame.requestId, submit);
+        return sent.once({ owner, chat, requestId: frame.requestId }, submit);
       case "answers":
         return submit();
       case "message": {
