@@ -285,6 +285,12 @@ describe("a browser tool", () => {
         { type: "start", messageId: question.messageId },
         { type: "start-step" },
         { type: "data-approval", id: question.approvalId, data: expect.objectContaining({ state: "waiting" }) },
+        {
+          type: "tool-input-available",
+          toolCallId: question.toolCallId,
+          toolName: "get_location",
+          input: {},
+        },
         { type: "finish-step" },
         expect.objectContaining({ type: "finish" }),
       ]);

@@ -3,6 +3,7 @@ import { type Identity, isSettled } from "../../protocol/index.ts";
 import type { Approval, Session } from "../../stores/index.ts";
 import type { ToolCalls } from "../adk/tool-calls.ts";
 import type { Authorizer } from "../approval/authorizer.ts";
+import { callInPage } from "../approval/call-in-page.ts";
 import { outcomeChunks } from "../approval/outcome.ts";
 import { newId } from "../support/index.ts";
 import type { TurnContext } from "../turn.ts";
@@ -192,7 +193,9 @@ export class Submissions {
       if (!approval) continue;
       const chunks = outcomeChunks(approval, said.get(id) ?? approval.state !== "denied");
       notices.push(...chunks.filter(({ type }) => type === "data-approval"));
-      if (approval.messageId === messageId) yield* chunks.filter(({ type }) => type !== "data-approval");
+      if (approval.messageId !== messageId) continue;
+      notices.push(...callInPage(approval));
+      yield* chunks.filter(({ type }) => type !== "data-approval");
     }
     yield* [{ type: "start-step" }, ...notices, { type: "finish-step" }] satisfies UIMessageChunk[];
     const rows = await store.listApprovals({ chat });

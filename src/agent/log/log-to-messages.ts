@@ -23,10 +23,7 @@ export async function logToMessages(
   const rows = new Map(
     approvals.flatMap((approval) => [[approval.toolCallId, approval] as const, [approval.id, approval] as const]),
   );
-  return [...messages.values()].map((message) => ({
-    ...message,
-    parts: message.parts.map((part) => settlePart(part, rows)),
-  }));
+  return [...messages.values()].map((message) => ({ ...message, parts: settleParts(message.parts, rows) }));
 }
 
 interface LoggedTurn {
@@ -76,7 +73,17 @@ function asMetadata(chunk: UIMessageChunk): UIMessageChunk {
 
 type Part = UIMessage["parts"][number];
 
-function settlePart(part: Part, rows: ReadonlyMap<string, Approval>): Part {
+function settleParts(parts: readonly Part[], rows: ReadonlyMap<string, Approval>): Part[] {
+  const called = new Set<string>();
+  return parts.map((part) => {
+    const isAgain = isToolUIPart(part) && called.has(part.toolCallId);
+    if (isToolUIPart(part)) called.add(part.toolCallId);
+    return settlePart(part, rows, isAgain);
+  });
+}
+
+/** `isAgain`: the message has the call before. Its first part has the approval, and this one is only about its result. */
+function settlePart(part: Part, rows: ReadonlyMap<string, Approval>, isAgain: boolean): Part {
   if (part.type === "data-approval" && "id" in part) {
     const row = part.id === undefined ? undefined : rows.get(part.id);
     return row ? { ...part, data: approvalToData(row) } : part;
@@ -86,7 +93,7 @@ function settlePart(part: Part, rows: ReadonlyMap<string, Approval>): Part {
   if (!row) return part;
   const { type, toolCallId, input } = part;
   const named = "toolName" in part ? { toolName: part.toolName } : {};
-  return { type, ...named, toolCallId, input, ...partState(row, part) } as Part;
+  return { type, ...named, toolCallId, input, ...partState(isAgain ? { ...row, gated: false } : row, part) } as Part;
 }
 
 /** The question as AI SDK makes it of the chunk. */
