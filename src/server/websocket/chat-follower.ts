@@ -33,7 +33,7 @@ export class ChatFollower {
   readonly #context: WireContext;
   readonly #frames: ChatFrameWriter;
   readonly #reader = new AbortController();
-  #joiner = new TurnJoiner();
+  #joiner: TurnJoiner;
   /** Replies that wait until the turn that is being sent is over. */
   #asides: Aside[] = [];
   /** The last entry of the log that the client was told about. */
@@ -43,6 +43,7 @@ export class ChatFollower {
     this.chat = chat;
     this.#context = context;
     this.#frames = frames;
+    this.#joiner = this.#newJoiner();
     this.#sequence = start.kind === "turn" ? start.turn.after : start.sequence;
     this.#read(start, this.#reader.signal).catch((error: unknown) => {
       if (!this.#reader.signal.aborted) context.fail(error);
@@ -70,7 +71,7 @@ export class ChatFollower {
       try {
         if (await this.#readFrom(from, nearby, signal)) return;
         // The client's turn began earlier than where reading began.
-        this.#joiner = new TurnJoiner();
+        this.#joiner = this.#newJoiner();
         await this.#readFrom(from, Infinity, signal);
       } catch (error) {
         if (!(error instanceof BridgeError) || error.code !== "not_found") throw error;
@@ -114,6 +115,10 @@ export class ChatFollower {
       }
     }
     return true;
+  }
+
+  #newJoiner(): TurnJoiner {
+    return new TurnJoiner({ waitsForQuestionsOnly: !this.#context.numbered });
   }
 
   #send(entry: LogEntry, chunks: readonly UIMessageChunk[]): void {
