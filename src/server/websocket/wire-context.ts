@@ -68,7 +68,7 @@ export class WireContext {
   }
 
   /** The view of one turn. */
-  view(options: { replay?: UIMessage | undefined; closesUnanswered?: boolean } = {}): View {
+  view(options: { replay?: UIMessage | undefined; knowsDecisions?: boolean } = {}): View {
     return viewOf({ bridge: this.bridge, owner: this.owner, confirmation: this.confirmation, ...options });
   }
 
