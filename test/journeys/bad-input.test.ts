@@ -121,7 +121,12 @@ describe("a bad body", () => {
       "a number": "1",
       "a string": '"chat-1"',
       "a list": "[]",
-      "no id": JSON.stringify({ messages: [userMessage("pay")] }),
+      "no id, and nothing new": JSON.stringify({ messages: [{ role: "assistant", parts: [] }] }),
+      "no id of the chat whose reply is made again": JSON.stringify({
+        messages: [userMessage("pay")],
+        trigger: "regenerate-message",
+      }),
+      "a number as chatId": JSON.stringify({ chatId: 5, messages: [userMessage("pay")] }),
       "an empty id": chatBody({ id: "" }),
       "a number as id": chatBody({ id: 5 }),
       "null as id": chatBody({ id: null }),

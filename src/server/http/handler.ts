@@ -13,9 +13,11 @@ import { quote } from "../../protocol/quote.ts";
 import { interpret } from "../interpret.ts";
 import { toRefusal } from "../refusal.ts";
 import { type Confirmation, dialectOf, findRunning, messagesInDialect, viewOf } from "../views/index.ts";
+import { withHistory } from "../with-history.ts";
 import { preflight, withCors } from "./cors.ts";
 import { checkGuardOptions, guard, type GuardOptions } from "./guard.ts";
 import { errorResponse, jsonResponse } from "./json-response.ts";
+import { nameChat } from "./name-chat.ts";
 import { defaultMaxBodyBytes, readBody } from "./read-body.ts";
 import { sseResponse } from "./sse-response.ts";
 
@@ -55,8 +57,10 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
         async POST({ request, url, owner, identity }) {
           const confirmation = dialectOf(url, options);
           const body = parseChatRequest(await readBody(request, maxBodyBytes));
-          const reply = await bridge.submit(identity, body.id, interpret(body));
-          return sseResponse(bridge, reply, viewOf({ bridge, owner, confirmation }), { logger });
+          const reply = await bridge.submit(identity, body.id, withHistory(interpret(body), body, body.id));
+          const chatId = body.id === undefined ? reply.chatName : undefined;
+          const response = sseResponse(bridge, reply, viewOf({ bridge, owner, confirmation, chatId }), { logger });
+          return nameChat(response, reply.chatName);
         },
       },
     },

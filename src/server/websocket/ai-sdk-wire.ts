@@ -50,7 +50,8 @@ export class AiSdkWire implements Wire {
       case "send": {
         const { id: chat, requestId } = frame;
         this.#checkRequest(requestId);
-        return this.#reply(await this.#context.submit(chat, interpret(frame)), chat, requestId);
+        const reply = await this.#context.submit(chat, interpret(frame));
+        return this.#reply(reply, reply.chatName, requestId);
       }
       case "resume":
         this.#checkRequest(frame.requestId);

@@ -8,8 +8,11 @@ import type { WireContext } from "./wire-context.ts";
 
 /** Where in a chat's log a socket begins. */
 export type Start =
-  /** At the beginning of a turn; `message` is what the turn continues, for a client that does not have it. */
-  | { kind: "turn"; turn: TurnPlace; message?: UIMessage | undefined }
+  /**
+   * At the beginning of a turn; `message` is what the turn continues, for a client that does not have it, and `chatId` the
+   * chat, for a client that has named none.
+   */
+  | { kind: "turn"; turn: TurnPlace; message?: UIMessage | undefined; chatId?: string | undefined }
   /** After the entry that the client has seen last. */
   | { kind: "after"; sequence: number }
   /** At the first turn that begins after this sequence number. */
@@ -87,7 +90,7 @@ export class ChatFollower {
     const { bridge, owner, writer } = this.#context;
     const seen = start.kind === "after" ? start.sequence : 0;
     const after = firstSequence(start, lookBack);
-    const view = this.#context.turnView(start.kind === "turn" ? start.message : undefined);
+    const view = this.#context.turnView(start.kind === "turn" ? { replay: start.message, chatId: start.chatId } : {});
     // Whether a turn continues a message depends on the turn before it, so both must be read from their beginnings.
     let begins = after === 0 ? 2 : 0;
     let reached = start.kind !== "turn";
