@@ -1,6 +1,7 @@
 import type { ApprovalData, ApprovalView } from "adk-stream-protocol/protocol";
 import { getToolName, isToolUIPart, type UIMessage } from "ai";
 import { isOver, serverState } from "./card-state.ts";
+import { firstParts } from "./first-parts.ts";
 
 /**
  * The tools that run in this page, and whether a person has to approve them first. The server checks this too. The page
@@ -94,7 +95,7 @@ export function keysToSend(
 /** The results among these keys that belong to an older message. A request by the chat itself would not send them. */
 export function lateResults(keys: readonly string[], messages: readonly UIMessage[]): LateResult[] {
   return messages.slice(0, -1).flatMap((message) =>
-    message.parts.flatMap((part): LateResult[] => {
+    firstParts(message.parts).flatMap((part): LateResult[] => {
       if (!isToolUIPart(part)) return [];
       const key = `output:${part.toolCallId}`;
       if (!keys.includes(key)) return [];

@@ -1,5 +1,6 @@
 import { isToolUIPart, type UIMessage } from "ai";
 import { ApprovalCard } from "./approval-card.tsx";
+import { firstParts } from "./first-parts.ts";
 import { hasSomethingToSee } from "./has-something-to-see.ts";
 import { useWords } from "./preferences.ts";
 import { RichText } from "./rich-text.tsx";
@@ -25,7 +26,7 @@ export function MessageView({ message, bridge }: { message: UIMessage; bridge: B
   return (
     <div className="reply" data-role="assistant" data-message-id={message.id}>
       <span className="visually-hidden">{t.assistant}: </span>
-      {message.parts.map((part, index) => (
+      {firstParts(message.parts).map((part, index) => (
         <AssistantPart key={keyOf(part, index)} part={part} bridge={bridge} />
       ))}
       {sources.length > 0 && <Sources parts={sources} />}

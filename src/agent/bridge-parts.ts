@@ -56,7 +56,7 @@ export function buildParts(options: BridgeOptions) {
     isCovered: (row) => turns.covers(row),
     isClosed: () => turns.isClosed,
   });
-  const submissions = new Submissions({ ...context, appName, calls, turns, settlement });
+  const submissions = new Submissions({ ...context, appName, agentName: agent.name, calls, turns, settlement });
   return {
     ...{ store, logger, toolsets, policies, executor, authorizer, conversations, unseen },
     ...{ turns, settlement, dueWork, submissions },

@@ -14,10 +14,10 @@ import {
   closeOpenTurns,
   type DecisionResult,
   type Reading,
-  type Reply,
   type Report,
   type Resolution,
   type Submission,
+  type Submitted,
   unknownChat,
 } from "./chat/index.ts";
 import {
@@ -75,15 +75,18 @@ export class Bridge {
 
   // ── in ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Takes in a chat request. The reply can be read at once, and is completed even if no one reads it. */
+  /**
+   * Takes in a chat request. The reply can be read at once, and is completed even if no one reads it. Without a chat, a
+   * message begins one. Answers are for the chat of the approvals that they name, whichever chat they were sent to.
+   */
   async submit(
     who: OwnerOrIdentity,
-    chatName: string,
+    chatName: string | undefined,
     submission: Submission,
     { live = false }: { /** Talk to the model over a live connection. */ live?: boolean } = {},
-  ): Promise<Reply> {
+  ): Promise<Submitted> {
     const identity = toIdentity(who);
-    this.#parts.unseen.noteVisit(identity.owner, chatName);
+    if (chatName !== undefined) this.#parts.unseen.noteVisit(identity.owner, chatName);
     return this.#parts.submissions.submit(identity, chatName, submission, live ? "live" : "request");
   }
 

@@ -1,5 +1,6 @@
 import { isSettled } from "../protocol/index.ts";
 import type { Approval, Store } from "../stores/index.ts";
+import { callInPage } from "./approval/call-in-page.ts";
 import type { Executor } from "./approval/executor.ts";
 import { dataApproval, isOpen, outcomeChunks } from "./approval/outcome.ts";
 import type { Conversation, Conversations } from "./conversation/index.ts";
@@ -110,7 +111,8 @@ async function runAndShowCalls(
   }
   // A call that has begun has no outcome yet. It gets an AI SDK step of its own, or stock clients would send the answer
   // again.
-  if (waiting.length > 0) await log.writeStep(waiting.flatMap(dataApproval));
+  const inPage = (row: Approval) => (row.messageId === reply ? callInPage(row) : []);
+  if (waiting.length > 0) await log.writeStep(waiting.flatMap((row) => [...dataApproval(row), ...inPage(row)]));
 }
 
 /**

@@ -30,19 +30,22 @@ const message = z
     parts: parts ?? (typeof content === "string" ? [{ type: "text", text: content }] : (content ?? [])),
   }));
 
-/** The body of `POST /stream`, as `DefaultChatTransport` sends it. */
+/** The body of `POST /stream`, as `DefaultChatTransport` sends it. Other clients send no id. */
 const chatRequest = {
   id,
   messages: z.array(message).min(1),
   trigger: z.enum(["submit-message", "regenerate-message"]).default("submit-message"),
   messageId: z.string().max(256).nullish(),
 };
-const chatRequestSchema = z.looseObject(chatRequest);
+const chatRequestSchema = z.looseObject({ ...chatRequest, id: id.optional() });
 export type ChatRequest = z.output<typeof chatRequestSchema>;
 export type ChatRequestMessage = ChatRequest["messages"][number];
 
-/** The body of `POST /approvals/:id`. */
-const decisionRequestSchema = z.looseObject({
+/**
+ * The body of `POST /approvals/:id`. Other fields are refused: a client that sends an `input` believes that it decides
+ * what runs.
+ */
+const decisionRequestSchema = z.strictObject({
   approved: z.boolean(),
   reason: z.string().max(4000).optional(),
   key: z.string().min(1).max(256).optional(),
@@ -138,7 +141,7 @@ const aiSdkTypes: ReadonlySet<unknown> = new Set<AiSdkFrame["type"]>(["send", "r
 export function parseFrame(value: unknown): ClientFrame {
   if (!isObject(value))
     throw new BridgeError("invalid", `A frame must be a JSON object with a type, not ${quote(value)}.`);
-  if (aiSdkTypes.has(value["type"])) return parseWith(aiSdkFrameSchema, value, "the frame");
+  if (aiSdkTypes.has(value["type"])) return parseWith(aiSdkFrameSchema, withId(value), "the frame");
   const { data, ...outside } = value;
   const frame = isObject(data) ? { ...data, ...outside } : outside;
   const version = frame["version"] ?? frameVersion;
@@ -152,7 +155,7 @@ export function parseFrame(value: unknown): ClientFrame {
     const problem = type === undefined ? "The frame has no type" : `There is no frame of type ${quote(type)}`;
     throw new BridgeError("invalid", `${problem}; the types are ${[...bridgeTypes, ...aiSdkTypes].join(", ")}.`);
   }
-  return parseWith(bridgeFrameSchema, frame, "the frame");
+  return parseWith(bridgeFrameSchema, withId(frame), "the frame");
 }
 
 /** True if a frame is one of AI SDK's, also when `parseFrame` refuses it. */
@@ -168,10 +171,16 @@ export function requestIdOf(value: unknown): string | undefined {
   return requestId.safeParse(named).data;
 }
 
-export const parseChatRequest = (body: unknown): ChatRequest => parseWith(chatRequestSchema, body);
+export const parseChatRequest = (body: unknown): ChatRequest => parseWith(chatRequestSchema, withId(body));
 export const parseDecisionRequest = (body: unknown): DecisionRequest => parseWith(decisionRequestSchema, body);
 export const parseReportRequest = (body: unknown): ReportRequest => parseWith(reportRequestSchema, body);
 export const parseResolutionRequest = (body: unknown): ResolutionRequest => parseWith(resolutionRequestSchema, body);
+
+/** Some clients call the id of the chat `chatId`. */
+function withId(value: unknown): unknown {
+  if (!isObject(value) || value["id"] !== undefined || value["chatId"] === undefined) return value;
+  return { ...value, id: value["chatId"] };
+}
 
 function parseWith<T>(schema: z.ZodType<T>, body: unknown, whole = "the body"): T {
   const result = schema.safeParse(body);

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { requestUrl } from "./request-url.ts";
 
 /**
  * `node:http` and `node:https` on one side, the `Request` and `Response` of the Fetch standard on the other, so that
@@ -12,18 +13,19 @@ import type { IncomingMessage, ServerResponse } from "node:http";
  */
 
 /**
- * An incoming message as a `Request`; undefined if it cannot be one, because it has no Host header or its request line
- * is not valid. The body is read when the request's body is.
+ * An incoming message as a `Request`; undefined if it cannot be one, because it does not name one host or its request
+ * line is not valid. The body is read when the request's body is.
  */
 export function toRequest(incoming: IncomingMessage): Request | undefined {
-  const { method = "GET", url = "/", headers } = incoming;
-  if (headers.host === undefined) return undefined;
+  const { method = "GET", headers } = incoming;
   try {
+    const url = requestUrl(incoming);
+    if (!url) return undefined;
     const flat = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
       value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value]],
     );
     const hasBody = method !== "GET" && method !== "HEAD";
-    return new Request(new URL(url, `http://${headers.host}`), {
+    return new Request(url, {
       method,
       headers: flat,
       ...(hasBody && { body: bodyOf(incoming), duplex: "half" }),

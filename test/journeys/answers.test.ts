@@ -8,6 +8,7 @@ import {
   asked,
   get,
   idle,
+  messagesOf,
   openWorld,
   payRules,
   post,
@@ -285,6 +286,12 @@ describe("a browser tool", () => {
         { type: "start", messageId: question.messageId },
         { type: "start-step" },
         { type: "data-approval", id: question.approvalId, data: expect.objectContaining({ state: "waiting" }) },
+        {
+          type: "tool-input-available",
+          toolCallId: question.toolCallId,
+          toolName: "get_location",
+          input: {},
+        },
         { type: "finish-step" },
         expect.objectContaining({ type: "finish" }),
       ]);
@@ -496,19 +503,31 @@ describe("a repeated answer", () => {
 });
 
 describe("an answer in the wrong place", () => {
-  it("is refused: another chat, an unknown chat, an unknown id", async () => {
+  it.each(Object.entries(shapes).slice(0, -1))(
+    "decides the approval that it names, in its own chat: %s",
+    async (_name, shape) => {
+      for (const id of ["chat-2", "chat-3", undefined]) {
+        const world = await openWorld();
+        const question = asked(await say(world, "pay"));
+        await say(world, "hello", { chat: "chat-2" });
+        const response = await post(world, "/stream", { ...(shape(question, true).body as object), id });
+        expect(response.headers.get("x-chat-id")).toBe("chat-1");
+        const reply = await receive(response);
+        expect(sequence(reply)).toBe("start toa ss text fs finish [DONE]");
+        expect(asMessageId(reply)).toBe(question.messageId);
+        expect(await stateOf(world)).toEqual(["succeeded"]);
+        expect(world.payments).toHaveLength(1);
+        expect(await messagesOf(world, "chat-1")).toHaveLength(2);
+        expect(await messagesOf(world, "chat-2")).toHaveLength(2);
+        expect((await get(world, "/stream/chat-3/messages")).status).toBe(404);
+      }
+    },
+  );
+
+  it("is refused if it names an unknown id", async () => {
     const world = await openWorld();
-    const question = asked(await say(world, "pay"));
-    await say(world, "hello", { chat: "chat-2" });
-    for (const shape of Object.values(shapes).slice(0, -1)) {
-      const { body } = shape(question, true);
-      const there = await post(world, "/stream", { ...(body as object), id: "chat-2" });
-      const nowhere = await post(world, "/stream", { ...(body as object), id: "chat-3" });
-      const refusal = await there.text();
-      expect(there.status).toBe(404);
-      expect(JSON.parse(refusal)).toMatchObject({ code: "not_found" });
-      expect(await nowhere.text()).toBe(refusal);
-    }
+    await say(world, "pay");
+    const question = { messageId: "msg" };
     const unknown = { ...question, approvalId: "apr-unknown", toolCallId: "call-unknown" };
     for (const shape of Object.values(shapes)) {
       const { path = "/stream", body } = shape(unknown, true);

@@ -52,6 +52,24 @@ function send(
   });
 }
 
+/** Sends bytes on a connection of their own, and reads the reply to its end. */
+function raw(world: World, text: string): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(world.server.port, "127.0.0.1");
+    let received = "";
+    socket.on("data", (piece) => (received += piece.toString()));
+    socket.once("error", reject);
+    socket.once("end", () => {
+      const [head = ""] = received.split("\r\n\r\n");
+      const [body = ""] = /\{.*\}/s.exec(received) ?? [];
+      const [line = "", ...fields] = head.split("\r\n");
+      const headers = Object.fromEntries(fields.map((field) => field.split(": ", 2)));
+      resolve({ status: Number(line.split(" ")[1]), headers, body });
+    });
+    socket.write(text);
+  });
+}
+
 const json = { "content-type": "application/json" };
 const chatBody = (more: object = {}) => JSON.stringify({ id: "chat-1", messages: [userMessage("pay")], ...more });
 
@@ -103,7 +121,12 @@ describe("a bad body", () => {
       "a number": "1",
       "a string": '"chat-1"',
       "a list": "[]",
-      "no id": JSON.stringify({ messages: [userMessage("pay")] }),
+      "no id, and nothing new": JSON.stringify({ messages: [{ role: "assistant", parts: [] }] }),
+      "no id of the chat whose reply is made again": JSON.stringify({
+        messages: [userMessage("pay")],
+        trigger: "regenerate-message",
+      }),
+      "a number as chatId": JSON.stringify({ chatId: 5, messages: [userMessage("pay")] }),
       "an empty id": chatBody({ id: "" }),
       "a number as id": chatBody({ id: 5 }),
       "null as id": chatBody({ id: null }),
@@ -176,6 +199,7 @@ describe("a bad body", () => {
       "a long reason": [JSON.stringify({ approved: true, reason: "x".repeat(4001) }), "400 invalid"],
       "a very long reason": [JSON.stringify({ approved: true, reason: "x".repeat(70_000) }), "413 too_large"],
       "an empty key": ['{"approved":true,"key":""}', "400 invalid"],
+      "an input of its own": ['{"approved":true,"input":{"amount":1}}', "400 invalid"],
     };
     for (const [name, [body, expected]] of Object.entries(bodies)) {
       const answered = await send(world, `/approvals/${question.approvalId}`, { method: "POST", headers: json, body });
@@ -328,22 +352,6 @@ describe("a bad address", () => {
 });
 
 describe("a request that is not valid HTTP", () => {
-  const raw = (world: World, text: string): Promise<Answer> =>
-    new Promise((resolve, reject) => {
-      const socket = connect(world.server.port, "127.0.0.1");
-      let received = "";
-      socket.on("data", (piece) => (received += piece.toString()));
-      socket.once("error", reject);
-      socket.once("end", () => {
-        const [head = ""] = received.split("\r\n\r\n");
-        const [body = ""] = /\{.*\}/s.exec(received) ?? [];
-        const [line = "", ...fields] = head.split("\r\n");
-        const headers = Object.fromEntries(fields.map((field) => field.split(": ", 2)));
-        resolve({ status: Number(line.split(" ")[1]), headers, body });
-      });
-      socket.write(text);
-    });
-
   it.each([
     [
       "a huge header",
@@ -434,6 +442,27 @@ describe("a request", () => {
     expect(
       (await send(world, "/stream", { method: "POST", headers: { ...headers, origin }, body: chatBody() })).status,
     ).toBe(200);
+  });
+
+  it("is at the host of its Host header, whatever its target says", async () => {
+    const seen: string[] = [];
+    const authenticate = (request: Request) => {
+      seen.push(request.url);
+      return "alice";
+    };
+    const world = await openWorld({ server: { authenticate } });
+    const host = `127.0.0.1:${world.server.port}`;
+    const targets = { "//evil/approvals": 404, "/\\evil/approvals": 404, "http://evil/approvals": 400, "*": 400 };
+    for (const [path, status] of Object.entries(targets))
+      expect([path, (await send(world, path, { headers: { host } })).status]).toEqual([path, status]);
+    expect((await send(world, `http://${host}/approvals`, { headers: { host } })).status).toBe(200);
+    expect(seen.map((url) => new URL(url).host)).toEqual([host, host, host]);
+    const twice = `GET /approvals HTTP/1.1\r\nHost: ${host}\r\nHost: evil\r\nConnection: close\r\n\r\n`;
+    expect(verdict(await raw(world, twice))).toBe("400 malformed");
+    const handshake = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13";
+    const socket = `GET /live HTTP/1.1\r\nHost: ${host}\r\nHost: evil\r\n${handshake}\r\nSec-WebSocket-Key: ${"a".repeat(22)}==\r\n\r\n`;
+    expect(verdict(await raw(world, socket))).toBe("400 malformed");
+    expect(seen).toHaveLength(3);
   });
 
   it("must have a Host that names this machine, unless there is authentication", async () => {

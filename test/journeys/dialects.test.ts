@@ -202,10 +202,9 @@ for (const [major, ai] of majors)
         toolCallId: located!.toolCallId,
         output: { latitude: 35.6 },
       });
-      await chat.sendMessage();
       const messages = await settled();
       expect(errors).toEqual([]);
-      expect((await replies()).map(sequence)).toEqual([ask, "start ss fs finish [DONE]", tell("toa")]);
+      expect((await replies()).map(sequence)).toEqual([ask, "start ss tia fs finish [DONE]", tell("toa")]);
       expect(requests).toHaveLength(3);
       await checkMessages(ai, world, messages);
     });

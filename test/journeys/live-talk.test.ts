@@ -487,7 +487,7 @@ for (const behavior of behaviors)
       const [row] = await stage.rows();
       await expect(stage.answer([{ id: row!.toolCallId, result: { output: {} } }])).rejects.toThrow(BridgeError);
       const bare = await stage.answer([{ id: row!.id, approved: true }]);
-      expect(sequence(bare)).toBe("start ss fs finish [DONE]");
+      expect(sequence(bare)).toBe("start ss tia fs finish [DONE]");
       expect(stage.responses()).toEqual([]);
       const reply = await stage.answer([{ id: row!.toolCallId, result: { output: { latitude: 35 } } }]);
       expect(sequence(reply)).toBe(goesOn);

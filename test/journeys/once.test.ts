@@ -230,19 +230,20 @@ describe("an old answer again (A3, A8)", () => {
     await expectSound(world);
   });
 
-  it("has no effect in another chat", async () => {
+  it("has its effect once, whichever chats of its owner it is sent to", async () => {
     const world = await openWorld();
     const question = asked(await say(world, "pay"));
     await say(world, "hello", { chat: "chat-2" });
-    for (const chat of ["chat-2", "chat-3"]) {
-      const reply = await answer(world, [{ ...question, approved: true }], { chat });
-      expect(reply.status).toBe(404);
+    const reply = await answer(world, [{ ...question, approved: true }], { chat: "chat-2" });
+    expect(sequence(reply)).toBe("start toa ss text fs finish [DONE]");
+    for (const chat of ["chat-1", "chat-2", "chat-3"]) {
+      const again = await answer(world, [{ ...question, approved: true }], { chat });
+      expect(sequence(again)).toBe("start toa ss fs finish [DONE]");
     }
-    expect(world.payments).toEqual([]);
-    expect((await ledger(world))[0]!.state).toBe("pending");
-    await answer(world, [{ ...question, approved: true }]);
-    expect((await answer(world, [{ ...question, approved: true }], { chat: "chat-2" })).status).toBe(404);
     expect(world.payments).toHaveLength(1);
+    expect(world.gemini.requests).toHaveLength(3);
+    expect(await messagesOf(world, "chat-2")).toHaveLength(2);
+    expect((await get(world, "/stream/chat-3/messages")).status).toBe(404);
   });
 
   it("has no effect for another owner, who gets the same response as for an unknown id (A2, I12)", async () => {

@@ -2,7 +2,17 @@ import { call, finish, text, thought, usage } from "adk-stream-protocol/testing"
 import { describe, expect, it } from "vitest";
 import { majors } from "../fixtures/stock-chat.ts";
 import { done, over, paid, saying, stories, tell, tellStory } from "../fixtures/stories.ts";
-import { afterTools, answer as answerRaw, asked, openWorld, say, sequence, textOf } from "../fixtures/world.ts";
+import { storeKinds } from "../fixtures/store-kinds.ts";
+import {
+  afterTools,
+  answer as answerRaw,
+  asked,
+  messagesOf,
+  openWorld,
+  say,
+  sequence,
+  textOf,
+} from "../fixtures/world.ts";
 
 describe("a chat that sends by itself after answers and after results", () => {
   it.each(stories)("sends nothing twice: $name", async (story) => {
@@ -31,8 +41,9 @@ describe("the end of a reply", () => {
     });
   });
 
-  it("counts the tokens of every model call of this reply, and of no other", async () => {
+  it.each(storeKinds)("counts the tokens of every model call of its message, and of no other: $name", async (kind) => {
     const world = await openWorld({
+      ...kind.options(),
       rules: [
         { when: afterTools.when!, say: [text("Done."), usage(counts)] },
         { when: /weather/, say: [call("get_weather", { location: "Tokyo" }), usage(counts)] },
@@ -43,10 +54,18 @@ describe("the end of a reply", () => {
     expect((await say(world, "weather")).chunks.at(-1)).toMatchObject({ messageMetadata: { usage: twice } });
     const question = await say(world, "pay");
     expect(question.chunks.at(-1)).toMatchObject({ messageMetadata: { usage: counted } });
+    await world.restart();
     const reply = await answerRaw(world, [{ ...asked(question), approved: true }]);
-    expect(reply.chunks.at(-1)).toMatchObject({
-      messageMetadata: { usage: counted, modelVersion: "gemini-2.5-flash" },
-    });
+    expect(reply.chunks.at(-1)).toMatchObject({ messageMetadata: { usage: twice, modelVersion: "gemini-2.5-flash" } });
+    expect((await messagesOf(world)).at(-1)).toMatchObject({ metadata: { usage: twice } });
+  });
+
+  it("keeps the usage of the message in a reply without a model call", async () => {
+    const world = await openWorld({ rules: [{ say: [call("get_location"), usage(counts)] }] });
+    const question = asked(await say(world, "where"));
+    const reply = await answerRaw(world, [{ ...question, approved: true, toolName: "get_location" }]);
+    expect(reply.chunks.at(-1)).toMatchObject({ messageMetadata: { usage: counted } });
+    expect(world.gemini.requests).toHaveLength(1);
   });
 
   it.each([

@@ -961,6 +961,20 @@ describe("a chat that continues", () => {
     expect(world.gemini.requests).toHaveLength(2);
   });
 
+  test("regenerates the replies of two chats, even if both requests have the same id", async () => {
+    const world = await openWorld();
+    const client = await openSocket(world, "?sequence=1");
+    for (const id of ["chat-1", "chat-2"]) {
+      client.send({ ...message("hello"), id });
+      await client.turn();
+    }
+    for (const id of ["chat-1", "chat-2"]) {
+      client.send({ ...message("hello"), id, trigger: "regenerate-message", requestId: "r-1" });
+      await client.turn();
+    }
+    expect(world.gemini.requests).toHaveLength(4);
+  });
+
   test("gives a new reply to an edited message", async () => {
     const world = await openWorld();
     const client = await openSocket(world);

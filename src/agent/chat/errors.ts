@@ -5,6 +5,10 @@ export const unknownApproval = (id: string) => new BridgeError("not_found", `The
 export const unknownChat = (name: string) => new BridgeError("not_found", `There is no chat ${name} here.`);
 export const unknownCall = (key: string) => new BridgeError("not_found", `There is no call ${key} here.`);
 
+/** A request without a chat that is neither a new message nor an answer. */
+export const withoutChat = () =>
+  new BridgeError("invalid", "A request without the id of a chat must have a new message or an answer.");
+
 /** Another change came first. `approval` says how it stands. */
 export class StateConflict extends BridgeError {
   readonly approval: ApprovalView;

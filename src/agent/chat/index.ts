@@ -9,4 +9,4 @@ export { StateConflict, unknownChat } from "./errors.ts";
 export { closeOpenTurns } from "./recover.ts";
 export type { Report, Resolution } from "./reports.ts";
 export { type DecisionResult, Settlement } from "./settlement.ts";
-export { type Reading, type Reply, type Submission, Submissions } from "./submissions.ts";
+export { type Reading, type Reply, type Submission, type Submitted, Submissions } from "./submissions.ts";

@@ -3,21 +3,29 @@ import { type Identity, isSettled } from "../../protocol/index.ts";
 import type { Approval, Session } from "../../stores/index.ts";
 import type { ToolCalls } from "../adk/tool-calls.ts";
 import type { Authorizer } from "../approval/authorizer.ts";
+import { callInPage } from "../approval/call-in-page.ts";
 import { outcomeChunks } from "../approval/outcome.ts";
 import { newId } from "../support/index.ts";
 import type { TurnContext } from "../turn.ts";
 import type { Mode } from "../turn-input.ts";
+import { answeredChat } from "./answered-chat.ts";
 import { type Answer, type Given, matchesDecision, resolveAnswers, toOutcome } from "./answers.ts";
 import type { ChatQueue, QueuedTurn } from "./chat-queue.ts";
 import type { ChatTurns } from "./chat-turns.ts";
-import { unknownApproval, unknownChat } from "./errors.ts";
+import { unknownApproval, unknownChat, withoutChat } from "./errors.ts";
+import { importHistory } from "./import-history.ts";
 import { permittedAnswers } from "./permitted-answers.ts";
 import { findReply } from "./regenerate.ts";
 import type { Settlement } from "./settlement.ts";
 
 /** What a chat request asks for, from any wire and in any shape. */
 export type Submission =
-  | { type: "message"; message: UIMessage }
+  | {
+      type: "message";
+      message: UIMessage;
+      /** What was said before, for a chat that begins with this message. Only texts and files. */
+      history?: readonly UIMessage[];
+    }
   | {
       type: "answers";
       answers: readonly Answer[];
@@ -36,8 +44,13 @@ export interface Reading {
 /** How to read what a request caused: a turn in the log, or a few chunks that are not in the log. */
 export type Reply = Reading | { chunks: () => AsyncGenerator<UIMessageChunk> };
 
+/** The reply to a request, and the chat that it belongs to, by the name that its owner knows it by. */
+export type Submitted = Reply & { chatName: string };
+
 export interface SubmissionsContext extends TurnContext {
   appName: string;
+  /** The name of the root agent. */
+  agentName: string;
   authorizer: Authorizer;
   calls: ToolCalls;
   turns: ChatTurns;
@@ -52,22 +65,40 @@ export class Submissions {
     this.#context = context;
   }
 
-  async submit(identity: Identity, chatName: string, submission: Submission, mode: Mode): Promise<Reply> {
+  /** Without a name, a message begins a chat, and answers are for the chat of the approvals that they name. */
+  async submit(
+    identity: Identity,
+    chatName: string | undefined,
+    submission: Submission,
+    mode: Mode,
+  ): Promise<Submitted> {
     this.#context.turns.refuseWhenClosed();
     switch (submission.type) {
-      case "message":
-        return this.#say(identity, chatName, submission.message, mode);
-      case "answers":
-        return this.#answer(identity, chatName, submission, mode);
+      case "message": {
+        const name = chatName ?? newId("chat");
+        return { ...(await this.#say(identity, name, submission, mode)), chatName: name };
+      }
+      case "answers": {
+        const chat = await this.#chatOfAnswers(identity.owner, chatName, submission.answers);
+        return { ...(await this.#answer(identity, chat, submission, mode)), chatName: chat.name ?? "" };
+      }
       case "regenerate":
-        return this.#regenerate(identity, chatName, submission.messageId, mode);
+        if (chatName === undefined) throw withoutChat();
+        return { ...(await this.#regenerate(identity, chatName, submission.messageId, mode)), chatName };
     }
   }
 
-  async #say({ owner, actor }: Identity, chatName: string, message: UIMessage, mode: Mode): Promise<Reply> {
+  async #say(
+    { owner, actor }: Identity,
+    chatName: string,
+    { message, history = [] }: Submission & { type: "message" },
+    mode: Mode,
+  ): Promise<Reply> {
     const { store, turns, appName } = this.#context;
     const chat = await store.openChat({ owner, name: chatName, appName });
     return turns.exclusive(chat, async (queue) => {
+      if (history.length > 0 && (await store.lastSequence(chat.id)) === 0)
+        await importHistory(history, chat.id, this.#context);
       await queue.stopAll(new Error("A new message came."));
       const input = { kind: "message", message, record: true } as const;
       const turn = await turns.enqueue(queue, { reply: newId("msg"), input, mode, actor });
@@ -98,13 +129,11 @@ export class Submissions {
 
   async #answer(
     identity: Identity,
-    chatName: string,
+    chat: Session,
     { answers, messageId, aside }: Submission & { type: "answers" },
     mode: Mode,
   ): Promise<Reply> {
     const { store, calls, turns, conversations } = this.#context;
-    const chat = await store.findChat(identity.owner, chatName);
-    if (!chat) throw answers[0] ? unknownApproval(answers[0].id) : unknownChat(chatName);
     const mayAnswer = await permittedAnswers(answers, identity, chat, this.#context);
     return turns.exclusive(chat, async (queue) => {
       const rows = (await store.listApprovals({ chat: chat.id, about: answers.map(({ id }) => id) })).filter(mayAnswer);
@@ -192,12 +221,21 @@ export class Submissions {
       if (!approval) continue;
       const chunks = outcomeChunks(approval, said.get(id) ?? approval.state !== "denied");
       notices.push(...chunks.filter(({ type }) => type === "data-approval"));
-      if (approval.messageId === messageId) yield* chunks.filter(({ type }) => type !== "data-approval");
+      if (approval.messageId !== messageId) continue;
+      notices.push(...callInPage(approval));
+      yield* chunks.filter(({ type }) => type !== "data-approval");
     }
     yield* [{ type: "start-step" }, ...notices, { type: "finish-step" }] satisfies UIMessageChunk[];
     const rows = await store.listApprovals({ chat, messageId });
     const waits = rows.some((row) => !isSettled(row.state));
     yield { type: "finish", finishReason: waits ? "tool-calls" : "stop", messageMetadata: {} };
+  }
+
+  async #chatOfAnswers(owner: string, chatName: string | undefined, answers: readonly Answer[]): Promise<Session> {
+    const chat = await answeredChat(owner, chatName, answers, this.#context.store);
+    if (chat) return chat;
+    if (answers[0]) throw unknownApproval(answers[0].id);
+    throw chatName === undefined ? withoutChat() : unknownChat(chatName);
   }
 
   async #requireChat(owner: string, name: string): Promise<Session> {

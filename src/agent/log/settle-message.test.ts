@@ -156,6 +156,30 @@ describe("settleMessage", () => {
       expect(message!.parts.find(({ type }) => type === "data-approval")).toMatchObject({ id: "apr", data: { state } });
     });
 
+  it("has the approval of a call that is there twice in its first part only", () => {
+    const again: UIMessageChunk = { type: "tool-input-available", toolCallId: "call", toolName: "pay", input: {} };
+    const entries = [
+      ...begin("1", "m1", "pay"),
+      ...chunks("1", ...question),
+      ...begin("2", "m1"),
+      ...chunks("2", { type: "start-step" }, again, { type: "finish-step" }),
+    ];
+    const partsIn = (state: ApprovalState, more: Partial<Approval> = {}) => {
+      const [, message] = read(entries, [row(state, { decidedAt: 1, ...more })]);
+      return message!.parts.filter(({ type }) => type === "tool-pay");
+    };
+    const approval = { id: "apr", approved: true };
+    const call = { type: "tool-pay", toolCallId: "call" };
+    expect(partsIn("waiting")).toEqual([
+      { ...call, input: { amount: 1 }, state: "approval-responded", approval },
+      { ...call, input: {}, state: "input-available" },
+    ]);
+    expect(partsIn("succeeded", { outcome: { paid: 1 } })).toEqual([
+      { ...call, input: { amount: 1 }, state: "output-available", output: { paid: 1 }, approval },
+      { ...call, input: {}, state: "output-available", output: { paid: 1 } },
+    ]);
+  });
+
   it("reads a chat around a turn that cannot be read, and reports it", () => {
     const errors: unknown[] = [];
     const messages = read(

@@ -20,12 +20,22 @@ export function shownIds({ parts }: UIMessage): string[] {
 
 /** A stored message with what became of its calls: the message says what was shown, the ledger what was decided, and it wins. */
 export function settleMessage(message: UIMessage, rows: RowsByCall): UIMessage {
-  return { ...message, parts: message.parts.map((part) => settlePart(part, rows)) };
+  return { ...message, parts: settleParts(message.parts, rows) };
 }
 
 type Part = UIMessage["parts"][number];
 
-function settlePart(part: Part, rows: RowsByCall): Part {
+function settleParts(parts: readonly Part[], rows: RowsByCall): Part[] {
+  const called = new Set<string>();
+  return parts.map((part) => {
+    const isAgain = isToolUIPart(part) && called.has(part.toolCallId);
+    if (isToolUIPart(part)) called.add(part.toolCallId);
+    return settlePart(part, rows, isAgain);
+  });
+}
+
+/** `isAgain`: the message has the call before. Its first part has the approval, and this one is only about its result. */
+function settlePart(part: Part, rows: RowsByCall, isAgain: boolean): Part {
   if (part.type === "data-approval" && "id" in part) {
     const row = part.id === undefined ? undefined : rows.get(part.id);
     return row ? { ...part, data: approvalToData(row) } : part;
@@ -35,7 +45,7 @@ function settlePart(part: Part, rows: RowsByCall): Part {
   if (!row) return part;
   const { type, toolCallId, input } = part;
   const named = "toolName" in part ? { toolName: part.toolName } : {};
-  return { type, ...named, toolCallId, input, ...partState(row, part) } as Part;
+  return { type, ...named, toolCallId, input, ...partState(isAgain ? { ...row, gated: false } : row, part) } as Part;
 }
 
 /** The question as AI SDK makes it of the chunk. */

@@ -4,6 +4,7 @@ import { BridgeError } from "../../protocol/index.ts";
 import type { Approval, Store } from "../../stores/index.ts";
 import { interruption, outcomeChunks, questionChunks } from "../approval/outcome.ts";
 import { describeError, type Logger } from "../support/index.ts";
+import { earlierUsage } from "./earlier-usage.ts";
 import {
   announceCall,
   type ChunkState,
@@ -16,7 +17,7 @@ import {
 import { refusalText } from "./finish-reason.ts";
 import { LogWriter } from "./log-writer.ts";
 import { TurnLimits } from "./turn-limits.ts";
-import { totalUsage } from "./usage.ts";
+import { addUsage, totalUsage, type Usage } from "./usage.ts";
 
 export interface TurnLogOptions {
   store: Store;
@@ -143,15 +144,12 @@ export class TurnLog {
     }
     await this.#close();
     const { modelName } = this.#options;
+    const usage = await this.#messageUsage();
     await this.write([
       {
         type: "finish",
         finishReason: progress === "parked" ? "tool-calls" : finishReason,
-        // A turn without a model call keeps the message's earlier usage.
-        messageMetadata: {
-          ...(this.#state.usage.size > 0 && { usage: totalUsage(this.#state.usage) }),
-          modelVersion: modelName,
-        },
+        messageMetadata: { ...(usage && { usage }), modelVersion: modelName },
       },
     ]);
   }
@@ -186,6 +184,16 @@ export class TurnLog {
     const rows = await store.listApprovals({ chat, about: [...this.#open] });
     for (const { toolCallId } of rows) this.#open.delete(toolCallId);
     await this.write([...this.#open].map(interruption));
+  }
+
+  /** The usage of the whole message: of this turn and of those that it continues. Undefined without a model call. */
+  async #messageUsage(): Promise<Usage | undefined> {
+    const { store, chat, reply, owesReply } = this.#options;
+    const { usage } = this.#state;
+    // A turn that replies to a message begins a new one.
+    const earlier = owesReply ? undefined : await earlierUsage(store, chat, reply);
+    if (usage.size === 0) return earlier;
+    return earlier ? addUsage(earlier, totalUsage(usage)) : totalUsage(usage);
   }
 
   async #close(): Promise<void> {

@@ -58,7 +58,8 @@ function toUsage(metadata: GenerateContentResponseUsageMetadata): Usage {
   };
 }
 
-function addUsage(a: Usage, b: Usage): Usage {
+/** The sum of two. */
+export function addUsage(a: Usage, b: Usage): Usage {
   return {
     inputTokens: a.inputTokens + b.inputTokens,
     outputTokens: a.outputTokens + b.outputTokens,

@@ -1,3 +1,5 @@
+import { chatIdHeader } from "./name-chat.ts";
+
 /**
  * Lets pages of the allowed origins read a response, and no others. Cookies are allowed, because the guard has checked
  * the origin and `*` is never sent.
@@ -7,6 +9,8 @@ export function withCors(request: Request, response: Response, allowedOrigins: r
   if (origin === null || !allowedOrigins.includes(origin)) return response;
   response.headers.set("access-control-allow-origin", origin);
   response.headers.set("access-control-allow-credentials", "true");
+  // A page of another origin could not read this header otherwise.
+  response.headers.set("access-control-expose-headers", chatIdHeader);
   response.headers.append("vary", "origin");
   return response;
 }

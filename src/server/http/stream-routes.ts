@@ -1,7 +1,9 @@
 import { parseChatRequest } from "../../protocol/index.ts";
 import { interpret } from "../interpret.ts";
 import { dialectOf, findRunning, messagesInDialect, viewOf } from "../views/index.ts";
+import { withHistory } from "../with-history.ts";
 import { jsonResponse } from "./json-response.ts";
+import { nameChat } from "./name-chat.ts";
 import { limitOf } from "./page-limit.ts";
 import { readBody } from "./read-body.ts";
 import type { Route, RouteContext } from "./route.ts";
@@ -17,8 +19,10 @@ export function streamRoutes(context: RouteContext): Route[] {
         async POST({ request, url, owner, identity }) {
           const confirmation = dialectOf(url, context);
           const body = parseChatRequest(await readBody(request, maxBodyBytes));
-          const reply = await bridge.submit(identity, body.id, interpret(body));
-          return sseResponse(bridge, reply, viewOf({ bridge, owner, confirmation }), { logger });
+          const reply = await bridge.submit(identity, body.id, withHistory(interpret(body), body, body.id));
+          const chatId = body.id === undefined ? reply.chatName : undefined;
+          const response = sseResponse(bridge, reply, viewOf({ bridge, owner, confirmation, chatId }), { logger });
+          return nameChat(response, reply.chatName);
         },
       },
     },

@@ -8,27 +8,30 @@ const call = { type: "tool-pay", toolCallId: "c1", input: { amount: 50 } } as co
 const approval = { id: "apr", approved: true };
 type Part = UIMessage["parts"][number];
 
+/** The parts that AI SDK makes of the chunks of these parts. */
+async function madeAgain(ai: typeof ai7, parts: Part[], knowsDecisions: boolean): Promise<Part[]> {
+  const chunks: UIMessageChunk[] = [
+    { type: "start", messageId: "msg" },
+    ...messageToChunks({ id: "msg", role: "assistant", parts }, { knowsDecisions }),
+  ];
+  const stream = new ReadableStream<UIMessageChunk>({
+    start(controller) {
+      for (const chunk of [...chunks, { type: "finish", messageMetadata: {} } as const]) controller.enqueue(chunk);
+      controller.close();
+    },
+  });
+  let message: UIMessage | undefined;
+  for await (const next of ai.readUIMessageStream({ stream, terminateOnError: true })) message = next;
+  await ai.validateUIMessages({ messages: [message!] });
+  expect(message!.id).toBe("msg");
+  return JSON.parse(JSON.stringify(message!.parts)) as Part[];
+}
+
 describe.each([
   ["ai@6", ai6 as unknown as typeof ai7],
   ["ai@7", ai7],
 ])("a message made again by %s", (_name, ai) => {
-  const again = async (parts: Part[]): Promise<Part[]> => {
-    const chunks: UIMessageChunk[] = [
-      { type: "start", messageId: "msg" },
-      ...messageToChunks({ id: "msg", role: "assistant", parts }),
-    ];
-    const stream = new ReadableStream<UIMessageChunk>({
-      start(controller) {
-        for (const chunk of [...chunks, { type: "finish", messageMetadata: {} } as const]) controller.enqueue(chunk);
-        controller.close();
-      },
-    });
-    let message: UIMessage | undefined;
-    for await (const next of ai.readUIMessageStream({ stream, terminateOnError: true })) message = next;
-    await ai.validateUIMessages({ messages: [message!] });
-    expect(message!.id).toBe("msg");
-    return JSON.parse(JSON.stringify(message!.parts)) as Part[];
-  };
+  const again = (parts: Part[]) => madeAgain(ai, parts, false);
 
   test("has the same steps, texts, files, sources and data", async () => {
     const parts: Part[] = [
@@ -66,6 +69,11 @@ describe.each([
       { state: "output-available", output: { ok: 1 } },
     ],
     [
+      "output-available for now",
+      { state: "output-available", output: { ok: 1 }, preliminary: true, approval },
+      { state: "output-available", output: { ok: 1 }, preliminary: true },
+    ],
+    [
       "output-error",
       { state: "output-error", errorText: "broke", approval },
       { state: "output-error", errorText: "broke" },
@@ -93,4 +101,18 @@ describe.each([
     };
     expect(await again([part])).toMatchObject([part]);
   });
+});
+
+test.each<[string, object]>([
+  ["input-available", { state: "input-available" }],
+  ["approval-requested", { state: "approval-requested", approval: { id: "apr", descriptor: { hint: "Sure?" } } }],
+  ["approval-responded", { state: "approval-responded", approval: { ...approval, descriptor: { hint: "Sure?" } } }],
+  ["approval-responded with a no", { state: "approval-responded", approval: { id: "apr", approved: false } }],
+  ["output-available", { state: "output-available", output: { ok: 1 }, approval }],
+  ["output-available of a free call", { state: "output-available", output: { ok: 1 } }],
+  ["output-error", { state: "output-error", errorText: "broke", approval: { ...approval, reason: "go on" } }],
+  ["output-denied", { state: "output-denied", approval: { id: "apr", approved: false, reason: "wrong person" } }],
+])("a reader that knows decisions has a call that was %s exactly as it was", async (_state, before) => {
+  const parts = [{ type: "step-start" }, { ...call, ...before }] as Part[];
+  expect(await madeAgain(ai7, parts, true)).toEqual(parts);
 });

@@ -1,4 +1,4 @@
-import type { UIMessage, UIMessageChunk } from "ai";
+import type { UIMessageChunk } from "ai";
 import type { LogEntry } from "../../agent/index.ts";
 import type { View } from "./view.ts";
 import { viewOf, type ViewOptions } from "./view-of.ts";
@@ -9,14 +9,18 @@ import { viewOf, type ViewOptions } from "./view-of.ts";
  */
 export class TurnView {
   readonly #options: Pick<ViewOptions, "bridge" | "owner" | "confirmation">;
-  /** Belongs to the first turn only. */
-  #replay: UIMessage | undefined;
+  /** What belongs to the first turn only. */
+  #first: Pick<ViewOptions, "replay" | "chatId">;
   #view: View | undefined;
   #skipped: UIMessageChunk[] = [];
 
-  constructor({ replay, ...options }: Pick<ViewOptions, "bridge" | "owner" | "confirmation" | "replay">) {
+  constructor({
+    replay,
+    chatId,
+    ...options
+  }: Pick<ViewOptions, "bridge" | "owner" | "confirmation" | "replay" | "chatId">) {
     this.#options = options;
-    this.#replay = replay;
+    this.#first = { replay, chatId };
   }
 
   /** An entry that the client has already. */
@@ -39,8 +43,8 @@ export class TurnView {
   }
 
   #nextView(): View {
-    const view = viewOf({ ...this.#options, replay: this.#replay });
-    this.#replay = undefined;
+    const view = viewOf({ ...this.#options, ...this.#first });
+    this.#first = {};
     return view;
   }
 }

@@ -1,5 +1,6 @@
 import { isToolUIPart, type UIMessage, type UIMessageChunk } from "ai";
 import type { ApprovalData } from "../../protocol/index.ts";
+import { settledCall } from "./settled-call.ts";
 import type { FindApproval, View } from "./view.ts";
 
 /**
@@ -37,17 +38,6 @@ function denial({ approvalId, toolCallId, reason }: { approvalId: string; toolCa
     { type: "tool-approval-response", approvalId, approved: false, ...(reason !== undefined && { reason }) },
     { type: "tool-output-denied", toolCallId },
   ] satisfies UIMessageChunk[];
-}
-
-function settledCall(chunk: UIMessageChunk): string | undefined {
-  switch (chunk.type) {
-    case "tool-output-available":
-    case "tool-output-error":
-    case "tool-output-denied":
-      return chunk.toolCallId;
-    default:
-      return undefined;
-  }
 }
 
 function isSettledPart(part: UIMessage["parts"][number]): part is Extract<typeof part, { toolCallId: string }> {

@@ -39,14 +39,14 @@ test.each([
   ["approval", true, asDenial],
   ["tool", false, asError],
   ["tool", true, asError],
-] as const)("in the dialect %s, closesUnanswered=%s: %s", async (confirmation, closesUnanswered, expected) => {
-  expect(await read({ confirmation, closesUnanswered })).toBe(expected);
-  expect(await read({ confirmation, closesUnanswered, replay })).toBe(
+] as const)("in the dialect %s, knowsDecisions=%s: %s", async (confirmation, knowsDecisions, expected) => {
+  expect(await read({ confirmation, knowsDecisions })).toBe(expected);
+  expect(await read({ confirmation, knowsDecisions, replay })).toBe(
     expected.replace("start", "start text-start text-delta text-end"),
   );
 });
 
 test("looks up approvals of the reader's owner only", async () => {
   expect(await read({ confirmation: "tool" }, "bob")).toBe(plain);
-  expect(await read({ confirmation: "approval", closesUnanswered: true }, "bob")).toBe(plain);
+  expect(await read({ confirmation: "approval", knowsDecisions: true }, "bob")).toBe(plain);
 });

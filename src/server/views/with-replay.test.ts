@@ -18,8 +18,12 @@ const message: UIMessage = {
   ],
 };
 
-async function read(chunks: UIMessageChunk[], replay: UIMessage | undefined): Promise<UIMessageChunk[]> {
-  const view = withReplay(async (chunk) => [chunk], replay);
+async function read(
+  chunks: UIMessageChunk[],
+  replay: UIMessage | undefined,
+  knowsDecisions = false,
+): Promise<UIMessageChunk[]> {
+  const view = withReplay(async (chunk) => [chunk], replay, { knowsDecisions });
   const seen: UIMessageChunk[] = [];
   for (const chunk of chunks) seen.push(...(await view(chunk)));
   return seen;
@@ -54,4 +58,27 @@ test("says a denial as an error, and not again for a call that was denied before
   const seen = await read([start, denied("denied"), denied("open")], message);
   expect(seen.at(-1)).toEqual({ type: "tool-output-error", toolCallId: "open", errorText: "The call was not run." });
   expect(seen.filter(({ type }) => type === "tool-output-error")).toHaveLength(2);
+});
+
+test("has decisions and denials for a reader that knows them, and an outcome that it has already only once", async () => {
+  const again: UIMessageChunk[] = [
+    denied("denied"),
+    { type: "tool-output-error", toolCallId: "denied", errorText: "Another tab said yes." },
+  ];
+  const seen = await read([start, ...again, denied("open")], message, true);
+  expect(seen.map(({ type }) => type)).toEqual([
+    "start",
+    "start-step",
+    "tool-input-start",
+    "tool-input-available",
+    "tool-approval-request",
+    "tool-approval-response",
+    "tool-output-denied",
+    "tool-input-start",
+    "tool-input-available",
+    "tool-approval-request",
+    "finish-step",
+    "tool-output-denied",
+  ]);
+  expect(seen.at(-1)).toEqual(denied("open"));
 });

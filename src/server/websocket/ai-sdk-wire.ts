@@ -50,7 +50,8 @@ export class AiSdkWire implements Wire {
       case "send": {
         const { id: chat, requestId } = frame;
         this.#checkRequest(requestId);
-        return this.#reply(await this.#context.submit(chat, interpret(frame)), chat, requestId);
+        const reply = await this.#context.submit(chat, interpret(frame));
+        return this.#reply(reply, reply.chatName, requestId);
       }
       case "resume":
         this.#checkRequest(frame.requestId);
@@ -97,7 +98,7 @@ export class AiSdkWire implements Wire {
     this.#attach(chat);
     const read = this.#readTo.get(chat);
     const since = "turn" in reply && read?.reply === reply.turn.reply ? read.sequence : undefined;
-    this.#begin(reply, { chat, requestId, view: this.#context.view({ closesUnanswered: true }), since });
+    this.#begin(reply, { chat, requestId, view: this.#context.view({ knowsDecisions: true }), since });
   }
 
   async #resume(chat: string, requestId: string): Promise<void> {
@@ -109,7 +110,7 @@ export class AiSdkWire implements Wire {
       return;
     }
     this.#send({ type: "start", requestId });
-    const view = this.#context.view({ replay: running.message, closesUnanswered: true });
+    const view = this.#context.view({ replay: running.message, knowsDecisions: true });
     this.#begin(running.reading, { chat, requestId, view });
   }
 

@@ -8,8 +8,11 @@ import type { WireContext } from "./wire-context.ts";
 
 /** Where in a chat's log a socket begins. */
 export type Start =
-  /** At the beginning of a turn; `message` is what the turn continues, for a client that does not have it. */
-  | { kind: "turn"; turn: TurnPlace; message?: UIMessage | undefined }
+  /**
+   * At the beginning of a turn; `message` is what the turn continues, for a client that does not have it, and `chatId` the
+   * chat, for a client that has named none.
+   */
+  | { kind: "turn"; turn: TurnPlace; message?: UIMessage | undefined; chatId?: string | undefined }
   /** After the entry that the client has seen last. */
   | { kind: "after"; sequence: number }
   /** At the first turn that begins after this sequence number. */
@@ -33,7 +36,7 @@ export class ChatFollower {
   readonly #context: WireContext;
   readonly #frames: ChatFrameWriter;
   readonly #reader = new AbortController();
-  #joiner = new TurnJoiner();
+  #joiner: TurnJoiner;
   /** Replies that wait until the turn that is being sent is over. */
   #asides: Aside[] = [];
   /** The last entry of the log that the client was told about. */
@@ -43,6 +46,7 @@ export class ChatFollower {
     this.chat = chat;
     this.#context = context;
     this.#frames = frames;
+    this.#joiner = this.#newJoiner();
     this.#sequence = start.kind === "turn" ? start.turn.after : start.sequence;
     this.#read(start, this.#reader.signal).catch((error: unknown) => {
       if (!this.#reader.signal.aborted) context.fail(error);
@@ -70,7 +74,7 @@ export class ChatFollower {
       try {
         if (await this.#readFrom(from, nearby, signal)) return;
         // The client's turn began earlier than where reading began.
-        this.#joiner = new TurnJoiner();
+        this.#joiner = this.#newJoiner();
         await this.#readFrom(from, Infinity, signal);
       } catch (error) {
         if (!(error instanceof BridgeError) || error.code !== "not_found") throw error;
@@ -86,7 +90,7 @@ export class ChatFollower {
     const { bridge, owner, writer } = this.#context;
     const seen = start.kind === "after" ? start.sequence : 0;
     const after = firstSequence(start, lookBack);
-    const view = this.#context.turnView(start.kind === "turn" ? start.message : undefined);
+    const view = this.#context.turnView(start.kind === "turn" ? { replay: start.message, chatId: start.chatId } : {});
     // Whether a turn continues a message depends on the turn before it, so both must be read from their beginnings.
     let begins = after === 0 ? 2 : 0;
     let reached = start.kind !== "turn";
@@ -114,6 +118,10 @@ export class ChatFollower {
       }
     }
     return true;
+  }
+
+  #newJoiner(): TurnJoiner {
+    return new TurnJoiner({ waitsForQuestionsOnly: !this.#context.numbered });
   }
 
   #send(entry: LogEntry, chunks: readonly UIMessageChunk[]): void {

@@ -1,8 +1,9 @@
 import type { UIMessageChunk } from "ai";
-import type { Reply } from "../../agent/index.ts";
+import type { Reply, Submission } from "../../agent/index.ts";
 import { BridgeError, type ClientFrame } from "../../protocol/index.ts";
 import { interpret, resultToAnswer } from "../interpret.ts";
 import type { Refusal } from "../refusal.ts";
+import { withHistory } from "../with-history.ts";
 import { ChatFollower, type Start } from "./chat-follower.ts";
 import { ChatFrameWriter } from "./chat-frame-writer.ts";
 import type { TurnPlace } from "./sent-messages.ts";
@@ -21,6 +22,8 @@ export class ChatWire implements Wire {
   #following: ChatFollower | undefined;
   #leave: (() => void) | undefined;
   #closed = false;
+  /** Ends what this socket reads beside the chat that it follows. */
+  readonly #closing = new AbortController();
 
   constructor(context: WireContext) {
     this.#context = context;
@@ -66,6 +69,7 @@ export class ChatWire implements Wire {
 
   close(): void {
     this.#closed = true;
+    this.#closing.abort();
     this.#following?.stop();
     this.#leave?.();
     this.#leave = undefined;
@@ -73,25 +77,24 @@ export class ChatWire implements Wire {
 
   async #message(frame: Frame<"message">): Promise<void> {
     // A message without an id is for the chat that this socket follows. If there is none, it begins a new chat.
-    const { id: chat = this.#following?.chat ?? crypto.randomUUID(), requestId } = frame;
-    return this.#reply(await this.#submit(frame, chat), chat, requestId);
+    const { id: named = this.#following?.chat, requestId } = frame;
+    const submission = withHistory(interpret(frame), frame, named);
+    if (submission.type === "answers") return this.#answer(submission, named, requestId);
+    const chat = named ?? crypto.randomUUID();
+    return this.#reply(await this.#submit(frame, submission, chat), chat, requestId, named === undefined);
   }
 
-  /** Submits a chat request. One that the client sends again is not run again. */
-  async #submit(frame: Frame<"message">, chat: string): Promise<Reply | { turn: TurnPlace }> {
+  /** Submits a message, or the wish for another reply. One that the client sends again is not run again. */
+  async #submit(
+    frame: Frame<"message">,
+    submission: Exclude<Submission, { type: "answers" }>,
+    chat: string,
+  ): Promise<Reply | { turn: TurnPlace }> {
     const { owner, sent } = this.#context;
-    const submission = interpret(frame);
     const submit = () => this.#context.submit(chat, submission);
-    switch (submission.type) {
-      case "regenerate":
-        return sent.once(owner, frame.requestId, submit);
-      case "answers":
-        return submit();
-      case "message": {
-        const message = { owner, chat, id: submission.message.id };
-        return frame.resend ? sent.sendAgain(message, submit) : sent.send(message, submit);
-      }
-    }
+    if (submission.type === "regenerate") return sent.once({ owner, chat, requestId: frame.requestId }, submit);
+    const message = { owner, chat, id: submission.message.id };
+    return frame.resend ? sent.sendAgain(message, submit) : sent.send(message, submit);
   }
 
   async #toolResult({ id, toolCallId, result, requestId }: Frame<"tool_result">): Promise<void> {
@@ -99,8 +102,27 @@ export class ChatWire implements Wire {
     // The id of an approval names its chat, whichever chat this socket follows. The id of a call does not.
     const chat = id ?? (await this.#context.bridge.chatOf(this.#context.owner, toolCallId)) ?? this.#following?.chat;
     if (chat === undefined) throw new BridgeError("not_found", `There is no approval ${toolCallId} here.`);
-    const reply = await this.#context.submit(chat, { type: "answers", answers, aside: true });
-    return this.#reply(reply, chat, requestId);
+    return this.#answer({ type: "answers", answers, aside: true }, chat, requestId);
+  }
+
+  /** Submits answers that were sent to this chat. What they answer may be in another chat of the owner. */
+  async #answer(
+    submission: Submission & { type: "answers" },
+    chat: string | undefined,
+    requestId: string | undefined,
+  ): Promise<void> {
+    const reply = await this.#context.submit(chat, submission);
+    if (chat === undefined || reply.chatName === chat)
+      return this.#reply(reply, reply.chatName, requestId, chat === undefined);
+    // The client follows its own chat, and numbers of the other log would confuse it. So it gets the reply without them.
+    return this.#reply({ chunks: () => this.#chunksOf(reply) }, chat, requestId);
+  }
+
+  async *#chunksOf(reply: Reply): AsyncGenerator<UIMessageChunk> {
+    if (!("turn" in reply)) return yield* reply.chunks();
+    const { signal } = this.#closing;
+    for await (const chunks of this.#context.bridge.read(reply, { signal }))
+      for (const { chunk } of chunks) yield chunk;
   }
 
   async #attach({ id: chat, after }: Frame<"attach">): Promise<void> {
@@ -134,11 +156,20 @@ export class ChatWire implements Wire {
     await this.#context.bridge.stop(this.#context.owner, this.#following.chat);
   }
 
-  /** Follows the turn that a frame caused, or sends the chunks of a reply that is not in the log. */
-  async #reply(reply: Reply | { turn: TurnPlace }, chat: string, requestId: string | undefined): Promise<void> {
+  /**
+   * Follows the turn that a frame caused, or sends the chunks of a reply that is not in the log. The client is told which
+   * chat it is if it has not named it.
+   */
+  async #reply(
+    reply: Reply | { turn: TurnPlace },
+    chat: string,
+    requestId: string | undefined,
+    isUnnamed = false,
+  ): Promise<void> {
     if (this.#closed) return;
     if ("turn" in reply) {
-      if (this.#following?.chat !== chat) this.#follow(chat, { kind: "turn", turn: reply.turn });
+      const chatId = isUnnamed ? chat : undefined;
+      if (this.#following?.chat !== chat) this.#follow(chat, { kind: "turn", turn: reply.turn, chatId });
       this.#accept(requestId, reply.turn.id);
       return;
     }

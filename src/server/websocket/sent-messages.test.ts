@@ -70,17 +70,26 @@ test("a message of another owner or chat is another message", async () => {
 test("a request is submitted once by its id, and always if it has none", async () => {
   const sent = new SentMessages(bridgeWith());
   const submit = vi.fn(async () => openTurn("t").reply);
-  for (let i = 0; i < 2; i++) await sent.once("alice", "r1", submit);
+  const request = { owner: "alice", chat: "c", requestId: "r1" };
+  for (let i = 0; i < 2; i++) await sent.once(request, submit);
   expect(submit).toHaveBeenCalledTimes(1);
-  for (let i = 0; i < 2; i++) await sent.once("alice", undefined, submit);
+  for (let i = 0; i < 2; i++) await sent.once({ ...request, requestId: undefined }, submit);
   expect(submit).toHaveBeenCalledTimes(3);
-  await sent.once("bob", "r1", submit);
-  expect(submit).toHaveBeenCalledTimes(4);
+});
+
+test("a request of another owner or chat is another request, even with the same id", async () => {
+  const sent = new SentMessages(bridgeWith());
+  const submit = vi.fn(async () => openTurn("t").reply);
+  const request = { owner: "alice", chat: "c", requestId: "r1" };
+  for (const each of [request, { ...request, owner: "bob" }, { ...request, chat: "other" }])
+    await sent.once(each, submit);
+  expect(submit).toHaveBeenCalledTimes(3);
 });
 
 test("a request that failed may be sent again", async () => {
   const sent = new SentMessages(bridgeWith());
   const { reply } = openTurn("t");
-  await expect(sent.once("alice", "r1", () => Promise.reject(new Error("refused")))).rejects.toThrow("refused");
-  expect(await sent.once("alice", "r1", async () => reply)).toBe(reply);
+  const request = { owner: "alice", chat: "c", requestId: "r1" };
+  await expect(sent.once(request, () => Promise.reject(new Error("refused")))).rejects.toThrow("refused");
+  expect(await sent.once(request, async () => reply)).toBe(reply);
 });

@@ -47,10 +47,13 @@ export class SentMessages {
     return found ?? this.#beginning.get(key) ?? this.send(message, submit);
   }
 
-  /** Submits a request once, however often it is sent. For requests without a new message. */
-  async once(owner: string, requestId: string | undefined, submit: () => Promise<Reply>): Promise<Reply> {
+  /** Submits a request of a chat once, however often it is sent. For requests without a new message. */
+  async once(
+    { owner, chat, requestId }: { owner: string; chat: string; requestId: string | undefined },
+    submit: () => Promise<Reply>,
+  ): Promise<Reply> {
     if (requestId === undefined) return submit();
-    const key = JSON.stringify([owner, requestId]);
+    const key = JSON.stringify([owner, chat, requestId]);
     const known = this.#requests.get(key);
     if (known) return known;
     const replying = submit();

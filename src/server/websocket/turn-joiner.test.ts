@@ -20,12 +20,20 @@ function log(...words: string[]): LogEntry[] {
         return { ...place, turn, kind: "withdraw", from: 1 };
       case "start":
         return { ...place, turn, kind: "chunk", chunk: { type: "start", messageId: reply } };
+      case "question":
+        return { ...place, turn, kind: "chunk", chunk: question("pending", name!) };
+      case "answer":
+        return { ...place, turn, kind: "chunk", chunk: question("approved", name!) };
       case "asks":
         return { ...place, turn, kind: "chunk", chunk: { type: "finish", finishReason: "tool-calls" } };
       default:
         return { ...place, turn: name ?? turn, kind: "chunk", chunk: { type: kind } as UIMessageChunk };
     }
   });
+}
+
+function question(state: string, approvalId: string): UIMessageChunk {
+  return { type: "data-approval", id: approvalId, data: { approvalId, state } };
 }
 
 /** What a socket is told, in short. */
@@ -68,6 +76,24 @@ describe("the log on one socket", () => {
     expect(parked("start", "start-step", "finish-step")).toMatchObject({ kind: "parked", endsWithStep: true });
     expect(parked("start", "tool-output-available")).toMatchObject({ kind: "parked", endsWithStep: false });
     expect(parked("start")).toMatchObject({ kind: "parked", endsWithStep: false });
+  });
+
+  test("a client that waits for questions only gets the end of a turn that waits for something else", () => {
+    const toldPlain = (...words: string[]) => told(log(...words), new TurnJoiner({ waitsForQuestionsOnly: true }));
+    const waits = ["start", "finish-step", "asks", "end"];
+    const goesOn = ["begin z m", "start", "finish", "end"];
+    expect(toldPlain("begin a m", ...waits, ...goesOn)).toBe(
+      "turn:a@1 start finish-step finish [DONE] turn:z@6 start finish [DONE]",
+    );
+    expect(toldPlain("begin a m", "question q", ...waits, ...goesOn)).toBe(
+      "turn:a@1 data-approval start finish-step parked:a@6 turn:z@7 finish [DONE]",
+    );
+    // One of two answers: the other question of the message is still open.
+    const both = ["begin a m", "question q", "question r", ...waits];
+    expect(toldPlain(...both, "begin b m", "answer q", ...waits)).toMatch(/ parked:b@13$/);
+    expect(toldPlain(...both, "begin b m", "answer q", "answer r", ...waits)).toMatch(/ finish \[DONE\]$/);
+    // A question of another message.
+    expect(toldPlain(...both, "begin b n", ...waits)).toMatch(/ finish \[DONE\]$/);
   });
 
   test("another message begins, and after it the open one begins again", () => {

@@ -1,5 +1,6 @@
 import type { UIMessageChunk } from "ai";
 import type { LogEntry } from "../../agent/index.ts";
+import { OpenQuestions } from "./open-questions.ts";
 
 /** What a client of the chat wire is told, before it becomes text. */
 export type ChatOutput =
@@ -19,8 +20,17 @@ interface SentTurn {
   reply: string;
   /** True if it continues the message that the previous turn left open. */
   resumes: boolean;
-  parked: boolean;
+  /** The end of the turn, if the turn waits. It is left out, unless the client cannot act before it. */
+  parked?: UIMessageChunk;
   last?: string;
+}
+
+export interface TurnJoinerOptions {
+  /**
+   * True for a client that recognises a turn that waits only by its question. If no question is open (a browser tool or
+   * a long-running tool waits for its result), such a client acts only after the end of the turn, so it gets the end.
+   */
+  waitsForQuestionsOnly: boolean;
 }
 
 /**
@@ -28,9 +38,15 @@ interface SentTurn {
  * id. A socket gets the first without its end and the second without its beginning, as one message that goes on.
  */
 export class TurnJoiner {
+  readonly #options: TurnJoinerOptions;
+  readonly #questions = new OpenQuestions();
   #turn: SentTurn | undefined;
   /** The message that the last turn left open. */
   #parked: string | undefined;
+
+  constructor(options: TurnJoinerOptions = { waitsForQuestionsOnly: false }) {
+    this.#options = options;
+  }
 
   /** True between the beginning of a turn and its end, when no chunk of another turn may be sent. */
   get isSending(): boolean {
@@ -44,21 +60,29 @@ export class TurnJoiner {
       case "begin": {
         const { reply } = entry;
         const outputs: ChatOutput[] = this.#turn ? [{ kind: "done" }] : [];
-        this.#turn = { id: turn, reply, resumes: this.#parked === reply, parked: false };
+        this.#turn = { id: turn, reply, resumes: this.#parked === reply };
         this.#parked = undefined;
         return [...outputs, { kind: "turn", turn, reply, sequence }];
       }
       case "chunk":
         // A turn that began before this socket read the log cannot be followed.
-        return this.#turn?.id === turn ? sendChunks(this.#turn, chunks, sequence) : [];
+        if (this.#turn?.id !== turn) return [];
+        for (const chunk of chunks) this.#questions.take(chunk, this.#turn.reply);
+        return sendChunks(this.#turn, chunks, sequence);
       case "withdraw":
         return [];
       case "end": {
         if (this.#turn?.id !== turn) return [];
         const { parked, reply, last } = this.#turn;
         this.#turn = undefined;
-        this.#parked = parked ? reply : undefined;
+        this.#parked = undefined;
         if (!parked) return [{ kind: "done", sequence }];
+        if (this.#options.waitsForQuestionsOnly && !this.#questions.hasOf(reply))
+          return [
+            { kind: "chunk", chunk: parked },
+            { kind: "done", sequence },
+          ];
+        this.#parked = reply;
         return [{ kind: "parked", turn, sequence, endsWithStep: last === "finish-step" }];
       }
     }
@@ -68,7 +92,7 @@ export class TurnJoiner {
 function sendChunks(turn: SentTurn, chunks: readonly UIMessageChunk[], sequence: number): ChatOutput[] {
   return chunks.flatMap((chunk, index): ChatOutput[] => {
     if (chunk.type === "start" && turn.resumes && chunk.messageId === turn.reply) return [];
-    turn.parked = chunk.type === "finish" && chunk.finishReason === "tool-calls";
+    turn.parked = chunk.type === "finish" && chunk.finishReason === "tool-calls" ? chunk : undefined;
     if (turn.parked) return [];
     turn.last = chunk.type;
     // Only the last has the number, so that a cut before it repeats all of them.

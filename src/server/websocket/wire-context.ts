@@ -1,5 +1,5 @@
 import type { UIMessage } from "ai";
-import type { Bridge, Reply, Submission } from "../../agent/index.ts";
+import type { Bridge, Submission, Submitted } from "../../agent/index.ts";
 import { errorTable } from "../../protocol/index.ts";
 import { type Refusal, toRefusal } from "../refusal.ts";
 import { type Confirmation, findRunning, TurnView, type View, viewOf } from "../views/index.ts";
@@ -52,9 +52,9 @@ export class WireContext {
   }
 
   /** Hands a submission to the bridge, and wakes sockets that wait for the chat to exist. */
-  async submit(chat: string, submission: Submission): Promise<Reply> {
+  async submit(chat: string | undefined, submission: Submission): Promise<Submitted> {
     const reply = await this.bridge.submit(this.#handshake.identity, chat, submission, { live: true });
-    this.arrivals.announce(this.owner, chat);
+    this.arrivals.announce(this.owner, reply.chatName);
     return reply;
   }
 
@@ -68,13 +68,13 @@ export class WireContext {
   }
 
   /** The view of one turn. */
-  view(options: { replay?: UIMessage | undefined; closesUnanswered?: boolean } = {}): View {
+  view(options: { replay?: UIMessage | undefined; knowsDecisions?: boolean } = {}): View {
     return viewOf({ bridge: this.bridge, owner: this.owner, confirmation: this.confirmation, ...options });
   }
 
   /** The view of turn after turn. */
-  turnView(replay: UIMessage | undefined): TurnView {
-    return new TurnView({ bridge: this.bridge, owner: this.owner, confirmation: this.confirmation, replay });
+  turnView(first: { replay?: UIMessage | undefined; chatId?: string | undefined }): TurnView {
+    return new TurnView({ bridge: this.bridge, owner: this.owner, confirmation: this.confirmation, ...first });
   }
 
   /** What the client may be told about an error; errors of the server are logged. */
