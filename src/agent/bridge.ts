@@ -76,7 +76,10 @@ export class Bridge {
   ): Promise<Reply> {
     const identity = toIdentity(who);
     this.#parts.unseen.noteVisit(identity.owner, chatName);
-    return this.#parts.submissions.submit(identity, chatName, submission, live ? "live" : "request");
+    const mode = live ? "live" : "request";
+    return this.#parts.admission.admit({ owner: identity.owner, chatName, type: submission.type, mode }, () =>
+      this.#parts.submissions.submit(identity, chatName, submission, mode),
+    );
   }
 
   /** One decision made outside a chat request. The server itself continues the conversation. */

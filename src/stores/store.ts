@@ -15,8 +15,11 @@ export interface Store extends SessionStore, LogStore, ApprovalStore {
 
 /** Sessions and their ADK events. */
 export interface SessionStore {
-  /** Returns the chat `(owner, name)`; creates it when it is new. */
-  openChat(chat: { owner: string; name: string; appName: string }): Promise<Session>;
+  /**
+   * Returns the chat `(owner, name)`; creates it when it is new. Throws `too_many` when the owner has as many chats as it may
+   * have, and `unavailable` when the store has.
+   */
+  openChat(chat: { owner: string; name: string; appName: string }, limits?: ChatLimits): Promise<Session>;
   findChat(owner: string, name: string): Promise<Session | undefined>;
   /**
    * Opens a session inside a chat (an agent run as a tool); returns the existing one when the chat has a session with this
@@ -61,10 +64,9 @@ export interface LogStore {
 /** The approvals and their audit. */
 export interface ApprovalStore {
   /**
-   * Inserts a row, or returns the existing row of the same call. Throws `too_many` when the chat already has `maxPending`
-   * pending rows, `not_found` when the owner has no such session in the chat, `conflict` when another call has the id.
+   * Inserts a row, or returns the existing row of the same call. Throws `too_many` or `unavailable` past one of the limits, `not_found` when the owner has no such session in the chat, `conflict` when another call has the id.
    */
-  createApproval(approval: NewApproval, limits?: { maxPending?: number }): Promise<Approval>;
+  createApproval(approval: NewApproval, limits?: CallLimits): Promise<Approval>;
   getApproval(id: string): Promise<Approval | undefined>;
   /** Oldest first. */
   listApprovals(filter: ApprovalFilter): Promise<Approval[]>;
@@ -88,6 +90,21 @@ export interface ApprovalStore {
   dueApprovals(batch?: DueBatch): Promise<Approval[]>;
   /** Every change of a chat's approvals in order, each entry hashed over the one before. */
   audit(chat: string): Promise<AuditEntry[]>;
+}
+
+/** How many chats there may be. */
+export interface ChatLimits {
+  chatsPerOwner?: number | undefined;
+  chats?: number | undefined;
+}
+
+/** How many calls there may be. A call waits until it is settled. */
+export interface CallLimits {
+  /** Pending calls of the chat. Only a new call that is pending is refused. */
+  maxPending?: number | undefined;
+  maxWaiting?: number | undefined;
+  maxWaitingOfOwner?: number | undefined;
+  maxWaitingInAll?: number | undefined;
 }
 
 export type JsonObject = Record<string, unknown>;

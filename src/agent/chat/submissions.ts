@@ -38,6 +38,7 @@ export type Reply = Reading | { chunks: () => AsyncGenerator<UIMessageChunk> };
 
 export interface SubmissionsContext extends TurnContext {
   appName: string;
+  limits: { chats: number; chatsPerOwner: number };
   authorizer: Authorizer;
   calls: ToolCalls;
   turns: ChatTurns;
@@ -65,8 +66,8 @@ export class Submissions {
   }
 
   async #say({ owner, actor }: Identity, chatName: string, message: UIMessage, mode: Mode): Promise<Reply> {
-    const { store, turns, appName } = this.#context;
-    const chat = await store.openChat({ owner, name: chatName, appName });
+    const { store, turns, appName, limits } = this.#context;
+    const chat = await store.openChat({ owner, name: chatName, appName }, limits);
     return turns.exclusive(chat, async (queue) => {
       await queue.stopAll(new Error("A new message came."));
       const input = { kind: "message", message, record: true } as const;

@@ -53,13 +53,13 @@ export class ChatWire implements Wire {
     }
   }
 
-  refuse({ code, message }: Refusal, requestId: string | undefined): void {
+  refuse(refusal: Refusal, requestId: string | undefined): void {
     if (this.#context.numbered && requestId !== undefined)
-      this.#frames.control({ type: "refused", requestId, code, message });
+      this.#frames.control({ type: "refused", requestId, ...refusal });
     else if (this.#following?.isSending)
-      this.#frames.event({ type: "data-refusal", transient: true, data: { code, message } });
+      this.#frames.event({ type: "data-refusal", transient: true, data: refusal });
     else {
-      this.#frames.event({ type: "error", errorText: message });
+      this.#frames.event({ type: "error", errorText: refusal.message });
       this.#frames.done();
     }
   }
