@@ -31,7 +31,7 @@ export const defaultBridgeLimits: BridgeLimits = {
   waitingCalls: 200_000,
   waitingCallsPerOwner: 5000,
   waitingCallsPerChat: 256,
-  callsPerResponse: 500,
+  callsPerResponse: 256,
   liveConnections: 2000,
   liveConnectionsPerOwner: 200,
   modelCallsPerMinute: Infinity,

@@ -17,8 +17,8 @@ const settledStates = approvalStates
 export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number }): ApprovalStore {
   const getApproval = (id: string) => rowToApproval(db.one("SELECT * FROM approval WHERE id = ?", id));
   const count = (where: string, ...values: string[]) =>
-    Number(db.one(`SELECT count(*) AS n FROM approval WHERE ${where}`, ...values)?.["n"]);
-  const waiting = new UpperBound(() => count(`state IN (${openStates})`));
+    Number(db.one(`SELECT count(*) AS n FROM approval ${where}`, ...values)?.["n"]);
+  const waiting = new UpperBound(() => count(`INDEXED BY approval_open WHERE state IN (${openStates})`));
   const saveApproval = (row: Approval, before: Approval) => {
     const saved = db.runNamed(updateApproval, {
       ...approvalToParameters(row, "moves"),
@@ -59,9 +59,9 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
         }
         if (getApproval(id)) throw new BridgeError("conflict", `Approval ${id} belongs to another call.`);
         refuseCallPast(approval, limits, {
-          pending: () => count("chat = ? AND state = 'pending'", chat),
-          waiting: () => count(`chat = ? AND state IN (${openStates})`, chat),
-          waitingOfOwner: () => count(`owner = ? AND state IN (${openStates})`, owner),
+          pending: () => count("WHERE chat = ? AND state = 'pending'", chat),
+          waiting: () => count(`WHERE chat = ? AND state IN (${openStates})`, chat),
+          waitingOfOwner: () => count(`INDEXED BY approval_open WHERE owner = ? AND state IN (${openStates})`, owner),
           waitingInAll: (atMost) => waiting.value(atMost),
         });
         const at = now();

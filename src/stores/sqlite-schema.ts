@@ -80,7 +80,7 @@ export function migrate(db: DatabaseSync): void {
   for (const migration of migrations.slice(schemaVersion(db))) db.exec(migration);
   db.exec(`PRAGMA user_version = ${migrations.length}`);
   // Few rows are in this index: calls are settled after a while. It is for the count of each owner's calls.
-  db.exec(`CREATE INDEX IF NOT EXISTS approval_open ON approval (owner) WHERE state IN (${openStates})`);
+  db.exec(`CREATE INDEX IF NOT EXISTS approval_open ON approval (owner, state) WHERE state IN (${openStates})`);
   for (const [name, trigger] of Object.entries(triggers())) db.exec(`CREATE TRIGGER ${name} ${trigger}`);
 }
 

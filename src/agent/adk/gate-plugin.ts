@@ -197,7 +197,7 @@ export class GatePlugin extends BasePlugin {
     }
     const refusal = run?.scope.beforeRequest();
     if (refusal !== undefined) return { errorCode: "TOO_MANY_CALLS", errorMessage: refusal };
-    const gathered = new GatheredCalls(llmRequest.toolsDict);
+    const gathered = new GatheredCalls(llmRequest.toolsDict, this.#holder.callsPerResponse);
     this.#gathered.set(invocationContext, gathered);
     run?.gathered.push(gathered);
     orderResponses(llmRequest.contents);
