@@ -48,7 +48,10 @@ export function buildParts(options: BridgeOptions) {
   const authorizer = new Authorizer({ authorize: options.authorize, logger });
   const modelCalls = new ModelCalls({ ...limits, now: () => store.now() });
   const shared = { store, executor, authorizer, logger, maxLlmCalls, graceMs };
-  const conversations = new Conversations({ ...shared, agent, sessions, runners, gate, modelCalls, limits }, options.live ?? {});
+  const conversations = new Conversations(
+    { ...shared, agent, sessions, runners, gate, modelCalls, limits },
+    options.live ?? {},
+  );
   const agentNames = new Set(agentTools(agent).map(({ name }) => name));
   const quota = new Quota({ what: "turns at once", perOwner: limits.turnsPerOwner, total: limits.turns });
   const context = { ...shared, conversations, unseen, agentTools: agentNames, quota };

@@ -154,6 +154,14 @@ export class Bridge {
     };
   }
 
+  /** The last sequence number of a chat's log, and whether a turn is being generated. An unknown chat has an empty log. */
+  async position(owner: string, chatName: string): Promise<{ sequence: number; running: boolean }> {
+    const chat = await this.#parts.store.findChat(owner, chatName);
+    if (!chat) return { sequence: 0, running: false };
+    const sequence = await this.#parts.store.lastSequence(chat.id);
+    return { sequence, running: this.#parts.turns.running(chat.id) !== undefined };
+  }
+
   /** An approval, if this owner has it. */
   async approval(owner: string, id: string): Promise<ApprovalView | undefined> {
     const approval = await this.#parts.store.getApproval(id);

@@ -9,7 +9,9 @@ describe("a quota", () => {
     const quota = newQuota();
     quota.take("alice");
     quota.take("alice");
-    expect(() => quota.take("alice")).toThrow("The limit of 2 turns at once per owner is reached. Try again in 1 second.");
+    expect(() => quota.take("alice")).toThrow(
+      "The limit of 2 turns at once per owner is reached. Try again in 1 second.",
+    );
     expect(() => quota.take("bob")).not.toThrow();
   });
 

@@ -224,12 +224,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (approvals.has(approval.id)) {
         throw new BridgeError("conflict", `Approval ${approval.id} belongs to another call.`);
       }
-      refuseCallPast(approval, limits, {
-        pending: () => open.pending(chat),
-        waiting: () => open.waiting(chat),
-        waitingOfOwner: () => open.waitingOfOwner(owner),
-        waitingInAll: () => open.waitingInAll,
-      });
+      refuseCallPast(approval, limits, open.counts(chat, owner));
       const at = now();
       const row = toJsonCopy(newApprovalRow(approval, at));
       approvals.set(row.id, row);

@@ -1,4 +1,5 @@
 import { isSettled } from "../protocol/index.ts";
+import type { CallCounts } from "./refuse-past.ts";
 import type { Approval } from "./store.ts";
 
 /** Counts the calls that wait, as they come and go, so that no store in memory has to look at every row. */
@@ -14,20 +15,14 @@ export class OpenCallCounts {
     if (after) this.#add(after, 1);
   }
 
-  pending(chat: string): number {
-    return this.#pending.get(chat) ?? 0;
-  }
-
-  waiting(chat: string): number {
-    return this.#chats.get(chat) ?? 0;
-  }
-
-  waitingOfOwner(owner: string): number {
-    return this.#owners.get(owner) ?? 0;
-  }
-
-  get waitingInAll(): number {
-    return this.#all;
+  /** What there is beside a new call of this chat and owner. */
+  counts(chat: string, owner: string): CallCounts {
+    return {
+      pending: () => this.#pending.get(chat) ?? 0,
+      waiting: () => this.#chats.get(chat) ?? 0,
+      waitingOfOwner: () => this.#owners.get(owner) ?? 0,
+      waitingInAll: () => this.#all,
+    };
   }
 
   #add({ chat, owner, state }: Approval, amount: 1 | -1): void {

@@ -1,5 +1,6 @@
 import { BridgeError } from "../protocol/index.ts";
-import type { CallLimits, ChatLimits, NewApproval } from "./store.ts";
+import type { NewApproval } from "./store.ts";
+import type { CallLimits, ChatLimits } from "./store-limits.ts";
 
 /** How many calls there are now. Each is asked for only if its limit is given. */
 export interface CallCounts {

@@ -1,5 +1,6 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import type { ApprovalCard, ApprovalState, EffectClass } from "../protocol/index.ts";
+import type { CallLimits, ChatLimits } from "./store-limits.ts";
 
 /**
  * The data that must survive the process: sessions with their events, the log of chunks, the approvals, and the audit of
@@ -90,21 +91,6 @@ export interface ApprovalStore {
   dueApprovals(batch?: DueBatch): Promise<Approval[]>;
   /** Every change of a chat's approvals in order, each entry hashed over the one before. */
   audit(chat: string): Promise<AuditEntry[]>;
-}
-
-/** How many chats there may be. */
-export interface ChatLimits {
-  chatsPerOwner?: number | undefined;
-  chats?: number | undefined;
-}
-
-/** How many calls there may be. A call waits until it is settled. */
-export interface CallLimits {
-  /** Pending calls of the chat. Only a new call that is pending is refused. */
-  maxPending?: number | undefined;
-  maxWaiting?: number | undefined;
-  maxWaitingOfOwner?: number | undefined;
-  maxWaitingInAll?: number | undefined;
 }
 
 export type JsonObject = Record<string, unknown>;

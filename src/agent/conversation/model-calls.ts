@@ -51,7 +51,8 @@ export class ModelCalls {
     const { modelCallsPerMinute, modelCallsPerMinutePerOwner, now } = this.#options;
     const at = now();
     const ownMs = this.#owners.get(owner)?.waitMs(at) ?? 0;
-    if (ownMs > 0) return refusalOf("too_many", `${modelCallsPerMinutePerOwner} model calls per minute and owner`, ownMs);
+    if (ownMs > 0)
+      return refusalOf("too_many", `${modelCallsPerMinutePerOwner} model calls per minute and owner`, ownMs);
     const allMs = this.#all.waitMs(at);
     return allMs > 0 ? refusalOf("unavailable", `${modelCallsPerMinute} model calls per minute`, allMs) : undefined;
   }

@@ -7,6 +7,7 @@ export function withCors(request: Request, response: Response, allowedOrigins: r
   if (origin === null || !allowedOrigins.includes(origin)) return response;
   response.headers.set("access-control-allow-origin", origin);
   response.headers.set("access-control-allow-credentials", "true");
+  response.headers.append("access-control-expose-headers", "retry-after");
   response.headers.append("vary", "origin");
   return response;
 }
