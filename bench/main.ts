@@ -8,6 +8,7 @@
  * The comment at the top of each section says what it measures. The sections over WebSocket also measure ADK's own
  * server, which is installed into `peers/` when it is first needed.
  */
+import { neighbour } from "./neighbour.ts";
 import { sseApprovals } from "./sse-approvals.ts";
 import { sseStreams } from "./sse-streams.ts";
 import { wsApprovals } from "./ws-approvals.ts";
@@ -20,6 +21,7 @@ const sections: Record<string, () => Promise<void>> = {
   "ws streams": wsStreams,
   "ws approvals": wsApprovals,
   "ws memory": wsMemory,
+  neighbour,
 };
 
 const wanted = process.argv.slice(2);

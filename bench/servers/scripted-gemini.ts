@@ -7,6 +7,9 @@ const { url } = await startScriptedGemini({
   rules: [
     { when: ({ responses }) => responses.length > 0, say: [text("Done.")] },
     { when: /pay/, say: [call("pay", { amount: 1 })] },
+    { when: /hello/, say: [text("Hello.")] },
+    { when: /dump/, say: [call("dump")] },
+    { when: /many calls/, say: Array.from({ length: 1500 }, (_, index) => call("where", { index })) },
     { say: [text(words.join(""))] },
   ],
 });
