@@ -113,5 +113,10 @@ function drop(incoming: IncomingMessage): void {
     left -= piece.length;
     if (left < 0) cut();
   };
-  incoming.on("data", onData).resume();
+  if (Number(incoming.headers["content-length"] ?? 0) <= drainBytes) incoming.on("data", onData).resume();
+  else {
+    // Begins to read, so that `node:http` does not read all of it after the reply. It stops when its buffer is full.
+    incoming.read(0);
+    cut();
+  }
 }
