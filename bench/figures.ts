@@ -3,7 +3,8 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
 
-function quantile(values: readonly number[], at: number): number {
+/** The value that so large a part of some measurements is not above. */
+export function quantile(values: readonly number[], at: number): number {
   const position = Math.min(values.length - 1, Math.floor(values.length * at));
   return values.toSorted((a, b) => a - b)[position] ?? Number.NaN;
 }

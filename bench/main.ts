@@ -9,6 +9,7 @@
  * server, which is installed into `peers/` when it is first needed.
  */
 import { longChats } from "./long-chats.ts";
+import { neighbour } from "./neighbour.ts";
 import { sseApprovals } from "./sse-approvals.ts";
 import { sseStreams } from "./sse-streams.ts";
 import { wsApprovals } from "./ws-approvals.ts";
@@ -22,6 +23,7 @@ const sections: Record<string, () => Promise<void>> = {
   "ws streams": wsStreams,
   "ws approvals": wsApprovals,
   "ws memory": wsMemory,
+  neighbour,
 };
 
 const wanted = process.argv.slice(2);

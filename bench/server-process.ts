@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import type { Block } from "./longest-block.ts";
 
 /** A server in its own process, so that neither its time nor its memory includes the client's. */
 export interface ServerProcess {
@@ -8,6 +9,10 @@ export interface ServerProcess {
   memory(): Promise<Memory>;
   /** The CPU time of the process so far, in microseconds. Other processes do not affect it. */
   cpuTime(): Promise<number>;
+  /** Begins to measure for how long the event loop is blocked. */
+  startBlock(): Promise<void>;
+  /** The longest block since then. */
+  stopBlock(): Promise<Block>;
   stop(): Promise<void>;
 }
 
@@ -20,6 +25,7 @@ export interface Memory {
 const files = {
   "bare-socket": new URL("./servers/bare-socket.ts", import.meta.url),
   bridge: new URL("./servers/bridge.ts", import.meta.url),
+  owners: new URL("./servers/owners.ts", import.meta.url),
   "run-sse": new URL("./servers/run-sse.ts", import.meta.url),
   "scripted-gemini": new URL("./servers/scripted-gemini.ts", import.meta.url),
 };
@@ -41,6 +47,14 @@ export async function startServer(name: keyof typeof files, options: object = {}
     async cpuTime() {
       child.send("cpuTime");
       return (await messageOf(child, name)) as number;
+    },
+    async startBlock() {
+      child.send("startBlock");
+      await messageOf(child, name);
+    },
+    async stopBlock() {
+      child.send("stopBlock");
+      return (await messageOf(child, name)) as Block;
     },
     async stop() {
       const exited = once(child, "exit");

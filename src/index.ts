@@ -1,6 +1,7 @@
 export {
   type Authorize,
   Bridge,
+  type BridgeLimits,
   type BridgeOptions,
   clientTool,
   createBridge,

@@ -12,7 +12,10 @@ const { url } = await startScriptedGemini({
   rules: [
     { when: ({ responses }) => responses.length > 0, say: [text("Done.")] },
     { when: /pay/, say: [call("pay", { amount: 1 })] },
-    { say: () => (short ? [text("Hello, "), pause(delay(speakMs)), text("again.")] : [text(words.join(""))]) },
+    { when: /dump/, say: [call("dump")] },
+    { when: /many calls/, say: Array.from({ length: 1500 }, (_, index) => call("where", { index })) },
+    { when: /hello/, say: () => (short ? [text("Hello, "), pause(delay(speakMs)), text("again.")] : [text("Hello.")]) },
+    { say: [text(words.join(""))] },
   ],
 });
 serve(url);

@@ -1,5 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { LongestBlock } from "../longest-block.ts";
 import type { Memory } from "../server-process.ts";
+
+const block = new LongestBlock();
 
 /** The options from the process that started this one. */
 export const options: unknown = JSON.parse(process.argv[2] ?? "{}");
@@ -8,6 +11,10 @@ export const options: unknown = JSON.parse(process.argv[2] ?? "{}");
 export function serve(url: string): void {
   process.on("message", (wanted) => {
     if (wanted === "memory") void measure().then((memory) => process.send?.(memory));
+    else if (wanted === "startBlock") {
+      block.start();
+      process.send?.(true);
+    } else if (wanted === "stopBlock") process.send?.(block.stop());
     else process.send?.(cpuTime());
   });
   process.on("disconnect", () => process.exit());

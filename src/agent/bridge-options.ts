@@ -1,5 +1,6 @@
 import type { BaseAgent, BasePlugin } from "@google/adk";
 import type { AdkServices } from "./adk/index.ts";
+import { type BridgeLimits, readBridgeLimits } from "./bridge-limits.ts";
 import type { Store } from "../stores/index.ts";
 import { type Authorize, checkPolicies, type PolicyOptions } from "./approval/index.ts";
 import type { LiveOptions } from "./conversation/index.ts";
@@ -32,6 +33,8 @@ export interface BridgeOptions extends PolicyOptions, AdkServices {
    * seconds.
    */
   drainMs?: number;
+  /** What owners may use, each alone and all together. The defaults are far above what people do. */
+  limits?: Partial<BridgeLimits>;
   /** How a Gemini Live model is reached. */
   live?: LiveOptions;
   /** Receives details. Default: warnings and errors go to the console. `silentLogger` drops everything. */
@@ -79,5 +82,6 @@ export function checkOptions(options: BridgeOptions): void {
   for (const [name, kind] of Object.entries(numbers)) checkNumber(name, options[name as keyof typeof numbers], kind);
   for (const [name, kind] of Object.entries(liveNumbers))
     checkNumber(`live.${name}`, live[name as keyof typeof liveNumbers], kind);
+  readBridgeLimits(options.limits);
   checkPolicies(options);
 }

@@ -10,10 +10,12 @@ import {
   ToolCalls,
   Toolsets,
 } from "./adk/index.ts";
+import { Quota } from "../protocol/quota.ts";
 import { Authorizer, Executor, holdCalls, Policies, UnseenQuestions } from "./approval/index.ts";
+import { readBridgeLimits } from "./bridge-limits.ts";
 import type { BridgeOptions } from "./bridge-options.ts";
-import { ChatTurns, DueWork, Settlement, Submissions } from "./chat/index.ts";
-import { Conversations } from "./conversation/index.ts";
+import { Admission, ChatTurns, DueWork, Settlement, Submissions } from "./chat/index.ts";
+import { Conversations, ModelCalls } from "./conversation/index.ts";
 import { lastMessageAt } from "./log/index.ts";
 import { consoleLogger } from "./support/index.ts";
 
@@ -23,6 +25,7 @@ export type BridgeParts = ReturnType<typeof buildParts>;
 export function buildParts(options: BridgeOptions) {
   const { agent, store, logger = consoleLogger, maxLlmCalls = 50, graceMs = 1000 } = options;
   const { approvalTtlMs = 15 * 60_000, startMs = 5 * 60_000, maxPending = 32, leaseMs = 10_000 } = options;
+  const limits = readBridgeLimits(options.limits);
   requireAgent(agent);
   const appName = options.appName ?? agent.name;
   const confirmed = Object.entries(options.tools ?? {}).flatMap(([name, { confirm }]) => (confirm ? [name] : []));
@@ -33,7 +36,7 @@ export function buildParts(options: BridgeOptions) {
   guardCompaction(agent);
   const sessions = new StoreSessionService(store);
   const unseen = new UnseenQuestions({ store, lastMessageAt: (chat) => lastMessageAt(store, chat) });
-  const holder = holdCalls({ store, policies, logger, approvalTtlMs, startMs, maxPending, unseen });
+  const holder = holdCalls({ store, policies, logger, approvalTtlMs, startMs, maxPending, limits, unseen });
   const gate = new GatePlugin({ holder, logger });
   // The gate comes first: a value that another plugin's callback returns would keep it from being asked.
   const plugins = [gate, ...(options.plugins ?? [])];
@@ -43,10 +46,15 @@ export function buildParts(options: BridgeOptions) {
   const calls = new ToolCalls({ runners, gate, store, logger });
   const executor = new Executor({ store, calls, policies, leaseMs, logger });
   const authorizer = new Authorizer({ authorize: options.authorize, logger });
+  const modelCalls = new ModelCalls({ ...limits, now: () => store.now() });
   const shared = { store, executor, authorizer, logger, maxLlmCalls, graceMs };
-  const conversations = new Conversations({ ...shared, agent, sessions, runners, gate }, options.live ?? {});
+  const conversations = new Conversations(
+    { ...shared, agent, sessions, runners, gate, modelCalls, limits },
+    options.live ?? {},
+  );
   const agentNames = new Set(agentTools(agent).map(({ name }) => name));
-  const context = { ...shared, conversations, unseen, agentTools: agentNames };
+  const quota = new Quota({ what: "turns at once", perOwner: limits.turnsPerOwner, total: limits.turns });
+  const context = { ...shared, conversations, unseen, agentTools: agentNames, quota };
 
   const turns = new ChatTurns(context);
   const settlement = new Settlement(context, turns);
@@ -56,10 +64,12 @@ export function buildParts(options: BridgeOptions) {
     isCovered: (row) => turns.covers(row),
     isClosed: () => turns.isClosed,
   });
-  const submissions = new Submissions({ ...context, appName, agentName: agent.name, calls, turns, settlement });
+  const submissions = new Submissions({ ...context, appName, agentName: agent.name, limits, calls, turns, settlement });
+  const isRunning = (chatId: string) => turns.running(chatId) !== undefined;
+  const admission = new Admission({ ...context, modelCalls, isRunning });
   return {
     ...{ store, logger, toolsets, policies, executor, authorizer, conversations, unseen },
-    ...{ turns, settlement, dueWork, submissions },
+    ...{ turns, settlement, dueWork, submissions, admission },
     /** Throws for what toolsets bring and cannot be gated, and for policies that match no tool. */
     async checkTools(): Promise<void> {
       await refuseToolsets(agent, confirmed);

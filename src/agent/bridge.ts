@@ -87,7 +87,10 @@ export class Bridge {
   ): Promise<Submitted> {
     const identity = toIdentity(who);
     if (chatName !== undefined) this.#parts.unseen.noteVisit(identity.owner, chatName);
-    return this.#parts.submissions.submit(identity, chatName, submission, live ? "live" : "request");
+    const mode = live ? "live" : "request";
+    return this.#parts.admission.admit({ owner: identity.owner, chatName, type: submission.type, mode }, () =>
+      this.#parts.submissions.submit(identity, chatName, submission, mode),
+    );
   }
 
   /** One decision made outside a chat request. The server itself continues the conversation. */
@@ -185,6 +188,14 @@ export class Bridge {
       sequence: chat ? await this.#parts.store.lastSequence(chat.id) : 0,
       running: chat ? this.#parts.turns.running(chat.id) !== undefined : false,
     };
+  }
+
+  /** The last sequence number of a chat's log, and whether a turn is being generated. An unknown chat has an empty log. */
+  async position(owner: string, chatName: string): Promise<{ sequence: number; running: boolean }> {
+    const chat = await this.#parts.store.findChat(owner, chatName);
+    if (!chat) return { sequence: 0, running: false };
+    const sequence = await this.#parts.store.lastSequence(chat.id);
+    return { sequence, running: this.#parts.turns.running(chat.id) !== undefined };
   }
 
   /** An approval, if this owner has it. */

@@ -13,6 +13,7 @@
 export { clientTool, idempotencyKey } from "./adk/index.ts";
 export type { Authorize, PolicyContext, ToolPolicy } from "./approval/index.ts";
 export { Bridge, createBridge } from "./bridge.ts";
+export type { BridgeLimits } from "./bridge-limits.ts";
 export type { BridgeOptions } from "./bridge-options.ts";
 export {
   type Answer,

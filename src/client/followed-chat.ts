@@ -212,10 +212,10 @@ export class FollowedChat {
     this.#trim();
   }
 
-  #refuse({ requestId, code, message }: ServerFrame & { type: "refused" }): void {
+  #refuse({ requestId, code, message, retryAfter }: ServerFrame & { type: "refused" }): void {
     const request = this.#find(requestId);
     if (!request) return;
-    this.#settle(request, new BridgeError(code, message));
+    this.#settle(request, new BridgeError(code, message, { retryAfter }));
     this.#trim();
   }
 

@@ -45,7 +45,9 @@ function parseControl(text: string): ServerFrame | undefined {
     case "refused": {
       const code = word("code");
       const known = Object.hasOwn(errorTable, code) ? (code as ErrorCode) : "internal";
-      return { type: "refused", requestId: word("requestId"), code: known, message: word("message") };
+      const { retryAfter } = frame;
+      const retry = typeof retryAfter === "number" && retryAfter >= 0 ? { retryAfter } : {};
+      return { type: "refused", requestId: word("requestId"), code: known, message: word("message"), ...retry };
     }
     case "attached":
       return { type: "attached", id: word("id"), sequence: sequence(), running: frame["running"] === true };

@@ -1,6 +1,7 @@
 /**
- * One error class for every rule a caller can break. The table maps each code to its HTTP status and WebSocket close code;
- * the message says what was expected, what came, and which id. Only code and message reach a browser; details are logged.
+ * One error class for every rule a caller can break. The table maps each code to its HTTP status and WebSocket close code,
+ * and says after how many seconds the same request may succeed, if it may. The message says what was expected, what came,
+ * and which id. Only code, message and time reach a browser; details are logged.
  */
 
 export const errorTable = {
@@ -15,19 +16,28 @@ export const errorTable = {
   had_effect: { status: 409, close: 1008 },
   too_large: { status: 413, close: 1009 },
   unsupported_media_type: { status: 415, close: 1003 },
-  too_many: { status: 429, close: 1013 },
+  too_many: { status: 429, close: 1013, retryAfter: 1 },
   internal: { status: 500, close: 1011 },
-  unavailable: { status: 503, close: 1013 },
-} as const satisfies Record<string, { status: number; close: number }>;
+  unavailable: { status: 503, close: 1013, retryAfter: 1 },
+} as const satisfies Record<string, { status: number; close: number; retryAfter?: number }>;
 
 export type ErrorCode = keyof typeof errorTable;
+
+/** After how many seconds a refused request may be sent again; undefined if it would be refused again. */
+export function retryAfterOf(code: ErrorCode, given?: number): number | undefined {
+  const row: { status: number; retryAfter?: number } = errorTable[code];
+  return row.retryAfter === undefined ? undefined : (given ?? row.retryAfter);
+}
 
 /** A broken rule, with a message that is safe to show. */
 export class BridgeError extends Error {
   override readonly name = "BridgeError";
   readonly code: ErrorCode;
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+  /** After how many seconds the same request may succeed, if the code allows another attempt. */
+  readonly retryAfter: number | undefined;
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions & { retryAfter?: number | undefined }) {
     super(message, options);
     this.code = code;
+    this.retryAfter = retryAfterOf(code, options?.retryAfter);
   }
 }

@@ -122,7 +122,7 @@ export type ControlFrame =
   | { type: "turn"; turn: string; reply: string; sequence: number }
   | { type: "parked"; turn: string; sequence: number }
   | { type: "accepted"; requestId: string; turn: string }
-  | { type: "refused"; requestId: string; code: ErrorCode; message: string };
+  | { type: "refused"; requestId: string; code: ErrorCode; message: string; /** In seconds. */ retryAfter?: number };
 
 export const frameVersion = "1.0";
 

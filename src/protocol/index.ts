@@ -9,7 +9,7 @@ export {
   type LocalText,
   textIn,
 } from "./card.ts";
-export { BridgeError, errorTable, type ErrorCode } from "./errors.ts";
+export { BridgeError, errorTable, type ErrorCode, retryAfterOf } from "./errors.ts";
 export { type Identity, isName, nameRule, type OwnerOrIdentity, toIdentity } from "./identity.ts";
 export { canonicalJson, defaultJsonLimits, type JsonLimits } from "./canonical-json.ts";
 export { actionDigest, digest, type Action } from "./digest.ts";

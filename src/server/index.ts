@@ -7,6 +7,7 @@
  *     websocket/     the browser's WebSocket at `/live`
  *     interpret.ts   what a chat request means, on either transport
  *     views/         how a reader sees the log, on either transport
+ *     server-bounds.ts  what clients use of the server, within `server-limits.ts`
  *     refusal.ts     what a client is told when something is refused or fails
  *
  * The word `live` means the model's connection (Gemini Live) everywhere except in the path `/live` and the public names
@@ -16,4 +17,5 @@ export { type Authenticate, type Authenticated, createHandler, type HandlerOptio
 export { listen, type Listening, type ListenOptions } from "./listen.ts";
 export { sendResponse, toRequest } from "./node.ts";
 export type { Confirmation } from "./views/index.ts";
-export { attachLive, type Live, type LiveLimits, type LiveOptions } from "./websocket/index.ts";
+export type { ServerLimits } from "./server-limits.ts";
+export { attachLive, type Live, type LiveOptions } from "./websocket/index.ts";

@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import { createHandler, errorResponse, refuseConnection } from "./http/index.ts";
 import { sendResponse, toRequest } from "./node.ts";
 import { malformedRequest, type Refusal } from "./refusal.ts";
+import { ServerBounds } from "./server-bounds.ts";
 import { attachLive, type LiveOptions } from "./websocket/index.ts";
 
 export interface ListenOptions extends LiveOptions {
@@ -28,7 +29,8 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     throw new Error(
       `Listening on ${host} needs an authenticate hook: without one, anyone who reaches it could approve calls.`,
     );
-  const handle = createHandler(options);
+  const bounds = new ServerBounds(options);
+  const handle = createHandler(options, bounds);
   /** Connections on which a response is being written. */
   const replying = new WeakSet<Duplex>();
   // Bounds how long a request may take to arrive, so that half requests cannot pile up. `toRequest` checks the Host.
@@ -48,7 +50,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     if (replying.has(socket)) socket.destroy();
     else refuseConnection(socket, toRefusal(error.code));
   });
-  const live = attachLive(server, options);
+  const live = attachLive(server, options, bounds);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);

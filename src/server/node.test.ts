@@ -93,6 +93,26 @@ describe("toRequest", () => {
   });
 });
 
+describe("a large body that is not read", () => {
+  test("is not taken from the client: the connection is cut after the reply", async () => {
+    const { port } = await mount(async (request) => {
+      await request.body?.cancel();
+      return new Response("refused", { status: 429 });
+    });
+    const socket = connect(port, "127.0.0.1");
+    let reply = "";
+    socket.on("data", (piece) => (reply += String(piece))).on("error", () => undefined);
+    const length = 64 * 1024 * 1024;
+    socket.write(`POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${length}\r\n\r\n`);
+    let isTaken = false;
+    socket.write(new Uint8Array(length - 1), (error) => (isTaken = error == null));
+    // `once` would reject: the connection is reset.
+    await new Promise((resolve) => socket.on("close", resolve));
+    expect(reply).toMatch(/^HTTP\/1.1 429/);
+    expect(isTaken).toBe(false);
+  });
+});
+
 describe("sendResponse", () => {
   test("writes status, headers and body, and leaves the connection to node:http", async () => {
     const { url } = await mount(() => {

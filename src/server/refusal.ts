@@ -5,6 +5,8 @@ import { BridgeError, type ErrorCode } from "../protocol/index.ts";
 export interface Refusal {
   code: ErrorCode;
   message: string;
+  /** After how many seconds another attempt may succeed. Default: what the table of errors says. */
+  retryAfter?: number;
 }
 
 /** All that a client is told about a failure of the server; the details may be secret and go to the log. */
@@ -18,7 +20,10 @@ export const malformedRequest: Refusal = {
 
 /** A `BridgeError` in its own words. Anything else is logged as `event`, and the client is told `failureMessage`. */
 export function toRefusal(error: unknown, logger: Logger, event: string, fields?: Record<string, unknown>): Refusal {
-  if (error instanceof BridgeError) return { code: error.code, message: error.message };
+  if (error instanceof BridgeError) {
+    const { code, message, retryAfter } = error;
+    return { code, message, ...(retryAfter !== undefined && { retryAfter }) };
+  }
   logFailure(error, logger, event, fields);
   return { code: "internal", message: failureMessage };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { approvalEvents, type ApprovalState, approvalStates, BridgeError, transition } from "../protocol/index.ts";
-import { applyChange, dueAt, exactText, newApprovalRow, refusePast, renewedLease } from "./apply-change.ts";
+import { applyChange, dueAt, exactText, newApprovalRow, renewedLease } from "./apply-change.ts";
 import type { Approval, Change, NewApproval } from "./store.ts";
 
 const created = 1_000;
@@ -248,11 +248,6 @@ describe("newApprovalRow", () => {
   test("a span without end is the last safe moment", () => {
     expect(newApprovalRow({ ...asked, ttlMs: Infinity }, created).expiresAt).toBe(Number.MAX_SAFE_INTEGER);
   });
-});
-
-test("refusePast lets the last one in and refuses the next", () => {
-  expect(() => refusePast(2, 1)).not.toThrow();
-  expect(() => refusePast(2, 2)).toThrow(/At most 2 calls/);
 });
 
 test("renewedLease extends the lease of the attempt that runs, and of no other", () => {

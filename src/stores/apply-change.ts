@@ -37,12 +37,6 @@ export function newApprovalRow(approval: NewApproval, now: number): Approval {
   });
 }
 
-/** Throws when a chat that has `pending` waiting calls may not have another one. */
-export function refusePast(maxPending: number, pending: number): void {
-  if (pending < maxPending) return;
-  throw new BridgeError("too_many", `At most ${maxPending} calls of a chat may wait for approval at once.`);
-}
-
 /** The row after `change`; undefined when the change is refused, and then nothing may be written. */
 export function applyChange(row: Approval, change: Change, now: number): Applied | undefined {
   if (deadlinePassed(row, now)) return overdue(row, now, change.event);

@@ -1,9 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { BridgeError, isSettled } from "../protocol/index.ts";
-import { applyChange, dueBatch, exactText, newApprovalRow, refusePast, renewedLease } from "./apply-change.ts";
+import { applyChange, dueBatch, exactText, newApprovalRow, renewedLease } from "./apply-change.ts";
 import { nextAuditEntry } from "./audit-chain.ts";
 import { copyJson, toJsonCopy } from "./json-copy.ts";
 import { memoryLog } from "./memory-log.ts";
+import { OpenCallCounts } from "./open-call-counts.ts";
+import { refuseCallPast, refuseChatPast } from "./refuse-past.ts";
 import {
   AlreadyResponded,
   type Approval,
@@ -48,6 +50,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   /** The ids of each chat's approvals, oldest first. */
   const asked = new Map<string, Set<string>>();
   const calls = new Map<string, string>();
+  const open = new OpenCallCounts();
+  /** How many chats each owner has. */
+  const owners = new Map<string, number>();
   const audits = new Map<string, AuditEntry[]>();
 
   const requireChat = (id: string): Session => {
@@ -90,6 +95,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const removeSession = (id: string) => {
     for (const approval of select({ session: id })) {
       approvals.delete(approval.id);
+      open.change(approval, undefined);
       asked.get(approval.chat)?.delete(approval.id);
       calls.delete(key(approval.session, approval.toolCallId));
     }
@@ -100,10 +106,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   return {
     now,
 
-    async openChat({ owner, name, appName }) {
+    async openChat({ owner, name, appName }, limits = {}) {
       for (const [field, text] of Object.entries({ owner, name, appName })) exactText(text, field);
       const found = sessions.get(chats.get(key(owner, name)) ?? "");
       if (found) return copyJson(found);
+      refuseChatPast(limits, { ofOwner: () => owners.get(owner) ?? 0, inAll: () => chats.size });
+      owners.set(owner, (owners.get(owner) ?? 0) + 1);
       const id = newId();
       const at = now();
       chats.set(key(owner, name), id);
@@ -138,6 +146,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (session.chat !== id) return removeSession(id);
       for (const { id: inner, chat } of sessions.values()) if (chat === id) removeSession(inner);
       chats.delete(key(session.owner, session.name ?? ""));
+      owners.set(session.owner, (owners.get(session.owner) ?? 1) - 1);
       forget(id);
       audits.delete(id);
       asked.delete(id);
@@ -178,7 +187,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     ...log,
 
-    async createApproval(approval, { maxPending } = {}) {
+    async createApproval(approval, limits = {}) {
       const callKey = key(approval.session, approval.toolCallId);
       const existing = approvals.get(calls.get(callKey) ?? "");
       if (existing) return copyJson(existing);
@@ -189,12 +198,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (approvals.has(approval.id)) {
         throw new BridgeError("conflict", `Approval ${approval.id} belongs to another call.`);
       }
-      if (maxPending !== undefined && approval.state === "pending") {
-        refusePast(maxPending, select({ chat, state: "pending" }).length);
-      }
+      refuseCallPast(approval, limits, open.counts(chat, owner));
       const at = now();
       const row = toJsonCopy(newApprovalRow(approval, at));
       approvals.set(row.id, row);
+      open.change(undefined, row);
       asked.set(row.chat, (asked.get(row.chat) ?? new Set()).add(row.id));
       calls.set(callKey, row.id);
       addAudit(row, "create", row.requestedBy, at);
@@ -219,6 +227,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (!applied) return { moved: false, approval: copyJson(row) };
       const approval = toJsonCopy(applied.approval);
       approvals.set(id, approval);
+      open.change(row, approval);
       addAudit(approval, applied.event, applied.by, at);
       return { moved: applied.moved, applied: applied.event, approval: copyJson(approval) };
     },

@@ -1,8 +1,10 @@
 import { approvalStates, BridgeError, isSettled } from "../protocol/index.ts";
-import { applyChange, dueLimit, newApprovalRow, refusePast, renewedLease } from "./apply-change.ts";
+import { applyChange, dueLimit, newApprovalRow, renewedLease } from "./apply-change.ts";
 import { nextAuditEntry } from "./audit-chain.ts";
+import { refuseCallPast, UpperBound } from "./refuse-past.ts";
 import type { SqliteDatabase } from "./sqlite-database.ts";
 import { approvalToParameters, insertApproval, rowToApproval, rowToAuditEntry, updateApproval } from "./sqlite-rows.ts";
+import { openStates } from "./sqlite-schema.ts";
 import { readSession } from "./sqlite-sessions.ts";
 import type { Approval, ApprovalStore, AuditEntry } from "./store.ts";
 
@@ -14,6 +16,9 @@ const settledStates = approvalStates
 /** The tables `approval` and `audit`. */
 export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number }): ApprovalStore {
   const getApproval = (id: string) => rowToApproval(db.one("SELECT * FROM approval WHERE id = ?", id));
+  const count = (where: string, ...values: string[]) =>
+    Number(db.one(`SELECT count(*) AS n FROM approval ${where}`, ...values)?.["n"]);
+  const waiting = new UpperBound(() => count(`INDEXED BY approval_open WHERE state IN (${openStates})`));
   const saveApproval = (row: Approval, before: Approval) => {
     const saved = db.runNamed(updateApproval, {
       ...approvalToParameters(row, "moves"),
@@ -43,7 +48,7 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
     });
 
   return {
-    async createApproval(approval, { maxPending } = {}) {
+    async createApproval(approval, limits = {}) {
       return db.transaction("FULL", () => {
         const { id, session, toolCallId } = approval;
         const existing = db.one("SELECT * FROM approval WHERE session = ? AND toolCallId = ?", session, toolCallId);
@@ -53,13 +58,16 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
           throw new BridgeError("not_found", `There is no session ${session} in chat ${approval.chat}.`);
         }
         if (getApproval(id)) throw new BridgeError("conflict", `Approval ${id} belongs to another call.`);
-        if (maxPending !== undefined && approval.state === "pending") {
-          const pending = db.one("SELECT count(*) AS n FROM approval WHERE chat = ? AND state = 'pending'", chat);
-          refusePast(maxPending, Number(pending?.["n"]));
-        }
+        refuseCallPast(approval, limits, {
+          pending: () => count("WHERE chat = ? AND state = 'pending'", chat),
+          waiting: () => count(`WHERE chat = ? AND state IN (${openStates})`, chat),
+          waitingOfOwner: () => count(`INDEXED BY approval_open WHERE owner = ? AND state IN (${openStates})`, owner),
+          waitingInAll: (atMost) => waiting.value(atMost),
+        });
         const at = now();
         const row = newApprovalRow(approval, at);
         db.runNamed(insertApproval, approvalToParameters(row));
+        waiting.added();
         addAudit(row, "create", row.requestedBy, at);
         return getApproval(id) as Approval;
       });

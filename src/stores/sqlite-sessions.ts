@@ -1,5 +1,6 @@
 import { BridgeError } from "../protocol/index.ts";
 import { exactText } from "./apply-change.ts";
+import { refuseChatPast, UpperBound } from "./refuse-past.ts";
 import type { SqliteDatabase } from "./sqlite-database.ts";
 import { parse, rowToSession } from "./sqlite-rows.ts";
 import { AlreadyResponded, type Session, type SessionStore, type StoredEvent } from "./store.ts";
@@ -11,6 +12,9 @@ export function sqliteSessions(db: SqliteDatabase, { now, newId }: SqliteSession
   const getSession = (id: string) => readSession(db, id);
   const findChat = (owner: string, name: string) =>
     rowToSession(db.one("SELECT * FROM session WHERE owner = ? AND name = ?", owner, name));
+  const count = (where: string, ...values: string[]) =>
+    Number(db.one(`SELECT count(*) AS n FROM session WHERE ${where}`, ...values)?.["n"]);
+  const chats = new UpperBound(() => count("name IS NOT NULL"));
   const addSession = (session: Omit<Session, "revision">): Session => {
     const { id, chat, owner, name, appName, state, createdAt, updatedAt } = session;
     db.run(
@@ -21,18 +25,22 @@ export function sqliteSessions(db: SqliteDatabase, { now, newId }: SqliteSession
   };
 
   return {
-    async openChat({ owner, name, appName }) {
+    async openChat({ owner, name, appName }, limits = {}) {
       for (const [field, text] of Object.entries({ owner, name, appName })) exactText(text, field);
       const found = findChat(owner, name);
       if (found) return found;
       const id = newId();
       const at = now();
-      return db.transaction(
-        "FULL",
-        () =>
-          findChat(owner, name) ??
-          addSession({ id, chat: id, owner, name, appName, state: {}, createdAt: at, updatedAt: at }),
-      );
+      return db.transaction("FULL", () => {
+        const other = findChat(owner, name);
+        if (other) return other;
+        refuseChatPast(limits, {
+          ofOwner: () => count("owner = ? AND name IS NOT NULL", owner),
+          inAll: (atMost) => chats.value(atMost),
+        });
+        chats.added();
+        return addSession({ id, chat: id, owner, name, appName, state: {}, createdAt: at, updatedAt: at });
+      });
     },
 
     async findChat(owner, name) {

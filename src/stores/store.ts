@@ -1,5 +1,6 @@
 import type { ApprovalCard, ApprovalState, EffectClass } from "../protocol/index.ts";
 import type { LogStore, MessageStore } from "./log-store.ts";
+import type { CallLimits, ChatLimits } from "./store-limits.ts";
 
 export type * from "./log-store.ts";
 
@@ -17,8 +18,11 @@ export interface Store extends SessionStore, LogStore, MessageStore, ApprovalSto
 
 /** Sessions and their ADK events. */
 export interface SessionStore {
-  /** Returns the chat `(owner, name)`; creates it when it is new. */
-  openChat(chat: { owner: string; name: string; appName: string }): Promise<Session>;
+  /**
+   * Returns the chat `(owner, name)`; creates it when it is new. Throws `too_many` when the owner has as many chats as it may
+   * have, and `unavailable` when the store has.
+   */
+  openChat(chat: { owner: string; name: string; appName: string }, limits?: ChatLimits): Promise<Session>;
   findChat(owner: string, name: string): Promise<Session | undefined>;
   /**
    * Opens a session inside a chat (an agent run as a tool); returns the existing one when the chat has a session with this
@@ -46,10 +50,9 @@ export interface SessionStore {
 /** The approvals and their audit. */
 export interface ApprovalStore {
   /**
-   * Inserts a row, or returns the existing row of the same call. Throws `too_many` when the chat already has `maxPending`
-   * pending rows, `not_found` when the owner has no such session in the chat, `conflict` when another call has the id.
+   * Inserts a row, or returns the existing row of the same call. Throws `too_many` or `unavailable` past one of the limits, `not_found` when the owner has no such session in the chat, `conflict` when another call has the id.
    */
-  createApproval(approval: NewApproval, limits?: { maxPending?: number }): Promise<Approval>;
+  createApproval(approval: NewApproval, limits?: CallLimits): Promise<Approval>;
   getApproval(id: string): Promise<Approval | undefined>;
   /** Oldest first. */
   listApprovals(filter: ApprovalFilter): Promise<Approval[]>;

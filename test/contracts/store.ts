@@ -125,6 +125,23 @@ export function storeContract(name: string, open: OpenStore): void {
         expect(await store.getSession(chat.id)).toEqual(chat);
       });
 
+      test("refuses a new chat past the limit of its owner and of all, and opens those that exist", async () => {
+        const store = await openStore();
+        const limits = { chatsPerOwner: 2, chats: 3 };
+        const add = (owner: string, chat: string) => store.openChat({ owner, name: chat, appName: "app" }, limits);
+        const first = await add("alice", "one");
+        await add("alice", "two");
+        await refusedWith("too_many", add("alice", "three"));
+        expect(await add("alice", "one")).toEqual(first);
+        await store.openSession({ id: "inner", chat: first.id, appName: "tool" });
+        await add("bob", "one");
+        await refusedWith("unavailable", add("bob", "two"));
+        await store.deleteSession(first.id);
+        await add("alice", "three");
+        await refusedWith("unavailable", add("bob", "two"));
+        await store.openChat({ owner: "bob", name: "two", appName: "app" });
+      });
+
       test("gives callers who open the same chat at once the same session", async () => {
         const store = await openStore();
         const chats = await Promise.all(
@@ -795,6 +812,35 @@ export function storeContract(name: string, open: OpenStore): void {
         await store.move(first.id, deny);
         await store.createApproval(newApproval(chat, "three"), limits);
         await refusedWith("too_many", store.createApproval(newApproval(chat, "four"), limits));
+      });
+
+      test("X24: refuses a further call of any kind past the limits of its chat, of its owner and of all", async () => {
+        const { store, chat } = await openChat();
+        const other = await store.openChat({ owner: "alice", name: "other", appName: "app" });
+        const foreign = await store.openChat({ owner: "bob", name: "foreign", appName: "app" });
+        const limits = { maxWaiting: 3, maxWaitingOfOwner: 4, maxWaitingInAll: 5 };
+        const add = (of: Session, call: string, fields?: Partial<NewApproval>) =>
+          store.createApproval(newApproval(of, call, fields), limits);
+        const asked = await add(chat, "asked");
+        await add(chat, "approved", { state: "approved" });
+        await add(chat, "begun", { state: "waiting", external: true, reportMs: 1000 });
+        await refusedWith("too_many", add(chat, "fourth", { state: "waiting", external: true, reportMs: 1000 }));
+        await refusedWith("too_many", add(chat, "fourth"));
+        expect(await add(chat, "asked")).toEqual(asked);
+        await add(other, "one");
+        await refusedWith("too_many", add(other, "two"));
+        await add(foreign, "one");
+        await refusedWith("unavailable", add(foreign, "two"));
+        await store.move(asked.id, approve);
+        await refusedWith("too_many", add(chat, "fourth"));
+        await store.move(asked.id, claim);
+        await refusedWith("too_many", add(chat, "fourth"));
+        await store.move(asked.id, succeed(1));
+        await add(chat, "fourth");
+        await refusedWith("unavailable", add(foreign, "two"));
+        await store.deleteSession(chat.id);
+        await add(foreign, "two");
+        await add(other, "two");
       });
 
       test("lists rows oldest first, filtered by chat, session, owner and state", async () => {

@@ -55,7 +55,7 @@ function bytesInUse(): { buffers: number; all: number } {
 }
 
 const openLimited = (limits: LiveOptions["limits"], server: Partial<LiveOptions> = {}) =>
-  openWorld({ server: { ...server, limits } as LiveOptions });
+  openWorld({ server: { ...server, limits } });
 
 describe("an invalid frame", () => {
   test.each([
@@ -185,7 +185,7 @@ describe("size", () => {
   });
 
   test("a large message that arrives in many pieces is read", async () => {
-    const world = await openWorld({ server: { limits: { heartbeatMs: 500, silenceMs: 1000 } } as LiveOptions });
+    const world = await openWorld({ server: { limits: { heartbeatMs: 500, silenceMs: 1000 } } });
     // An automatic pong of the client would be sent in the middle of the frame.
     const client = await openSocket(world, "", { autoPong: false });
     const history = [userMessage("x".repeat(2 * 1024 * 1024)), userMessage("hello")];
@@ -448,7 +448,7 @@ describe("a silent client", () => {
     const words = Array.from({ length: 350 }, (_, index) => text(`${index} ${"x".repeat(64_000)} `));
     const world = await openWorld({
       rules: [{ when: /flood/, say: words }, ...payRules],
-      server: { limits: { stallMs: 2000, heartbeatMs: 60_000, sockets: 2 } } as LiveOptions,
+      server: { limits: { stallMs: 2000, heartbeatMs: 60_000, sockets: 2 } },
     });
     const other = await openSocket(world);
     const stuck = await openSocket(world, "?sequence=1");

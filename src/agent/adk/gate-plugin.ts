@@ -21,8 +21,10 @@ import { isClientTool } from "./client-tool.ts";
 import { refuseCredentialRequest, refuseCredentialRequests } from "./credential-requests.ts";
 import { describeCall } from "./describe-call.ts";
 import { EnteredRun, RunRefused } from "./entered-run.ts";
+import { excessError, markExcessCalls } from "./excess-calls.ts";
 import { requireFindable } from "./find-call-tool.ts";
 import { checkAuthor } from "./foreign-events.ts";
+import type { Args, Held, Invocation, ModelCallback, Result, ToolCallback } from "./gate-callbacks.ts";
 import { GatheredCalls } from "./gathered-calls.ts";
 import { hasBrokenOff, isReserved } from "./history.ts";
 import { noteHandover } from "./live/handover.ts";
@@ -30,7 +32,7 @@ import { isPlaceholder, markUnknown, placeholder, takePlaceholders } from "./mar
 import { MissingTool } from "./missing-tool.ts";
 import { isNodeTool } from "./refuse-agents.ts";
 import { beginWithUser, orderResponses } from "./request-contents.ts";
-import type { CallHolder, HeldCall, RunScope } from "./run-scope.ts";
+import type { CallHolder, RunScope } from "./run-scope.ts";
 import { readActions } from "./tool-actions.ts";
 import { invalidArguments } from "./tool-checks.ts";
 import { dropNonJsonState, needsConversion, toObject } from "./tool-result.ts";
@@ -98,6 +100,8 @@ export class GatePlugin extends BasePlugin {
   /** K1: a returned object skips the tool and `FunctionTool`'s own confirmation; `undefined` runs the tool. */
   override async beforeToolCallback({ tool, toolArgs, toolContext }: ToolCallback): Promise<Result | undefined> {
     if (this.#approved.has(toolContext)) return undefined;
+    const excess = excessError(toolArgs);
+    if (excess) return excess;
     if (tool instanceof MissingTool) return tool.runAsync();
     // A toolset may bring such a tool at any time. Its call would be invisible.
     if (isReserved(tool.name)) return { error: `The name ${tool.name} is reserved by ADK; the tool was not run.` };
@@ -174,6 +178,7 @@ export class GatePlugin extends BasePlugin {
     if (removed.length > 0) this.#logger.warn("An event said more than its author may.", { by: event.author, removed });
     if (!event.partial) await scope?.beforeEvent();
     noteHandover(event);
+    markExcessCalls(event, this.#holder.callsPerResponse);
     attachInputs(event);
     takePlaceholders(event, scope?.freeResults ?? "keep");
     return undefined;
@@ -192,7 +197,7 @@ export class GatePlugin extends BasePlugin {
     }
     const refusal = run?.scope.beforeRequest();
     if (refusal !== undefined) return { errorCode: "TOO_MANY_CALLS", errorMessage: refusal };
-    const gathered = new GatheredCalls(llmRequest.toolsDict);
+    const gathered = new GatheredCalls(llmRequest.toolsDict, this.#holder.callsPerResponse);
     this.#gathered.set(invocationContext, gathered);
     run?.gathered.push(gathered);
     orderResponses(llmRequest.contents);
@@ -282,19 +287,4 @@ export class GatePlugin extends BasePlugin {
     const run = this.#runOf(invocationContext);
     return invocationContext.abortSignal?.aborted || !run || run.isOver || run.scope.refusesCalls();
   }
-}
-
-type Held = Pick<HeldCall, "gated" | "external" | "hint" | "payload" | "innerSession" | "hasRun">;
-type Args = Record<string, unknown>;
-type Result = Record<string, unknown>;
-interface Invocation {
-  invocationContext: InvocationContext;
-}
-interface ModelCallback {
-  callbackContext: Context;
-}
-interface ToolCallback {
-  tool: BaseTool;
-  toolArgs: Args;
-  toolContext: Context;
 }

@@ -11,6 +11,7 @@ import {
 } from "@google/adk";
 import type { FunctionCall, Part } from "@google/genai";
 import { readInputs } from "./call-input.ts";
+import { CallLimit } from "./excess-calls.ts";
 import { callsOf } from "./history.ts";
 import { addMissingTools } from "./missing-tool.ts";
 
@@ -29,10 +30,13 @@ export class GatheredCalls {
   /** The names of the tools that the agent itself offered, before callbacks could add any. */
   readonly #offered: ReadonlySet<string>;
   readonly #calls: Part[] = [];
+  readonly #limit: CallLimit;
   #stage: "no-calls" | "called" | "held" = "no-calls";
 
-  constructor(tools: LlmRequest["toolsDict"]) {
+  /** @param limit how many calls of the response may run */
+  constructor(tools: LlmRequest["toolsDict"], limit = Infinity) {
     this.#tools = tools;
+    this.#limit = new CallLimit(limit);
     this.#offered = new Set(Object.keys(tools));
   }
 
@@ -61,7 +65,8 @@ export class GatheredCalls {
     /** Usage that is in no event. */ usage?: Event;
   }> {
     const parts = response.content?.parts ?? [];
-    const calls = parts.filter((part) => part.functionCall);
+    const made = parts.filter((part) => part.functionCall);
+    const calls = this.#limit.keep(made);
     const others = parts.filter((part) => !part.functionCall);
     const keepOthers = () => {
       response.content = others.length > 0 ? { ...response.content, parts: others } : undefined;
@@ -75,11 +80,13 @@ export class GatheredCalls {
     if (this.#stage === "held" && this.#calls.splice(0).length > 0) {
       dropped = true;
       keepOthers();
-    } else if (calls.length > 0 && hasLaterPiece(context, response)) {
+    } else if (made.length > 0 && hasLaterPiece(context, response)) {
       keepOthers();
       response.usageMetadata = undefined; // the last piece repeats it
     } else if (this.#calls.length > 0) {
       response.content = { role: "model", parts: [...others, ...this.#calls.splice(0)] };
+    } else if (calls.length < made.length) {
+      keepOthers();
     }
     const isUsageOnly = this.#stage !== "no-calls" && !response.content && !response.errorCode;
     return { dropped, ...(isUsageOnly && takeUsage(response, context)) };

@@ -91,6 +91,8 @@ export interface JudgedCall {
 
 /** Decides which calls are held, and records them. Implemented in `approval/`. */
 export interface CallHolder {
+  /** How many calls of one model response are run or held. */
+  readonly callsPerResponse: number;
   /** True when the server's own policies want a person to approve the call. */
   policyWantsApproval(call: JudgedCall, run: Pick<RunScope, "owner" | "actor">): Promise<boolean>;
   /** True when the server's own policy for this tool limits its time. */

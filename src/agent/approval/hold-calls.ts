@@ -17,17 +17,28 @@ export interface HoldOptions {
   startMs: number;
   /** How many questions a chat may have open. */
   maxPending: number;
+  /** How many calls without an outcome there may be, and how many calls in one model response. */
+  limits?: WaitingLimits;
   /** Limits the questions that are asked while the user is away. */
   unseen?: UnseenQuestions;
   logger: Logger;
+}
+
+interface WaitingLimits {
+  waitingCalls: number;
+  waitingCallsPerOwner: number;
+  waitingCallsPerChat: number;
+  callsPerResponse: number;
 }
 
 /** How long the result of a call may be reported after it has begun, unless its policy says otherwise. */
 const defaultReportMs = 24 * 60 * 60_000;
 
 /** Decides by policy which calls are held, and makes their rows. The gate in `adk/` uses it. */
-export function holdCalls({ store, policies, unseen, logger, ...limits }: HoldOptions): CallHolder {
+export function holdCalls({ store, policies, unseen, logger, limits: waiting, ...limits }: HoldOptions): CallHolder {
   return {
+    callsPerResponse: waiting?.callsPerResponse ?? Infinity,
+
     policyWantsApproval: (call, run) => policies.wantsApproval(call, run),
 
     hasTimeLimit: (toolName) => policies.get(toolName)?.timeoutMs !== undefined,
@@ -64,7 +75,12 @@ export function holdCalls({ store, policies, unseen, logger, ...limits }: HoldOp
           startMs: call.innerSession === undefined ? (policy.startMs ?? limits.startMs) : Number.POSITIVE_INFINITY,
           ...(isReported && { reportMs: policy.reportMs ?? defaultReportMs }),
         },
-        { maxPending: limits.maxPending },
+        {
+          maxPending: limits.maxPending,
+          maxWaiting: waiting?.waitingCallsPerChat,
+          maxWaitingOfOwner: waiting?.waitingCallsPerOwner,
+          maxWaitingInAll: waiting?.waitingCalls,
+        },
       );
       // This `toolCallId` may have a row already. Only the very same call may use it; for any other, no one is asked and nothing runs.
       if (row.id !== id && (row.input !== input || row.toolName !== toolName || isSettled(row.state)))

@@ -1,4 +1,5 @@
 import { BridgeError } from "../../protocol/index.ts";
+import type { Quota } from "../../protocol/quota.ts";
 import type { Approval, Session } from "../../stores/index.ts";
 import { cancelFamily } from "../approval/family.ts";
 import type { UnseenQuestions } from "../approval/index.ts";
@@ -10,6 +11,8 @@ import { markShownRows } from "./shown-outcomes.ts";
 
 export interface ChatTurnsContext extends TurnContext {
   unseen: UnseenQuestions;
+  /** Turns that are not over. Those that requests start are counted by `Admission`. */
+  quota: Quota;
 }
 
 /** The turns of every chat: which comes next, and which message it writes to. */
@@ -113,12 +116,26 @@ export class ChatTurns {
       ...(answered && { answered }),
       ...(!attended && { unattended: true }),
     };
-    return this.enqueue(queue, { reply, input, mode, actor: await this.#actorOf(queue.chat, approvals, reply) });
+    const actor = await this.#actorOf(queue.chat, approvals, reply);
+    return this.#enqueueUnasked(queue, { reply, input, mode, actor }, isRequested);
   }
 
   async enqueue(queue: ChatQueue, turn: Pick<Turn, "reply" | "input" | "mode" | "actor">): Promise<QueuedTurn> {
     const after = await this.#context.store.lastSequence(queue.chat.id);
     return queue.enqueue({ ...turn, id: newId("turn"), after });
+  }
+
+  /** Queues a turn that the server starts by itself, unless a request has caused it. It is counted and never refused. */
+  async #enqueueUnasked(
+    queue: ChatQueue,
+    turn: Pick<Turn, "reply" | "input" | "mode" | "actor">,
+    isRequested = false,
+  ): Promise<QueuedTurn> {
+    const queued = await this.enqueue(queue, turn);
+    if (isRequested) return queued;
+    const { release } = this.#context.quota.count(queue.chat.owner);
+    void queued.done.then(release, release);
+    return queued;
   }
 
   /** Whose message the calls of a reply come from, no matter who decided about them. Rows of older releases do not say. */
@@ -150,7 +167,7 @@ export class ChatTurns {
   #startSpeech(chat: Session): void {
     this.#later(chat, async (queue) => {
       const { reply, mode, actor } = await this.#context.conversations.forSpeech(chat);
-      await this.enqueue(queue, { reply, input: { kind: "speech" }, mode, actor });
+      await this.#enqueueUnasked(queue, { reply, input: { kind: "speech" }, mode, actor });
     });
   }
 

@@ -2,6 +2,7 @@
  * Who is next in a chat: its turns in order, what answers mean, what follows from a decision (`settlement.ts`), a deadline
  * or a crash (`due-work.ts`, `recover.ts`).
  */
+export { Admission } from "./admission.ts";
 export type { Answer } from "./answers.ts";
 export { ChatTurns } from "./chat-turns.ts";
 export { DueWork } from "./due-work.ts";

@@ -51,6 +51,7 @@ export interface SubmissionsContext extends TurnContext {
   appName: string;
   /** The name of the root agent. */
   agentName: string;
+  limits: { chats: number; chatsPerOwner: number };
   authorizer: Authorizer;
   calls: ToolCalls;
   turns: ChatTurns;
@@ -94,8 +95,8 @@ export class Submissions {
     { message, history = [] }: Submission & { type: "message" },
     mode: Mode,
   ): Promise<Reply> {
-    const { store, turns, appName } = this.#context;
-    const chat = await store.openChat({ owner, name: chatName, appName });
+    const { store, turns, appName, limits } = this.#context;
+    const chat = await store.openChat({ owner, name: chatName, appName }, limits);
     return turns.exclusive(chat, async (queue) => {
       if (history.length > 0 && (await store.lastSequence(chat.id)) === 0)
         await importHistory(history, chat.id, this.#context);

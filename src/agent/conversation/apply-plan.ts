@@ -16,6 +16,9 @@ export interface Applied {
   isComplete: boolean;
 }
 
+/** Yield to the event loop after so many records: a store in memory never waits. */
+const yieldEvery = 32;
+
 /** Appends the records of a plan to the history. No other code of ours appends responses and notes. */
 export async function applyPlan(
   { records }: HistoryPlan,
@@ -23,7 +26,8 @@ export async function applyPlan(
   sessions: StoreSessionService,
 ): Promise<Applied> {
   const applied: Applied = { responses: [], notes: [], tells: [], isComplete: true };
-  for (const { response, send, note, tells } of records) {
+  for (const [index, { response, send, note, tells }] of records.entries()) {
+    if (index % yieldEvery === yieldEvery - 1) await new Promise((resolve) => setImmediate(resolve));
     if (response) {
       const { open, ...fields } = response;
       try {

@@ -1,4 +1,5 @@
 import type { UIMessage } from "ai";
+import { BridgeError } from "../../protocol/index.ts";
 import type { Approval } from "../../stores/index.ts";
 import { modelName } from "../adk/agents.ts";
 import type { Progress, TurnLog } from "../log/turn-log.ts";
@@ -36,6 +37,7 @@ export class LiveConversation implements Conversation {
   }
 
   async say(message: UIMessage, log: TurnLog): Promise<Approval[]> {
+    this.#countModelCall();
     // The user interrupts what the model has begun to say unasked. Nothing of that has been shown.
     if (this.hasSpeech) await this.#pool.close(this.#turn.chat.id);
     await this.#runAgents(log);
@@ -48,6 +50,7 @@ export class LiveConversation implements Conversation {
     await runWaitingAgents(this.#turn.chat, { turn: this.#turn, log }, this.#context);
     // Readers of the log get the outcome before the model does.
     await new Promise((resolve) => setImmediate(resolve));
+    this.#countModelCall();
     const connection = await this.#enter(log);
     const next = await connection.tell();
     if (next === "transfer") {
@@ -90,6 +93,12 @@ export class LiveConversation implements Conversation {
         error: describeError(error),
       });
     }
+  }
+
+  /** Before the model is told something: it responds to that, and a response cannot be refused. */
+  #countModelCall(): void {
+    const refusal = this.#context.modelCalls.take(this.#turn.chat.owner);
+    if (refusal !== undefined) throw new BridgeError("too_many", refusal);
   }
 
   #leave(): void {

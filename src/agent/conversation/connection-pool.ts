@@ -1,5 +1,6 @@
 import type { UIMessage } from "ai";
 import { BridgeError } from "../../protocol/index.ts";
+import { Quota, type Share } from "../../protocol/quota.ts";
 import type { Session } from "../../stores/index.ts";
 import { hardenLive } from "../adk/live/harden-live.ts";
 import { abortable, describeError } from "../support/index.ts";
@@ -27,6 +28,9 @@ export interface UnaskedListener {
   onCancelled(chat: Session, callIds: readonly string[]): void;
 }
 
+/** When an owner with too many connections may try again: connections that no client uses close after a while. */
+const roomSeconds = 5;
+
 /** A connection, or the attempt to open one. */
 interface Entry {
   opening: Promise<LiveConnection>;
@@ -34,6 +38,7 @@ interface Entry {
   connection?: LiveConnection;
   isOpen: boolean;
   idle?: NodeJS.Timeout;
+  share: Share;
 }
 
 /** The live connections of all chats, at most one each. Opened when a turn needs one, closed when no one does. */
@@ -43,6 +48,7 @@ export class ConnectionPool {
   readonly #options: Required<Omit<LiveOptions, "model">>;
   readonly #context: ConversationContext;
   readonly #entries = new Map<string, Entry>();
+  readonly #quota: Quota;
   readonly #closing = new Set<Promise<void>>();
   /** How many clients are connected to a chat, by owner and name. */
   readonly #attached = new Map<string, number>();
@@ -51,6 +57,8 @@ export class ConnectionPool {
   constructor(context: ConversationContext, { model, ...options }: LiveOptions) {
     this.model = model;
     this.#context = context;
+    const { liveConnections: total, liveConnectionsPerOwner: perOwner } = context.limits;
+    this.#quota = new Quota({ what: "live connections", perOwner, total, retryAfter: roomSeconds });
     this.#options = {
       connectMs: options.connectMs ?? 10_000,
       silenceMs: options.silenceMs ?? 30_000,
@@ -65,6 +73,11 @@ export class ConnectionPool {
   /** True when the chat has a connection, or one is being opened. */
   has(chatId: string): boolean {
     return this.#entries.has(chatId);
+  }
+
+  /** Throws if the owner may not have another connection. */
+  checkRoom(owner: string): void {
+    this.#quota.check(owner);
   }
 
   /** The chat's connection if it is open. */
@@ -91,6 +104,7 @@ export class ConnectionPool {
     const entry = this.#entries.get(chatId);
     if (!entry) return;
     this.#entries.delete(chatId);
+    entry.share.release();
     clearTimeout(entry.idle);
     const closing = entry.connection?.close() ?? Promise.resolve();
     this.#closing.add(closing);
@@ -131,8 +145,10 @@ export class ConnectionPool {
 
   #begin(chat: Session, withMessage: boolean): Entry {
     const { connectMs, silenceMs } = this.#options;
+    const share = this.#quota.take(chat.owner);
     const forget = () => {
       if (this.#entries.get(chat.id) === entry) this.#entries.delete(chat.id);
+      share.release();
       clearTimeout(entry.idle);
     };
     const connect = async () => {
@@ -159,7 +175,7 @@ export class ConnectionPool {
       return connection;
     };
     // `connect` waits before it looks at the entry, so the entry is registered by then.
-    const entry: Entry = { opening: connect(), isOpen: false };
+    const entry: Entry = { opening: connect(), isOpen: false, share };
     entry.opening.then(() => (entry.isOpen = true), forget);
     this.#entries.set(chat.id, entry);
     return entry;

@@ -7,6 +7,7 @@ import type { Runners } from "../adk/runners.ts";
 import type { StoreSessionService } from "../adk/session-service.ts";
 import type { Executor } from "../approval/executor.ts";
 import type { Logger } from "../support/index.ts";
+import type { ModelCalls } from "./model-calls.ts";
 
 /** What every conversation needs. */
 export interface ConversationContext {
@@ -19,6 +20,9 @@ export interface ConversationContext {
   logger: Logger;
   /** How often one turn may ask the model; live, how often the model may call tools. */
   maxLlmCalls: number;
+  /** Counts the calls to the model. */
+  modelCalls: ModelCalls;
+  limits: { liveConnections: number; liveConnectionsPerOwner: number };
   /** How long new text waits for a tool that is still running. */
   graceMs: number;
 }

@@ -28,6 +28,16 @@ export class Conversations {
     return new RequestConversation(turn, this.#context, () => this.#pool.close(turn.chat.id));
   }
 
+  /** Throws if the owner may not open another live connection. `findChat` finds the chat, which may have one already. */
+  async checkRoom(owner: string, findChat: () => Promise<string | undefined>): Promise<void> {
+    try {
+      this.#pool.checkRoom(owner);
+    } catch (error) {
+      const chatId = await findChat();
+      if (chatId === undefined || !this.isOpen(chatId)) throw error;
+    }
+  }
+
   /** True while the chat's model listens between turns. */
   isOpen(chatId: string): boolean {
     return this.#pool.has(chatId);

@@ -8,3 +8,4 @@
 export type { Conversation } from "./conversation.ts";
 export { continuesUnattended, Conversations } from "./conversations.ts";
 export type { LiveOptions } from "./connection-pool.ts";
+export { ModelCalls } from "./model-calls.ts";

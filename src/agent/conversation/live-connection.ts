@@ -184,7 +184,8 @@ export class LiveConnection {
   }
 
   async #listen({ turn, log }: Listener): Promise<Progress> {
-    const { context, silenceMs } = this.#options;
+    const { chat, context, silenceMs } = this.#options;
+    const countRequest = () => log.countRequest(context.maxLlmCalls) ?? context.modelCalls.take(chat.owner);
     // A run that ended without a connection needed no model: hearing its end is no failure.
     let reply: ReplyState = this.#run.isConnected ? "silent" : "complete";
     for (;;) {
@@ -201,7 +202,7 @@ export class LiveConnection {
       this.#awaited.note(event);
       const kind = toReplyEvent(event, this.#awaited.ids);
       // A new connection, and a response with calls, count as requests do in the other mode.
-      const refusal = kind === "another" || kind === "calls" ? log.countRequest(context.maxLlmCalls) : undefined;
+      const refusal = kind === "another" || kind === "calls" ? countRequest() : undefined;
       if (refusal !== undefined) throw new BridgeError("too_many", refusal);
       const next: ReplyState | ReplyVerdict = kind ? nextReplyState(reply, kind) : reply;
       if (noticeOf(event)) this.#heed(event);

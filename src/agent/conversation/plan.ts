@@ -189,12 +189,12 @@ function tellRecords(
   kinds: ReadonlySet<Kind>,
   awaited: ReadonlySet<string>,
 ): HistoryRecord[] {
+  const paired = pairedSteps(calls, kinds);
   return calls.flatMap((known): HistoryRecord[] => {
     const { kind, open, row, response, tells } = known;
     if (!kinds.has(kind)) return [];
     const { id, name, args = {} } = open.call;
-    const keepsIds = callsOf(open.event).every(keepsId);
-    const isPaired = keepsIds || calls.every((other) => other.open.event.id !== open.event.id || kinds.has(other.kind));
+    const isPaired = paired.has(open.event.id);
     const record: HistoryRecord = isPaired ? inPlace(known) : { tells };
     if (kind === "lost") return isPaired ? [record] : [];
     if (awaited.has(id)) return [{ ...record, send: { functionResponse: { id, name, response } } }];
@@ -204,6 +204,13 @@ function tellRecords(
     const text = contextNote(name, JSON.stringify(args), stateOf(response), response);
     return [{ ...record, note: { id: `late-${id}`, text } }];
   });
+}
+
+/** P9: the ids of the steps whose calls may get responses. Each step is looked at once, because it may have many calls. */
+function pairedSteps(calls: readonly Knowledge[], kinds: ReadonlySet<Kind>): Set<string> {
+  const steps = new Map(calls.map(({ open }) => [open.event.id, open.event]));
+  const waiting = new Set(calls.flatMap(({ kind, open }) => (kinds.has(kind) ? [] : [open.event.id])));
+  return new Set([...steps].flatMap(([id, step]) => (!waiting.has(id) || callsOf(step).every(keepsId) ? [id] : [])));
 }
 
 /** How a call without a row ended, by its response. */

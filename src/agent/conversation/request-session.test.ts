@@ -15,6 +15,8 @@ import { Policies } from "../approval/policies.ts";
 import { TurnLog } from "../log/turn-log.ts";
 import { silentLogger as logger } from "../support/index.ts";
 import type { Turn } from "../turn-input.ts";
+import { defaultBridgeLimits } from "../bridge-limits.ts";
+import { ModelCalls } from "./model-calls.ts";
 import { RequestSession } from "./request-session.ts";
 
 setLogLevel(LogLevel.ERROR);
@@ -45,7 +47,10 @@ async function open(...callIds: string[]) {
   await sessions.appendEvent({ session, event: createEvent({ author: "user", content: said("user", "Pay.") }) });
   await sessions.appendEvent({ session, event: createEvent({ author: "agent", content: { role: "model", parts } }) });
 
-  const context = { agent, store, sessions, runners, gate, executor, logger, maxLlmCalls: 5, graceMs: 0 };
+  const limits = { ...defaultBridgeLimits };
+  const modelCalls = new ModelCalls({ ...limits, now: () => store.now() });
+  const parties = { agent, store, sessions, runners, gate, executor, modelCalls, logger };
+  const context = { ...parties, limits, maxLlmCalls: 5, graceMs: 0 };
   const { signal } = new AbortController();
   const input = { kind: "settled", approvals: [], model: true } as const;
   const turn: Turn = { id: "turn", chat, reply: "msg_1", input, mode: "request", actor: "me", signal };

@@ -112,7 +112,7 @@ export class RequestSession {
 
   /** One ADK run: its events are shown, and a held call ends it. */
   async #runOnce(next: NextRequest, agent: BaseAgent, listener: Listener): Promise<Progress> {
-    const { gate, runners, maxLlmCalls, logger } = this.#context;
+    const { gate, runners, maxLlmCalls, modelCalls, logger } = this.#context;
     const { turn, log } = listener;
     const { id: sessionId, owner: userId } = this.#session;
     const scope = newRunScope(
@@ -121,7 +121,7 @@ export class RequestSession {
         mode: this.#mode,
         freeResults: "keep",
         refusesCalls: () => false,
-        beforeRequest: () => log.countRequest(maxLlmCalls),
+        beforeRequest: () => log.countRequest(maxLlmCalls) ?? modelCalls.take(userId),
       },
       this.#context,
       () => listener,

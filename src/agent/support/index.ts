@@ -5,6 +5,7 @@ export { abortable, stepThrough } from "./abortable.ts";
 export { atMost } from "./at-most.ts";
 export { checkNumber, showValue } from "./check-number.ts";
 export { newId } from "./ids.ts";
+export { MinuteWindow } from "./minute-window.ts";
 export { Slots } from "./slots.ts";
 export { consoleLogger, describeError, type Logger, silentLogger } from "./logger.ts";
 export { within } from "./within.ts";

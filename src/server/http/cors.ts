@@ -9,8 +9,8 @@ export function withCors(request: Request, response: Response, allowedOrigins: r
   if (origin === null || !allowedOrigins.includes(origin)) return response;
   response.headers.set("access-control-allow-origin", origin);
   response.headers.set("access-control-allow-credentials", "true");
-  // A page of another origin could not read this header otherwise.
-  response.headers.set("access-control-expose-headers", chatIdHeader);
+  // A page of another origin could not read these headers otherwise.
+  response.headers.append("access-control-expose-headers", `${chatIdHeader}, retry-after`);
   response.headers.append("vary", "origin");
   return response;
 }

@@ -2,12 +2,15 @@ import { type Bridge, consoleLogger, StateConflict } from "../../agent/index.ts"
 import { BridgeError, errorTable } from "../../protocol/index.ts";
 import { quote } from "../../protocol/quote.ts";
 import { toRefusal } from "../refusal.ts";
+import { ServerBounds } from "../server-bounds.ts";
+import type { ServerLimits } from "../server-limits.ts";
 import type { Confirmation } from "../views/index.ts";
 import { approvalRoutes } from "./approval-routes.ts";
 import { preflight, withCors } from "./cors.ts";
 import { checkGuardOptions, guard, type GuardOptions } from "./guard.ts";
 import { errorResponse, jsonResponse } from "./json-response.ts";
-import { defaultMaxBodyBytes } from "./read-body.ts";
+import { defaultMaxBodyBytes, LateBody } from "./read-body.ts";
+import { RequestPlace } from "./request-place.ts";
 import type { Route } from "./route.ts";
 import { streamRoutes } from "./stream-routes.ts";
 
@@ -17,6 +20,8 @@ export interface HandlerOptions extends GuardOptions {
   confirmation?: Confirmation;
   /** Largest chat request in bytes; stock clients send their whole history. Default 4 MiB. */
   maxBodyBytes?: number;
+  /** What clients may use of the server, each owner alone and all together. The defaults are far above what people do. */
+  limits?: Partial<ServerLimits>;
   /** Fields that `GET /health` returns besides `ok`. */
   health?: () => Record<string, unknown>;
   /** Handles requests to other paths: a page, your own routes. */
@@ -24,7 +29,10 @@ export interface HandlerOptions extends GuardOptions {
 }
 
 /** The routes as a function from `Request` to `Response`, for any framework. */
-export function createHandler(options: HandlerOptions): (request: Request) => Promise<Response> {
+export function createHandler(
+  options: HandlerOptions,
+  bounds: ServerBounds = new ServerBounds(options),
+): (request: Request) => Promise<Response> {
   checkGuardOptions(options);
   const { logger = consoleLogger, maxBodyBytes = defaultMaxBodyBytes } = options;
 
@@ -40,15 +48,20 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
     preflight(request, allowedOrigins) ?? withCors(request, await respond(request), allowedOrigins);
 
   async function respond(request: Request): Promise<Response> {
+    let place: RequestPlace | undefined;
     try {
+      place = new RequestPlace(request, bounds);
       const identity = await guard(request, options);
       const { owner, actor } = identity;
+      place.assign(owner);
       const url = new URL(request.url);
       for (const { path, methods } of routes) {
         const match = path.exec(url.pathname);
         if (!match) continue;
         const route = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
-        if (route) return await route({ request, url, owner, identity, id: decodeId(match[1]) });
+        const call = { request, url, owner, identity, id: decodeId(match[1]) };
+        const reads = request.method === "GET" && url.pathname !== "/health";
+        if (route) return place.until(await (reads ? bounds.reads.run(owner, () => route(call)) : route(call)));
         const allow = Object.keys(methods).join(", ");
         const message = `${url.pathname} takes ${allow}, not ${request.method}.`;
         return errorResponse({ code: "method_not_allowed", message }, { allow });
@@ -56,8 +69,13 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
       const response = await options.fallback?.(request, owner, actor);
       return response ?? errorResponse({ code: "not_found", message: `There is nothing at ${url.pathname}.` });
     } catch (error) {
+      // Otherwise the rest of the body stays in the connection.
+      if (!request.bodyUsed) void request.body?.cancel().catch(() => undefined);
       if (error instanceof StateConflict) return conflictResponse(error);
-      return errorResponse(toRefusal(error, logger, "A request failed.", { method: request.method }));
+      const refusal = toRefusal(error, logger, "A request failed.", { method: request.method });
+      return errorResponse(refusal, {}, error instanceof LateBody ? error.status : undefined);
+    } finally {
+      place?.leave();
     }
   }
 }

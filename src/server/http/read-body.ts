@@ -1,10 +1,17 @@
 import { BridgeError, parseJson } from "../../protocol/index.ts";
 import { quote } from "../../protocol/quote.ts";
+import { placeOf, type RequestPlace } from "./request-place.ts";
 
 /** Largest body of a chat request, unless the options say otherwise. */
 export const defaultMaxBodyBytes = 4 * 1024 * 1024;
 
-/** The JSON body of a request. Throws a `BridgeError` that says what is wrong with it; reads at most `maxBytes`. */
+/** How long a body may take to arrive if its server does not count requests. */
+const defaultBodyMs = 60_000;
+
+/**
+ * The JSON body of a request. Throws a `BridgeError` that says what is wrong with it; reads at most `maxBytes`. A body is
+ * counted among the bytes in memory before it is read, by its length if the request names one, otherwise as it arrives.
+ */
 export async function readBody(request: Request, maxBytes: number): Promise<unknown> {
   const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
   if (type !== "application/json")
@@ -12,14 +19,22 @@ export async function readBody(request: Request, maxBytes: number): Promise<unkn
       "unsupported_media_type",
       `The content type must be application/json; ${type ? `${quote(type)} came` : "the request has none"}.`,
     );
+  const place = placeOf(request);
   const tooLarge = () => new BridgeError("too_large", `The body is larger than ${maxBytes} bytes.`);
-  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge();
+  const named = Number(request.headers.get("content-length") ?? 0);
+  if (named > maxBytes) throw tooLarge();
+  let counted = named > 0 ? named : 0;
+  place?.reserve(counted);
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let text = "";
   let bytes = 0;
-  for await (const piece of piecesOf(request)) {
+  for await (const piece of piecesOf(request, place)) {
     bytes += piece.byteLength;
     if (bytes > maxBytes) throw tooLarge();
+    if (bytes > counted) {
+      place?.reserve(bytes - counted);
+      counted = bytes;
+    }
     text += decode(decoder, piece);
   }
   text += decode(decoder);
@@ -27,12 +42,40 @@ export async function readBody(request: Request, maxBytes: number): Promise<unkn
   return parseJson(text, { maxDepth: 64 });
 }
 
-/** A body that ends early is an error of the client, not of the server. */
-async function* piecesOf({ body }: Request): AsyncGenerator<Uint8Array> {
+/** A body that ends early or comes too slowly is an error of the client, not of the server. */
+async function* piecesOf({ body }: Request, place: RequestPlace | undefined): AsyncGenerator<Uint8Array> {
+  if (!body) return;
+  const ms = place?.bodyMs ?? defaultBodyMs;
+  const reader = body.getReader();
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    // Ends a pending read.
+    void reader.cancel().catch(() => undefined);
+  }, ms);
   try {
-    yield* body ?? [];
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (isLate) throw new LateBody(ms);
+      if (done) return;
+      yield value;
+    }
   } catch (error) {
+    if (error instanceof BridgeError) throw error;
     throw new BridgeError("malformed", "The body ended before it was complete.", { cause: error });
+  } finally {
+    clearTimeout(timer);
+    // Drops the rest, if there is any.
+    void reader.cancel().catch(() => undefined);
+  }
+}
+
+/** The body did not arrive in time. */
+export class LateBody extends BridgeError {
+  /** HTTP has a status of its own for this. */
+  readonly status = 408;
+  constructor(ms: number) {
+    super("malformed", `The body did not arrive within ${ms / 1000} seconds.`);
   }
 }
 

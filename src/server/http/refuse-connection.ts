@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import { STATUS_CODES } from "node:http";
-import { errorTable } from "../../protocol/index.ts";
+import { errorTable, retryAfterOf } from "../../protocol/index.ts";
 import type { Refusal } from "../refusal.ts";
 
 /**
@@ -9,8 +9,9 @@ import type { Refusal } from "../refusal.ts";
  */
 export function refuseConnection(
   socket: Duplex,
-  { code, message, status = errorTable[code].status }: Refusal & { status?: number },
+  { code, message, retryAfter, status = errorTable[code].status }: Refusal & { status?: number },
 ): void {
+  const seconds = retryAfterOf(code, retryAfter);
   const body = Buffer.from(JSON.stringify({ code, message }));
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`,
@@ -18,6 +19,7 @@ export function refuseConnection(
     "cache-control: no-store",
     "x-content-type-options: nosniff",
     `content-length: ${body.length}`,
+    ...(seconds === undefined ? [] : [`retry-after: ${seconds}`]),
     "connection: close",
   ];
   if (!socket.writable) {

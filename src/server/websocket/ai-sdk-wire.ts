@@ -55,7 +55,7 @@ export class AiSdkWire implements Wire {
       }
       case "resume":
         this.#checkRequest(frame.requestId);
-        return this.#resume(frame.id, frame.requestId);
+        return this.#context.read(() => this.#resume(frame.id, frame.requestId));
       case "abort":
         return this.#abort(frame.requestId);
       default:

@@ -7,18 +7,17 @@ import { BridgeError } from "../../protocol/index.ts";
 import { checkGuardOptions, defaultMaxBodyBytes, type HandlerOptions, refuseConnection } from "../http/index.ts";
 import { toRequest } from "../node.ts";
 import { malformedRequest, toRefusal } from "../refusal.ts";
+import { ServerBounds } from "../server-bounds.ts";
+import type { SocketLimits } from "../server-limits.ts";
 import { AtOnce } from "./at-once.ts";
 import { ChatArrivals } from "./chat-arrivals.ts";
 import { type Handshake, readHandshake } from "./handshake.ts";
 import { SentMessages } from "./sent-messages.ts";
 import { SocketConnection } from "./socket-connection.ts";
-import type { LiveLimits, SocketLimits } from "./socket-limits.ts";
 import type { SocketShared } from "./socket-shared.ts";
 
-export interface LiveOptions extends HandlerOptions {
-  /** What sockets may do. The defaults suit pages that people use. */
-  limits?: Partial<LiveLimits>;
-}
+/** The same as those of `createHandler`. */
+export type LiveOptions = HandlerOptions;
 
 /** The sockets at `/live` of a server. */
 export interface Live {
@@ -26,17 +25,11 @@ export interface Live {
   close(): Promise<void>;
 }
 
-const defaultLimits: LiveLimits = {
-  frames: { size: 256, perSecond: 64 },
-  stallMs: 30_000,
-  heartbeatMs: 30_000,
-  silenceMs: 30_000,
-  sockets: 10_000,
-  socketsPerOwner: 64,
-};
-
 /** How many heartbeats may authenticate at once. Those of many sockets are due together. */
 const heartbeatsAtOnce = 64;
+
+/** When a client that got no socket may try again. */
+const socketSeconds = 5;
 
 /** How long a client may take to reply to a close frame. */
 const closingMs = 1000;
@@ -45,13 +38,18 @@ const closingMs = 1000;
 const attached = new WeakSet<Server>();
 
 /** Accepts WebSockets at `/live` on a `node:http` or `node:https` server. `listen` does this by itself. */
-export function attachLive(server: Server, options: LiveOptions): Live {
+export function attachLive(
+  server: Server,
+  options: LiveOptions,
+  bounds: ServerBounds = new ServerBounds(options),
+): Live {
   checkGuardOptions(options);
   if (attached.has(server)) throw new Error("This server has a /live already. Close that one first.");
   attached.add(server);
   const { bridge, logger = consoleLogger, maxBodyBytes = defaultMaxBodyBytes } = options;
-  const limits = { ...defaultLimits, ...options.limits };
+  const { limits } = bounds;
   const connections = new Map<WebSocket, SocketConnection>();
+  const bySocket = new WeakMap<Duplex, SocketConnection>();
   /** How many sockets each owner has. */
   const owners = new Map<string, number>();
   /** Connections whose handshake is being checked. */
@@ -62,7 +60,7 @@ export function attachLive(server: Server, options: LiveOptions): Live {
   const shared: SocketShared = {
     bridge,
     logger,
-    limits,
+    bounds,
     arrivals: new ChatArrivals(),
     sent: new SentMessages(bridge),
     heartbeats: new AtOnce(heartbeatsAtOnce),
@@ -116,12 +114,12 @@ export function attachLive(server: Server, options: LiveOptions): Live {
 
   function accept(incoming: IncomingMessage, stream: Duplex, head: Buffer, handshake: Handshake): void {
     const { owner } = handshake.identity;
-    // Counted here, because between this check and `connections.set` nothing else runs. Without authentication all
-    // sockets have the same owner, so only the limit for the server counts.
-    if (options.authenticate && (owners.get(owner) ?? 0) >= limits.socketsPerOwner)
+    // Counted here, because between this check and `connections.set` nothing else runs.
+    if ((owners.get(owner) ?? 0) >= limits.socketsPerOwner)
       throw new BridgeError(
         "too_many",
         `The limit of ${limits.socketsPerOwner} open sockets per owner is reached. Close one first.`,
+        { retryAfter: socketSeconds },
       );
     if (connections.size >= limits.sockets) throw full();
     if (closing) throw new BridgeError("unavailable", "The server is stopping. Try again in a moment.");
@@ -137,6 +135,8 @@ export function attachLive(server: Server, options: LiveOptions): Live {
       // `ws` closes the socket after a protocol error, so `close` follows in every case.
       socket.on("error", ignore);
       socket.on("close", onClose);
+      bySocket.set(stream, connection);
+      stream.on("data", onData);
     });
   }
 
@@ -145,12 +145,17 @@ export function attachLive(server: Server, options: LiveOptions): Live {
     connections.get(this)?.onMessage(data as Buffer, isBinary);
   }
 
+  // Comes after the listener of `ws`, which has read the frames that are complete.
+  function onData(this: Duplex): void {
+    bySocket.get(this)?.onData();
+  }
+
   function onPing(this: WebSocket, data: Buffer): void {
     connections.get(this)?.onPing(data);
   }
 
-  function onPong(this: WebSocket): void {
-    connections.get(this)?.onPong();
+  function onPong(this: WebSocket, data: Buffer): void {
+    connections.get(this)?.onPong(data);
   }
 
   function onClose(this: WebSocket): void {
@@ -183,7 +188,9 @@ export function attachLive(server: Server, options: LiveOptions): Live {
 }
 
 function full(): BridgeError {
-  return new BridgeError("unavailable", "The limit of open sockets of this server is reached. Try again in a moment.");
+  return new BridgeError("unavailable", "The limit of open sockets of this server is reached. Try again in a moment.", {
+    retryAfter: socketSeconds,
+  });
 }
 
 function ignore(): void {}

@@ -99,7 +99,7 @@ export class ChatFollower {
       const reach = () => void (reached = true);
       start.turn.done?.then(reach, reach);
     }
-    for await (const entries of await bridge.follow(owner, this.chat, { after, signal })) {
+    for await (const entries of this.#follow(await bridge.follow(owner, this.chat, { after, signal }), after)) {
       for (const entry of entries) {
         reached ||= start.kind === "turn" && entry.turn === start.turn.id;
         if (!reached) continue;
@@ -122,6 +122,22 @@ export class ChatFollower {
 
   #newJoiner(): TurnJoiner {
     return new TurnJoiner({ waitsForQuestionsOnly: !this.#context.numbered });
+  }
+
+  /** The entries of a log. Those that were there before are read when it is this owner's turn: a log may be long. */
+  async *#follow(log: AsyncGenerator<LogEntry[]>, after: number): AsyncGenerator<LogEntry[]> {
+    const { sequence } = await this.#context.bridge.position(this.#context.owner, this.chat);
+    let read = after;
+    try {
+      for (;;) {
+        const next = await (read < sequence ? this.#context.catchUp(() => log.next()) : log.next());
+        if (next.done) return;
+        read = next.value.at(-1)?.sequence ?? read;
+        yield next.value;
+      }
+    } finally {
+      await log.return(undefined);
+    }
   }
 
   #send(entry: LogEntry, chunks: readonly UIMessageChunk[]): void {

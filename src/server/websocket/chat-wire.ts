@@ -37,7 +37,7 @@ export class ChatWire implements Wire {
       case "tool_result":
         return this.#toolResult(frame);
       case "attach":
-        return this.#attach(frame);
+        return this.#context.read(() => this.#attach(frame));
       case "interrupt":
         return this.#interrupt();
       case "ping":
@@ -56,13 +56,12 @@ export class ChatWire implements Wire {
     }
   }
 
-  refuse({ code, message }: Refusal, requestId: string | undefined): void {
+  refuse(refusal: Refusal, requestId: string | undefined): void {
     if (this.#context.numbered && requestId !== undefined)
-      this.#frames.control({ type: "refused", requestId, code, message });
-    else if (this.#following?.isSending)
-      this.#frames.event({ type: "data-refusal", transient: true, data: { code, message } });
+      this.#frames.control({ type: "refused", requestId, ...refusal });
+    else if (this.#following?.isSending) this.#frames.event({ type: "data-refusal", transient: true, data: refusal });
     else {
-      this.#frames.event({ type: "error", errorText: message });
+      this.#frames.event({ type: "error", errorText: refusal.message });
       this.#frames.done();
     }
   }
@@ -129,7 +128,7 @@ export class ChatWire implements Wire {
     const { bridge, owner } = this.#context;
     for (;;) {
       const found = after === undefined ? await this.#context.findRunning(chat) : undefined;
-      const { sequence, running } = await bridge.approvals(owner, { chat });
+      const { sequence, running } = await bridge.position(owner, chat);
       if (this.#closed) return;
       // A turn has begun since `findRunning`. Find it, so that it is sent from its beginning.
       if (after === undefined && !found && running) continue;
@@ -173,7 +172,7 @@ export class ChatWire implements Wire {
       this.#accept(requestId, reply.turn.id);
       return;
     }
-    const { sequence } = await this.#context.bridge.approvals(this.#context.owner, { chat });
+    const { sequence } = await this.#context.bridge.position(this.#context.owner, chat);
     if (this.#closed) return;
     if (this.#following?.chat !== chat) this.#follow(chat, { kind: "next", sequence });
     const turn = `aside_${crypto.randomUUID()}`;

@@ -24,4 +24,3 @@
  * moment, and no turn stops because of it.
  */
 export { attachLive, type Live, type LiveOptions } from "./attach-live.ts";
-export type { LiveLimits } from "./socket-limits.ts";

@@ -1,14 +1,15 @@
 import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
 import { errorTable, isAiSdkFrame, parseFrame, parseJson, requestIdOf } from "../../protocol/index.ts";
+import type { Share } from "../../protocol/quota.ts";
 import { type Refusal, toRefusal } from "../refusal.ts";
+import { TokenBucket } from "../token-bucket.ts";
 import { AiSdkWire } from "./ai-sdk-wire.ts";
 import { ChatWire } from "./chat-wire.ts";
 import type { Handshake } from "./handshake.ts";
 import { IdentityCheck } from "./identity-check.ts";
 import type { SocketShared } from "./socket-shared.ts";
 import { SocketWriter } from "./socket-writer.ts";
-import { TokenBucket } from "./token-bucket.ts";
 import { changesSomething, type Wire } from "./wire.ts";
 import { WireContext } from "./wire-context.ts";
 
@@ -16,6 +17,9 @@ import { WireContext } from "./wire-context.ts";
 const maxSmallFrameBytes = 64 * 1024;
 /** A socket that sends this many bytes between two ticks is in the middle of a frame, however slow its link is. */
 const progressBytes = 1024;
+
+/** The head of a ping or a pong. They may come in the middle of a message and are not part of it. */
+const controlBytes = 6;
 
 /**
  * One socket. Its frames are handled in order and one at a time, and it is not read meanwhile, so that a client that
@@ -39,9 +43,14 @@ export class SocketConnection {
   #pingedAt: number;
   #progressAt: number;
   #bytesRead: number;
+  /** How much the socket had sent when its last frame was complete. What came since is part of a frame. */
+  #completeAt: number;
+  /** The memory of large frames, from their beginning until they have been handled. */
+  #memory: { share: Share; bytes: number } | undefined;
 
   constructor(socket: WebSocket, stream: Socket, handshake: Handshake, shared: SocketShared) {
-    const { limits, now } = shared;
+    const { now } = shared;
+    const { limits } = shared.bounds;
     this.#socket = socket;
     this.#stream = stream;
     this.#handshake = handshake;
@@ -52,13 +61,33 @@ export class SocketConnection {
     this.#pingedAt = now();
     this.#progressAt = now();
     this.#bytesRead = stream.bytesRead;
+    this.#completeAt = stream.bytesRead;
   }
 
   get owner(): string {
     return this.#handshake.identity.owner;
   }
 
+  /** The socket has sent something. */
+  onData(): void {
+    const unfinished = this.#stream.bytesRead - this.#completeAt;
+    if (unfinished <= maxSmallFrameBytes || !this.#isOpen) return;
+    const { bytes } = this.#shared.bounds;
+    try {
+      const more = unfinished - (this.#memory?.bytes ?? 0);
+      if (this.#memory && more > 0) this.#memory.share.add(more);
+      this.#memory = { share: this.#memory?.share ?? bytes.take(this.owner, unfinished), bytes: unfinished };
+    } catch (error) {
+      // The rest of the frame cannot be refused otherwise.
+      const { code, message } = this.#toRefusal(error);
+      this.close(errorTable[code].close, message);
+      // Not even the rest of the frame is read. `ws` cuts the connection after a moment.
+      this.#stream.pause();
+    }
+  }
+
   onMessage(data: Buffer, isBinary: boolean): void {
+    this.#completeAt = this.#stream.bytesRead;
     if (!this.#take()) return;
     if (isBinary) return this.close(errorTable.unsupported_media_type.close, "Frames are JSON text, not binary.");
     (this.#inbox ??= []).push(data);
@@ -66,23 +95,27 @@ export class SocketConnection {
   }
 
   onPing(data: Buffer): void {
+    this.#completeAt += controlBytes + data.length;
     if (this.#take() && !this.#writer.isFull) this.#socket.pong(data);
   }
 
-  onPong(): void {
+  onPong(data: Buffer): void {
+    this.#completeAt += controlBytes + data.length;
     if (this.#take()) this.#isAlive = true;
   }
 
   /** The socket is closed. */
   onClose(): void {
     this.#inbox = undefined;
+    this.#release();
     this.#writer.close();
     this.#wire?.close();
   }
 
   /** Checks the socket's limits and its heartbeat; called at regular intervals. */
   onTick(): void {
-    const { limits, now } = this.#shared;
+    const { now } = this.#shared;
+    const { limits } = this.#shared.bounds;
     const at = now();
     if (this.#writer.isStalled(at, limits.stallMs)) return this.#socket.terminate();
     if (!this.#isOpen) return;
@@ -127,7 +160,13 @@ export class SocketConnection {
     }
     this.#isBusy = false;
     this.#inbox = undefined;
+    this.#release();
     this.#socket.resume();
+  }
+
+  #release(): void {
+    this.#memory?.share.release();
+    this.#memory = undefined;
   }
 
   /** Never throws: errors are reported on the socket. */

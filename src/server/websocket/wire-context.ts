@@ -58,6 +58,18 @@ export class WireContext {
     return reply;
   }
 
+  /** Reads a chat for a frame that asks to. Waits for its turn; throws if the owner asks too often. */
+  async read<T>(work: () => Promise<T>): Promise<T> {
+    const { attaches, reads } = this.#shared.bounds;
+    await attaches.pass(this.owner);
+    return reads.run(this.owner, work);
+  }
+
+  /** Reads a part of a chat's log that has been written before. Waits for its turn. */
+  catchUp<T>(work: () => Promise<T>): Promise<T> {
+    return this.#shared.bounds.reads.run(this.owner, work);
+  }
+
   /** Keeps the model's connection to the chat open; returns the function that lets it go. */
   attach(chat: string): () => void {
     return this.bridge.attach(this.owner, chat);
@@ -84,6 +96,7 @@ export class WireContext {
 
   /** Closes the socket after a failure that the wire cannot report as the refusal of a frame. */
   fail(error: unknown): void {
-    this.#connection.close(errorTable.internal.close, this.toRefusal(error).message);
+    const { code, message } = this.toRefusal(error);
+    this.#connection.close(errorTable[code].close, message);
   }
 }

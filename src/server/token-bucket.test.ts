@@ -32,3 +32,10 @@ test("gives nothing for a clock that goes back", () => {
   expect(takeAll(bucket, 5000)).toBe(1);
   expect(takeAll(bucket, 1000)).toBe(0);
 });
+
+test("lets each caller wait for a token of its own, and takes none for one who would wait too long", () => {
+  const bucket = new TokenBucket({ size: 1, perSecond: 2, now: 0 });
+  expect([0, 0, 0, 0].map((now) => bucket.reserve(now, 1000))).toEqual([0, 500, 1000, 1500]);
+  expect(bucket.reserve(500, 1000)).toBe(1000);
+  expect([bucket.isFull(1999), bucket.isFull(2000)]).toEqual([false, true]);
+});

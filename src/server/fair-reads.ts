@@ -1,0 +1,97 @@
+import { Quota } from "../protocol/quota.ts";
+
+export interface FairReadsOptions {
+  /** How many reads are made at once. */
+  reads: number;
+  readsPerOwner: number;
+  /** How many may wait. */
+  waitingReads: number;
+  waitingReadsPerOwner: number;
+}
+
+/** How long a read keeps its slot. One that hangs must not keep the others waiting for ever. */
+const holdMs = 10_000;
+
+interface Waiting {
+  start: () => void;
+}
+
+/**
+ * Lets owners take turns in reading chats, so that one who reads without end slows only itself down. After each read the
+ * event loop runs once before the next one begins: other requests get their replies in between.
+ */
+export class FairReads {
+  readonly #options: FairReadsOptions;
+  /** What waits, by owner. The owner who is next comes first. */
+  readonly #waiting = new Map<string, Waiting[]>();
+  readonly #owners = new Map<string, number>();
+  readonly #quota: Quota;
+  #running = 0;
+
+  constructor(options: FairReadsOptions) {
+    this.#options = options;
+    const { waitingReads: total, waitingReadsPerOwner: perOwner } = options;
+    this.#quota = new Quota({ what: "reads that wait", perOwner, total });
+  }
+
+  /** Reads when it is this owner's turn. Throws `too_many` or `unavailable` if too many reads wait. */
+  async run<T>(owner: string, read: () => Promise<T>): Promise<T> {
+    if (this.#mayBegin(owner)) this.#take(owner);
+    else await this.#wait(owner);
+    let isOver = false;
+    const release = () => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      setImmediate(() => this.#release(owner));
+    };
+    const timer = setTimeout(release, holdMs);
+    timer.unref();
+    try {
+      return await read();
+    } finally {
+      release();
+    }
+  }
+
+  #mayBegin(owner: string): boolean {
+    const { reads, readsPerOwner } = this.#options;
+    return this.#running < reads && (this.#owners.get(owner) ?? 0) < readsPerOwner;
+  }
+
+  #take(owner: string): void {
+    this.#running += 1;
+    this.#owners.set(owner, (this.#owners.get(owner) ?? 0) + 1);
+  }
+
+  async #wait(owner: string): Promise<void> {
+    const share = this.#quota.take(owner);
+    try {
+      await new Promise<void>((start) => {
+        const queue = this.#waiting.get(owner) ?? [];
+        queue.push({ start });
+        this.#waiting.set(owner, queue);
+      });
+    } finally {
+      share.release();
+    }
+  }
+
+  #release(owner: string): void {
+    this.#running -= 1;
+    const left = (this.#owners.get(owner) ?? 1) - 1;
+    if (left > 0) this.#owners.set(owner, left);
+    else this.#owners.delete(owner);
+    for (const [next, queue] of this.#waiting) {
+      if (this.#running >= this.#options.reads) return;
+      if (!this.#mayBegin(next)) continue;
+      // The owner goes to the end of the line.
+      this.#waiting.delete(next);
+      const first = queue.shift();
+      if (queue.length > 0) this.#waiting.set(next, queue);
+      if (!first) continue;
+      this.#take(next);
+      first.start();
+    }
+  }
+}

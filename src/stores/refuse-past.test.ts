@@ -1,0 +1,31 @@
+import { describe, expect, it } from "vitest";
+import { UpperBound } from "./refuse-past.ts";
+
+describe("an upper bound", () => {
+  it("is counted once, and again only when it reaches a limit", () => {
+    let count = 3;
+    let counted = 0;
+    const bound = new UpperBound(() => {
+      counted += 1;
+      return count;
+    });
+    expect(bound.value(10)).toBe(3);
+    for (let each = 0; each < 7; each++) {
+      count += 1;
+      bound.added();
+    }
+    expect(counted).toBe(1);
+    count = 4;
+    expect(bound.value(10)).toBe(4);
+    expect(counted).toBe(2);
+    expect(bound.value(10)).toBe(4);
+    expect(counted).toBe(2);
+  });
+
+  it("is not counted without a limit", () => {
+    const bound = new UpperBound(() => {
+      throw new Error("counted");
+    });
+    expect(bound.value(Infinity)).toBe(0);
+  });
+});
