@@ -242,7 +242,7 @@ function Messages({ bridge, waiting, onHidden, onSuggestion }: MessagesProps) {
           )}
         </div>
       </div>
-      {!atEnd && (
+      {!atEnd && count > 0 && (
         <button
           type="button"
           className="latest"
