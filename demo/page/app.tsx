@@ -7,8 +7,10 @@ import { Header } from "./header.tsx";
 import { type Mode, modeOf, withMode } from "./mode.ts";
 import { createMusic, type Music } from "./music.ts";
 import { rememberMode, storedMode, usePreferences, useWords, WordsContext } from "./preferences.ts";
+import { ShortcutSheet } from "./shortcut-sheet.tsx";
 import { createStreamTap, type StreamTap } from "./stream-tap.ts";
 import { strings } from "./strings.ts";
+import { useShortcuts } from "./use-shortcuts.ts";
 import { createWires, type Wires } from "./wires.ts";
 
 /** A chat and the connections to it. */
@@ -59,6 +61,8 @@ export function App() {
   const { wires } = opened;
   const mode = useSyncExternalStore(wires.subscribe, wires.mode);
   const [busy, setBusy] = useState(false);
+  const [showsKeys, setShowsKeys] = useState(false);
+  useShortcuts({ "?": () => setShowsKeys(true) });
   useEffect(() => {
     wires.connect();
     return () => wires.close();
@@ -87,8 +91,10 @@ export function App() {
           busy={busy}
           onMode={chooseMode}
           onNewChat={newChat}
+          onShortcuts={() => setShowsKeys(true)}
         />
         <LoadedChat key={opened.chatId} opened={opened} mode={mode} music={music} health={health} onBusy={setBusy} />
+        {showsKeys && <ShortcutSheet onClose={() => setShowsKeys(false)} />}
       </div>
     </WordsContext>
   );

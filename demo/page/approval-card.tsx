@@ -1,17 +1,21 @@
 import { type ApprovalCard as Texts, type ApprovalData, type ApprovalView, textIn } from "adk-stream-protocol/protocol";
 import { getToolName, type DynamicToolUIPart, type ToolUIPart } from "ai";
-import { useLayoutEffect, useRef } from "react";
+import { useLayoutEffect, useRef, useState } from "react";
 import { CallArguments } from "./call-arguments.tsx";
+import { callWords } from "./call-words.ts";
 import { CardNote } from "./card-note.tsx";
 import type { CardState } from "./card-state.ts";
+import { Countdown } from "./countdown.tsx";
 import { DecisionButtons } from "./decision-buttons.tsx";
 import { ExactCall } from "./exact-call.tsx";
 import { interimText } from "./interim-text.ts";
 import { JsonBlock } from "./json-block.tsx";
+import { LongValue } from "./long-value.tsx";
 import { outputSummary } from "./output-summary.ts";
 import { useWords } from "./preferences.ts";
 import type { Resolution, Resolved } from "./resolution.ts";
 import { ResolutionButtons } from "./resolution-buttons.tsx";
+import { LooksContext, useLooks } from "./use-looks.ts";
 import { VisibleText } from "./visible-text.tsx";
 
 type ToolPart = ToolUIPart | DynamicToolUIPart;
@@ -38,34 +42,35 @@ export function ApprovalCard(props: ApprovalCardProps) {
   const texts: Texts = row?.card ?? data?.card ?? {};
   const title = texts.title === undefined ? undefined : textIn(texts.title, language);
   const input: unknown = row?.input ?? part.input;
+  const expiry = expiryOf(data, row);
   const said = texts.hint === undefined ? toolHint(part, row) : undefined;
   // The part may still have what the tool said when it had begun.
   const output: unknown = row?.output ?? data?.output ?? part.output;
 
-  const isResolving = useRef(false);
-  // The form disappears when the new state arrives, perhaps before the reply to the request; the keyboard focus stays on the card.
-  useLayoutEffect(() => {
-    if (!isResolving.current || state === "unknown") return;
-    isResolving.current = false;
-    card.current?.focus();
-  }, [state]);
-  const answer = (approved: boolean, reason?: string) => {
-    props.onAnswer(approvalId, approved, reason);
-    // The buttons disappear; the keyboard focus stays on the card.
-    card.current?.focus();
-  };
-  const resolve = async (resolution: Resolution) => {
-    isResolving.current = true;
-    const resolved = await props.onResolve(approvalId, resolution);
-    if (resolved !== "resolved") isResolving.current = false;
-    return resolved;
-  };
+  const words = callWords(input, texts.fields, language);
+  const looks = useLooks();
+  const [reason, setReason] = useState("");
+  const answered = (part.approval as { approved?: boolean } | undefined)?.approved;
 
+  const stateBefore = useRef(state);
+  const isFocusInside = card.current?.contains(document.activeElement) ?? false;
+  // Buttons and forms disappear with their state, also while a person uses them. The keyboard focus stays on the card.
+  useLayoutEffect(() => {
+    if (stateBefore.current === state) return;
+    stateBefore.current = state;
+    if (isFocusInside && !card.current?.contains(document.activeElement)) card.current?.focus();
+  }, [state, isFocusInside]);
+  const answer = (approved: boolean, given?: string) => {
+    props.onAnswer(approvalId, approved, given);
+    // In the state that comes now the card has no draft of a reason.
+    setReason("");
+    card.current?.focus();
+  };
   return (
     <article
       ref={card}
       className={`card card-${state}`}
-      aria-label={t.cardLabel(title ?? toolName)}
+      aria-label={t.card.named(t.cardLabel(title ?? toolName), words)}
       tabIndex={-1}
       data-state={state}
       data-approval-id={approvalId}
@@ -85,30 +90,58 @@ export function ApprovalCard(props: ApprovalCardProps) {
           {isUndecided(state) && texts.tone === "danger" && <span className="tag tag-danger">{t.highRisk}</span>}
           <span className="tag">
             {(state === "sending" || state === "running") && <span className="spinner" aria-hidden="true" />}
-            {tagOf(state, toolName, row, t)}
+            {tagOf({ state, toolName, row, answered }, t)}
           </span>
         </span>
       </header>
       {texts.hint !== undefined && isUndecided(state) && (
-        <p className="card-hint card-hint-policy">
-          <VisibleText text={textIn(texts.hint, language)} />
-        </p>
+        <div className="card-hint card-hint-policy">
+          <LongValue text={textIn(texts.hint, language)} label={t.card.hint}>
+            {(text) => <VisibleText text={text} />}
+          </LongValue>
+        </div>
       )}
       {said !== undefined && <Said text={said} />}
-      {!(state === "asked" && said !== undefined) && (
+      {state === "undelivered" && <Unconfirmed approved={answered} />}
+      {state !== "undelivered" && !(state === "asked" && said !== undefined) && (
         <CardNote state={state} data={data} row={row} runningHere={runningHere} toolName={toolName} />
       )}
-      <CallArguments input={input} fields={texts.fields} />
+      <LooksContext value={state === "asked" ? looks.looks : undefined}>
+        <CallArguments input={input} fields={texts.fields} />
+      </LooksContext>
       <Outcome state={state} part={part} data={data} row={row} output={output} />
       {state === "asked" && (
-        <DecisionButtons onAnswer={answer} {...expiryOf(data, row)} clockOffset={props.clockOffset} />
+        <DecisionButtons
+          words={words}
+          looks={looks}
+          reason={reason}
+          onReason={setReason}
+          onAnswer={answer}
+          {...expiry}
+          clockOffset={props.clockOffset}
+        />
       )}
-      {state === "unknown" && <ResolutionButtons onResolve={resolve} />}
-      {state === "undelivered" && (
+      {state !== "asked" && reason.trim() !== "" && (
+        <p className="card-hint">
+          {t.card.unsentReason} <VisibleText text={reason} />
+        </p>
+      )}
+      {state === "unknown" && <ResolutionButtons onResolve={(resolution) => props.onResolve(approvalId, resolution)} />}
+      {(state === "undelivered" || state === "sending") && (
         <div className="card-actions">
-          <button type="button" className="button button-primary" onClick={props.onSendAgain}>
-            {t.sendAgain}
-          </button>
+          {state === "undelivered" && (
+            <button
+              type="button"
+              className="button button-primary"
+              aria-label={t.card.named(t.card.sendAgain(answered !== false), words)}
+              onClick={props.onSendAgain}
+            >
+              {t.card.sendAgain(answered !== false)}
+            </button>
+          )}
+          {expiry.expiresAt !== undefined && (
+            <Countdown createdAt={expiry.createdAt} expiresAt={expiry.expiresAt} clockOffset={props.clockOffset} />
+          )}
         </div>
       )}
       <div className="mores">
@@ -129,12 +162,15 @@ function isUndecided(state: CardState): boolean {
   return state === "asked" || state === "sending" || state === "undelivered";
 }
 
-function tagOf(
-  state: CardState,
-  toolName: string,
-  row: ApprovalView | undefined,
-  t: ReturnType<typeof useWords>["t"],
-): string {
+interface TagFacts {
+  state: CardState;
+  toolName: string;
+  row: ApprovalView | undefined;
+  answered: boolean | undefined;
+}
+
+function tagOf({ state, toolName, row, answered }: TagFacts, t: ReturnType<typeof useWords>["t"]): string {
+  if (state === "sending" && answered !== undefined) return t.card.sending(answered);
   if (state === "failed" && row?.resolvedBy !== undefined) return t.resolution.notTag;
   return state === "done" && toolName === "process_payment" ? t.paid : t.tags[state];
 }
@@ -150,16 +186,31 @@ function toolHint(part: ToolPart, row: ApprovalView | undefined): string | undef
   return row?.hint ?? (typeof described === "string" ? described : undefined);
 }
 
+/** Says which answer the server has not confirmed. */
+function Unconfirmed({ approved = true }: { approved: boolean | undefined }) {
+  const { t } = useWords();
+  const [before, after] = t.card.unconfirmed;
+  return (
+    <p className="card-note">
+      {before}
+      <strong>{approved ? t.approve : t.denyNow}</strong>
+      {after}
+    </p>
+  );
+}
+
 /** The hint of a tool may be wrong or a lie, so it is marked as the assistant's and kept apart from the arguments. */
 function Said({ text }: { text: string }) {
   const { t } = useWords();
   const [before, after] = t.assistantSays;
   return (
-    <p className="card-hint">
+    <div className="card-hint">
       {before}
-      <VisibleText text={text} />
+      <LongValue text={text} label={t.card.hint}>
+        {(shown) => <VisibleText text={shown} />}
+      </LongValue>
       {after}
-    </p>
+    </div>
   );
 }
 
@@ -174,7 +225,9 @@ function Outcome(props: {
   const { state, part, data, row, output } = props;
   const { t } = useWords();
   const errorText = row?.errorText ?? data?.errorText ?? part.errorText;
-  const reason = row?.reason ?? data?.reason ?? (part.approval as { reason?: string } | undefined)?.reason;
+  // AI SDK's part gives a withdrawn call a reason that says only that it was withdrawn.
+  const ofPart = state === "cancelled" ? undefined : (part.approval as { reason?: string } | undefined)?.reason;
+  const reason = row?.reason ?? data?.reason ?? ofPart;
   const transaction = (output as { transaction_id?: unknown } | null | undefined)?.transaction_id;
   const isResolved = row?.resolvedBy !== undefined;
 

@@ -1,5 +1,6 @@
 import { type ApprovalView, textIn } from "adk-stream-protocol/protocol";
-import { callSummary, clockTime } from "./format.ts";
+import { callWords } from "./call-words.ts";
+import { clockTime } from "./format.ts";
 import { useWords } from "./preferences.ts";
 import { trackOf, type Track } from "./track.ts";
 import { VisibleText } from "./visible-text.tsx";
@@ -11,7 +12,7 @@ const branchY = 50;
 const branchLength = 46;
 
 /** Draws the states that one approval went through: a line with stops, and a branch if it was not completed. */
-export function ApprovalTrack({ row }: { row: ApprovalView }) {
+export function ApprovalTrack({ row, onShow }: { row: ApprovalView; onShow: (approvalId: string) => void }) {
   const { t, language } = useWords();
   const track = trackOf(row);
   const { stops, branch } = track;
@@ -20,7 +21,7 @@ export function ApprovalTrack({ row }: { row: ApprovalView }) {
   const end = branch ? t.branches[branch] : track.at === "asked" ? t.waitsForYou : names[reached];
   const endedAt = row.finishedAt ?? row.decidedAt ?? row.createdAt;
   const title = row.card?.title === undefined ? row.toolName : textIn(row.card.title, language);
-  const summary = callSummary(row.input);
+  const summary = callWords(row.input, row.card?.fields, language);
   const path = [...names.slice(0, reached + 1), ...(branch ? [t.tags[branch]] : [])].join(", ");
   const xOf = (index: number) => railStart + ((railEnd - railStart) * index) / (stops.length - 1);
   const x = xOf(reached);
@@ -30,7 +31,7 @@ export function ApprovalTrack({ row }: { row: ApprovalView }) {
   return (
     <li className={`track track-${toneOf(track)}`} data-state={row.state}>
       <div className="track-title">
-        <span>
+        <button type="button" className="track-link" onClick={() => onShow(row.approvalId)}>
           <VisibleText text={title} />
           {summary && (
             <>
@@ -38,7 +39,7 @@ export function ApprovalTrack({ row }: { row: ApprovalView }) {
               <VisibleText text={summary} />
             </>
           )}
-        </span>
+        </button>
         <span className="track-end">
           {end} <time>{clockTime(endedAt, language)}</time>
         </span>

@@ -1,4 +1,4 @@
-import type { LocalText } from "adk-stream-protocol/protocol";
+import type { CardField, LocalText } from "adk-stream-protocol/protocol";
 import { getToolName, isToolUIPart, type UIMessage } from "ai";
 import { cardState, type CardFacts, type CardState } from "./card-state.ts";
 import { isClientTool } from "./client-tools.ts";
@@ -8,7 +8,14 @@ export interface Card {
   toolName: string;
   /** What the card calls the call. */
   title: LocalText;
+  /** The arguments, and how the card shows them. */
+  input: unknown;
+  fields: Readonly<Record<string, CardField>> | undefined;
   state: CardState;
+  /** The server has described the call. Until then the card knows only the tool and what the model sent. */
+  isDescribed: boolean;
+  /** When the question expires, by the server's clock. */
+  expiresAt: number | undefined;
 }
 
 type Facts = Omit<CardFacts, "partState" | "clientSide" | "runningHere" | "data" | "row"> & {
@@ -24,16 +31,26 @@ export function cardsOf(messages: readonly UIMessage[], { data, rows, running, d
     if (!isToolUIPart(part) || !part.approval) continue;
     const toolName = getToolName(part);
     const approvalId = part.approval.id;
+    const row = rows.get(approvalId);
+    const reported = row ?? data.get(approvalId);
     const state = cardState({
       partState: part.state,
       data: data.get(approvalId),
-      row: rows.get(approvalId),
+      row,
       clientSide: isClientTool(toolName),
       delivering,
       runningHere: running.has(part.toolCallId),
     });
-    const title = (rows.get(approvalId) ?? data.get(approvalId))?.card?.title ?? toolName;
-    cards.set(approvalId, { approvalId, toolName, title, state });
+    cards.set(approvalId, {
+      approvalId,
+      toolName,
+      title: reported?.card?.title ?? toolName,
+      input: row?.input ?? part.input,
+      fields: reported?.card?.fields,
+      state,
+      isDescribed: reported !== undefined,
+      expiresAt: reported?.expiresAt,
+    });
   }
   return cards;
 }

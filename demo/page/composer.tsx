@@ -1,4 +1,4 @@
-import { useCallback, useId, useLayoutEffect, useRef, useState, type KeyboardEvent } from "react";
+import { useCallback, useEffect, useId, useLayoutEffect, useState, type KeyboardEvent, type RefObject } from "react";
 import type { Mode } from "./mode.ts";
 import { useWords } from "./preferences.ts";
 import { isSecondClick } from "./second-click.ts";
@@ -12,29 +12,34 @@ export interface ComposerProps {
   /** The ids of the approvals that wait for this person. */
   pending: readonly string[];
   mode: Mode;
+  draft: string;
+  onDraft: (draft: string) => void;
+  field: RefObject<HTMLTextAreaElement | null>;
   onSend: (text: string) => void;
   onStop: () => void;
+  /** The person leaves the field with Escape. */
+  onLeave: () => void;
 }
 
 /**
  * Enter sends, Shift+Enter starts a new line, and Enter that ends a Japanese conversion does neither. A message that is
  * sent during a reply waits until the reply has ended. It stays in the field if the reply fails, or if the reply asks a
- * question that this message would cancel before the person has seen it.
+ * question that this message would cancel before the person has seen it. Escape keeps a message that waits in the field,
+ * or else stops the reply, or else leaves the field.
  */
-export function Composer({ busy, failed, answering, pending, mode, onSend, onStop }: ComposerProps) {
+export function Composer(props: ComposerProps) {
+  const { busy, failed, answering, pending, mode, draft, onDraft, field, onSend, onStop, onLeave } = props;
   const { t } = useWords();
-  const [draft, setDraft] = useState("");
   /** Set while a message waits: the approvals that were pending when the person pressed Enter. */
   const [held, setHeld] = useState<readonly string[]>();
-  const field = useRef<HTMLTextAreaElement>(null);
   const hintId = useId();
   const text = draft.trim();
 
   const post = useCallback(() => {
     setHeld(undefined);
-    setDraft("");
+    onDraft("");
     onSend(text);
-  }, [text, onSend]);
+  }, [text, onDraft, onSend]);
   const send = () => {
     if (!text) return;
     // Pressing Send again does not wait for the answer or the tool, because a location request may never end.
@@ -43,8 +48,14 @@ export function Composer({ busy, failed, answering, pending, mode, onSend, onSto
     field.current?.focus();
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === "Escape" && held) setHeld(undefined);
-    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing || event.keyCode === 229) return;
+    if (event.nativeEvent.isComposing || event.keyCode === 229) return;
+    if (event.key === "Escape") {
+      event.preventDefault();
+      if (held) setHeld(undefined);
+      else if (busy) onStop();
+      else onLeave();
+    }
+    if (event.key !== "Enter" || event.shiftKey) return;
     event.preventDefault();
     send();
   };
@@ -55,7 +66,12 @@ export function Composer({ busy, failed, answering, pending, mode, onSend, onSto
     if (failed || unseen) setHeld(undefined);
     else post();
   }, [held, busy, answering, failed, mode, pending, post]);
-  const hint = held ? t.heldBack : mode === "bidi" ? t.keepsPending : t.cancelsPending;
+  // A keyboard on the screen would cover the conversation, so a phone does not get one before the person asks for it.
+  useEffect(() => {
+    if (document.activeElement === document.body && matchMedia("(pointer: fine)").matches)
+      field.current?.focus({ preventScroll: true });
+  }, [field]);
+  const hint = held ? t.heldBack : mode === "bidi" ? t.keepsPending(pending.length) : t.cancelsPending(pending.length);
   const hinted = text !== "" && (held !== undefined || pending.length > 0);
 
   return (
@@ -81,7 +97,7 @@ export function Composer({ busy, failed, answering, pending, mode, onSend, onSto
           placeholder={t.composerPlaceholder}
           onChange={(event) => {
             setHeld(undefined);
-            setDraft(event.target.value);
+            onDraft(event.target.value);
           }}
           onKeyDown={onKeyDown}
         />

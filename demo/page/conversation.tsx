@@ -1,22 +1,29 @@
 import type { UIMessage } from "ai";
-import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { Announcer } from "./announcer.tsx";
 import type { Health } from "./api.ts";
 import { ApprovalTrack } from "./approval-track.tsx";
 import { Composer } from "./composer.tsx";
-import { errorSentence, isDisconnect } from "./error-sentence.ts";
+import type { Card } from "./cards.ts";
 import { money } from "./format.ts";
 import { ModelName } from "./header.tsx";
 import { isBusy } from "./is-busy.ts";
-import { MessageView } from "./message-view.tsx";
+import { MessageView, UserMessage } from "./message-view.tsx";
 import type { Mode } from "./mode.ts";
 import type { Music } from "./music.ts";
+import { Notices } from "./notices.tsx";
+import { NowPlaying } from "./now-playing.tsx";
 import { useWords } from "./preferences.ts";
 import { isSecondClick } from "./second-click.ts";
+import { showCard } from "./show-card.ts";
 import { StreamPanel } from "./stream-panel.tsx";
 import type { StreamTap } from "./stream-tap.ts";
 import { useBridgeChat, type BridgeChat } from "./use-bridge-chat.ts";
+import { useHiddenCards } from "./use-hidden-cards.ts";
+import { useShortcuts } from "./use-shortcuts.ts";
 import { useStickToEnd } from "./use-stick-to-end.ts";
+import { useWaitingAnchor } from "./use-waiting-anchor.ts";
+import { WaitingBar } from "./waiting-bar.tsx";
 import { WalletPanel } from "./wallet-panel.tsx";
 import type { Wires } from "./wires.ts";
 
@@ -38,8 +45,12 @@ export function Conversation(props: ConversationProps) {
   const bridge = useBridgeChat({ chatId, initialMessages, tap, wires, mode, music });
   const [view, setView] = useState<"chat" | "panel">("chat");
   const all = [...bridge.cards.values()];
-  const pending = all.filter(({ state }) => state === "asked").map(({ approvalId }) => approvalId);
+  const waiting = all.filter(({ state }) => state === "asked");
+  const pending = waiting.map(({ approvalId }) => approvalId);
   const asked = pending.length;
+  const [hidden, setHidden] = useState<readonly string[]>([]);
+  const [draft, setDraft] = useState("");
+  const field = useRef<HTMLTextAreaElement>(null);
   const { approvals, wallet } = bridge.ledger;
 
   useEffect(() => {
@@ -51,10 +62,44 @@ export function Conversation(props: ConversationProps) {
     return () => onBusy(false);
   }, [busy, onBusy]);
 
+  const show = (approvalId: string) => {
+    setView("chat");
+    // The conversation may have to be drawn first.
+    requestAnimationFrame(() => showCard(approvalId));
+  };
+  /** Moves to the card that waits after the one with the focus, or to the first one. */
+  const showNext = () => {
+    const current = document.activeElement?.closest("[data-approval-id]")?.getAttribute("data-approval-id");
+    const next = pending[(pending.indexOf(current ?? "") + 1) % pending.length];
+    if (next !== undefined) show(next);
+  };
+  const leave = () => {
+    if (asked > 0) showNext();
+    else document.querySelector<HTMLElement>(".messages")?.focus();
+  };
+  /** A click on a suggestion must not withdraw what waits, so the suggestion waits too. */
+  const suggest = (text: string) => {
+    if (asked === 0) return bridge.send(text);
+    setDraft((before) => (before.trim() === "" || t.suggestions.includes(before) ? text : `${before}\n${text}`));
+    field.current?.focus();
+  };
+  useShortcuts({
+    ...(busy && { Escape: bridge.stop }),
+    "/": () => field.current?.focus(),
+    w: showNext,
+    a: () => focusButton(".button-approve"),
+    d: () => focusButton(".button-deny"),
+    l: () => document.querySelector<HTMLElement>(".latest")?.click(),
+  });
+
   return (
     <>
       <nav className="views" aria-label={t.views}>
-        <button type="button" aria-pressed={view === "chat"} onClick={() => setView("chat")}>
+        <button
+          type="button"
+          aria-pressed={view === "chat"}
+          onClick={() => (pending[0] === undefined ? setView("chat") : show(pending[0]))}
+        >
           {t.chatTab}
           {asked > 0 && <span className="badge">{asked}</span>}
         </button>
@@ -65,20 +110,28 @@ export function Conversation(props: ConversationProps) {
       </nav>
       <main data-view={view}>
         <div className="chat">
-          <Messages bridge={bridge} />
+          <Messages bridge={bridge} waiting={waiting} onHidden={setHidden} onSuggestion={suggest} />
           <div className="dock">
             <div className="column">
               <Notices bridge={bridge} />
               <NowPlaying music={music} />
-              <Suggestions large={false} hidden={bridge.messages.length === 0} bridge={bridge} />
+              <WaitingBar
+                cards={waiting.filter(({ approvalId }) => hidden.includes(approvalId))}
+                clockOffset={bridge.ledger.clockOffset}
+              />
+              {bridge.messages.length > 0 && <Suggestions large={false} bridge={bridge} onSuggestion={suggest} />}
               <Composer
                 busy={busy}
                 failed={bridge.status === "error"}
                 answering={bridge.isAtWork || all.some(({ state }) => state === "sending")}
                 pending={pending}
                 mode={mode}
+                draft={draft}
+                onDraft={setDraft}
+                field={field}
                 onSend={bridge.send}
                 onStop={bridge.stop}
+                onLeave={leave}
               />
             </div>
           </div>
@@ -92,7 +145,7 @@ export function Conversation(props: ConversationProps) {
             ) : (
               <ul className="tracks">
                 {approvals.map((row) => (
-                  <ApprovalTrack key={row.id} row={row} />
+                  <ApprovalTrack key={row.id} row={row} onShow={show} />
                 ))}
               </ul>
             )}
@@ -104,12 +157,18 @@ export function Conversation(props: ConversationProps) {
           </p>
         </aside>
       </main>
-      <Announcer cards={bridge.cards} status={bridge.status} wires={wires} />
+      <Announcer cards={bridge.cards} clockOffset={bridge.ledger.clockOffset} status={bridge.status} wires={wires} />
     </>
   );
 }
 
 const nearEndPx = 80;
+
+/** Shortcuts move the focus only. Pressing the button stays a separate act. */
+function focusButton(selector: string): void {
+  const card = document.activeElement?.closest("[data-approval-id]");
+  card?.querySelector<HTMLElement>(selector)?.focus();
+}
 
 /** Whether the reply's text is growing. If it is, the page needs no other sign that something happens. */
 function isSpeaking(message: UIMessage | undefined): boolean {
@@ -117,55 +176,98 @@ function isSpeaking(message: UIMessage | undefined): boolean {
   return part?.type === "text" && part.state === "streaming" && part.text !== "";
 }
 
-function Messages({ bridge }: { bridge: BridgeChat }) {
+interface MessagesProps {
+  bridge: BridgeChat;
+  waiting: readonly Card[];
+  /** Tells which of the cards that wait are scrolled out of sight. */
+  onHidden: (approvalIds: readonly string[]) => void;
+  onSuggestion: (text: string) => void;
+}
+
+function Messages({ bridge, waiting, onHidden, onSuggestion }: MessagesProps) {
   const { t } = useWords();
-  const { messages, cards } = bridge;
-  const content = useMemo(() => ({ messages, cards }), [messages, cards]);
-  const { box, onScroll, goToEnd } = useStickToEnd<HTMLDivElement>(content, nearEndPx);
+  const { messages, cards, outbox } = bridge;
+  const content = useMemo(() => ({ messages, cards, outbox }), [messages, cards, outbox]);
+  const pending = waiting.map(({ approvalId }) => approvalId);
+  const { anchor, pass } = useWaitingAnchor<HTMLDivElement>(pending);
+  const { box, atEnd, onScroll, goToEnd } = useStickToEnd<HTMLDivElement>(content, nearEndPx, anchor);
+  const hidden = useHiddenCards(box, pending).join(" ");
+  useEffect(() => onHidden(hidden === "" ? [] : hidden.split(" ")), [hidden, onHidden]);
   const count = messages.length;
   const lastRole = messages.at(-1)?.role;
   // A person who sends a message wants to see the reply, even after scrolling up.
   useEffect(() => {
-    if (lastRole === "user") goToEnd();
-  }, [count, lastRole, goToEnd]);
+    if (lastRole !== "user") return;
+    pass();
+    goToEnd();
+  }, [count, lastRole, pass, goToEnd]);
 
   return (
-    <div className="messages" ref={box} onScroll={onScroll} role="region" aria-label={t.conversation} tabIndex={0}>
-      <div className="column">
-        {count === 0 && (
-          <div className="welcome">
-            <svg className="welcome-mark" viewBox="0 0 120 34" aria-hidden="true">
-              <path className="rail" d="M8 17h104" />
-              <path className="rail-done" d="M8 17h36" />
-              <circle className="dot-done" cx="8" cy="17" r="6" />
-              <circle className="dot-wait" cx="44" cy="17" r="9" />
-              <circle className="dot-next" cx="80" cy="17" r="5" />
-              <circle className="dot-next" cx="112" cy="17" r="5" />
-            </svg>
-            <h2>{t.emptyTitle}</h2>
-            <p>{t.emptyText}</p>
-            <Suggestions large hidden={false} bridge={bridge} />
-          </div>
-        )}
-        {messages.map((message) => (
-          <MessageView key={message.id} message={message} bridge={bridge} />
-        ))}
-        {isBusy(bridge.status) && !isSpeaking(messages.at(-1)) && (
-          <p className="thinking" data-testid="thinking">
-            <span className="visually-hidden">{t.thinking}</span>
-            <span aria-hidden="true" />
-            <span aria-hidden="true" />
-            <span aria-hidden="true" />
-          </p>
-        )}
+    <div className="messages-box">
+      <div className="messages" ref={box} onScroll={onScroll} role="region" aria-label={t.conversation} tabIndex={0}>
+        <div className="column">
+          {count === 0 && (
+            <div className="welcome">
+              <svg className="welcome-mark" viewBox="0 0 120 34" aria-hidden="true">
+                <path className="rail" d="M8 17h104" />
+                <path className="rail-done" d="M8 17h36" />
+                <circle className="dot-done" cx="8" cy="17" r="6" />
+                <circle className="dot-wait" cx="44" cy="17" r="9" />
+                <circle className="dot-next" cx="80" cy="17" r="5" />
+                <circle className="dot-next" cx="112" cy="17" r="5" />
+              </svg>
+              <h2>{t.emptyTitle}</h2>
+              <p>{t.emptyText}</p>
+              <Suggestions large bridge={bridge} onSuggestion={onSuggestion} />
+            </div>
+          )}
+          {messages.map((message) => (
+            <MessageView key={message.id} message={message} bridge={bridge} />
+          ))}
+          {outbox.overtaken.map((message) => (
+            <UserMessage
+              key={message.id}
+              message={message}
+              onSend={() => void outbox.sendNow(message.id)}
+              onRemove={() => outbox.remove(message.id)}
+            />
+          ))}
+          {isBusy(bridge.status) && !isSpeaking(messages.at(-1)) && (
+            <p className="thinking" data-testid="thinking">
+              <span className="visually-hidden">{t.thinking}</span>
+              <span aria-hidden="true" />
+              <span aria-hidden="true" />
+              <span aria-hidden="true" />
+            </p>
+          )}
+        </div>
       </div>
+      {!atEnd && count > 0 && (
+        <button
+          type="button"
+          className="latest"
+          aria-label={t.card.latest}
+          title={t.card.latest}
+          onClick={() => {
+            pass();
+            goToEnd();
+          }}
+        >
+          ↓
+        </button>
+      )}
     </div>
   );
 }
 
-function Suggestions({ bridge, hidden, large }: { bridge: BridgeChat; hidden: boolean; large: boolean }) {
+interface SuggestionsProps {
+  bridge: BridgeChat;
+  large: boolean;
+  onSuggestion: (text: string) => void;
+}
+
+function Suggestions({ bridge, large, onSuggestion }: SuggestionsProps) {
   const { t } = useWords();
-  if (hidden) return null;
   return (
     <ul className={large ? "chips chips-large" : "chips"} aria-label={t.suggestionsLabel}>
       {t.suggestions.map((text) => (
@@ -173,71 +275,12 @@ function Suggestions({ bridge, hidden, large }: { bridge: BridgeChat; hidden: bo
           <button
             type="button"
             aria-disabled={isBusy(bridge.status)}
-            onClick={(event) => !isSecondClick(event) && !isBusy(bridge.status) && bridge.send(text)}
+            onClick={(event) => !isSecondClick(event) && !isBusy(bridge.status) && onSuggestion(text)}
           >
             {text}
           </button>
         </li>
       ))}
     </ul>
-  );
-}
-
-/** Shows one error at a time. If an answer was lost, its card says so and this shows nothing. */
-function Notices({ bridge }: { bridge: BridgeChat }) {
-  const { t } = useWords();
-  const { error, ledger } = bridge;
-  const lost = isDisconnect(error);
-  const onCard = [...bridge.cards.values()].some((card) => card.state === "undelivered");
-  if (ledger.signedOut) {
-    return (
-      <div className="notice notice-error" role="alert">
-        <p>{t.signedOut}</p>
-      </div>
-    );
-  }
-  if (ledger.offline && !onCard) {
-    return (
-      <div className="notice notice-offline" role="alert">
-        <span className="spinner" aria-hidden="true" />
-        <p>{t.offline}</p>
-      </div>
-    );
-  }
-  if (!error || (lost && onCard && bridge.messages.at(-1)?.role !== "user")) return null;
-  return (
-    <div className="notice notice-error" role="alert">
-      <div>
-        <p className="notice-title">{t.errorTitle}</p>
-        <p className="outside">{lost ? t.connectionLost : errorSentence(error)}</p>
-      </div>
-      <div className="notice-actions">
-        <button type="button" className="button button-small" onClick={bridge.retry}>
-          {t.retry}
-        </button>
-        <button type="button" className="button button-small button-quiet" onClick={bridge.dismiss}>
-          {t.dismiss}
-        </button>
-      </div>
-    </div>
-  );
-}
-
-function NowPlaying({ music }: { music: Music }) {
-  const { t } = useWords();
-  const { track, audible } = useSyncExternalStore(music.subscribe, music.state);
-  if (track === undefined) return null;
-  return (
-    <div className="playing" data-testid="now-playing" data-track={track}>
-      <span className={audible ? "bars" : "bars bars-still"} aria-hidden="true">
-        <i />
-        <i />
-        <i />
-      </span>
-      <span>{audible ? t.nowPlaying(track) : t.silent(track)}</span>
-      <button type="button" onClick={() => music.stop()} aria-label={t.stopMusic}>
-        <span className="stop-square" aria-hidden="true" />
-      </button>
-    </div>
   );
 }

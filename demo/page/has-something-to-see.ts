@@ -1,4 +1,5 @@
 import type { UIMessage } from "ai";
+import { isCodePart } from "./is-code-part.ts";
 
 /**
  * Whether the page draws a reply. The outcome of a call in an older message arrives in a new message, but the page shows
@@ -8,6 +9,6 @@ export function hasSomethingToSee({ parts, metadata }: Pick<UIMessage, "parts" |
   if (typeof (metadata as { error?: unknown } | undefined)?.error === "string") return true;
   return parts.some((part) => {
     if (part.type === "text" || part.type === "reasoning") return part.text !== "";
-    return part.type !== "step-start" && !part.type.startsWith("data-");
+    return part.type !== "step-start" && (!part.type.startsWith("data-") || isCodePart(part));
   });
 }

@@ -14,9 +14,10 @@ export interface HeaderProps {
   busy: boolean;
   onMode: (mode: Mode) => void;
   onNewChat: () => void;
+  onShortcuts: () => void;
 }
 
-export function Header({ health, preferences, wires, mode, busy, onMode, onNewChat }: HeaderProps) {
+export function Header({ health, preferences, wires, mode, busy, onMode, onNewChat, onShortcuts }: HeaderProps) {
   const { t } = useWords();
   const { theme, language } = preferences;
   const nextTheme = themes[(themes.indexOf(theme) + 1) % themes.length] ?? "auto";
@@ -48,6 +49,15 @@ export function Header({ health, preferences, wires, mode, busy, onMode, onNewCh
         onClick={() => preferences.setTheme(nextTheme)}
       >
         <ThemeIcon theme={theme} />
+      </button>
+      <button
+        type="button"
+        className="icon-button keys-button"
+        aria-label={t.shortcuts.title}
+        title={`${t.shortcuts.title} (?)`}
+        onClick={onShortcuts}
+      >
+        ?
       </button>
       <button type="button" className="button button-small new-chat" onClick={onNewChat} aria-label={t.newChat}>
         <svg width="14" height="14" viewBox="0 0 16 16" aria-hidden="true">

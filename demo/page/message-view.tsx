@@ -1,10 +1,15 @@
 import { isToolUIPart, type UIMessage } from "ai";
 import { ApprovalCard } from "./approval-card.tsx";
 import { firstParts } from "./first-parts.ts";
+import { CodeView } from "./code-view.tsx";
+import { serverSentence } from "./error-sentence.ts";
 import { hasSomethingToSee } from "./has-something-to-see.ts";
+import { isCodePart } from "./is-code-part.ts";
 import { useWords } from "./preferences.ts";
+import { ReplyFactsLine } from "./reply-facts-line.tsx";
 import { RichText } from "./rich-text.tsx";
 import { ToolLine } from "./tool-line.tsx";
+import { UnsentNote } from "./unsent-note.tsx";
 import type { BridgeChat } from "./use-bridge-chat.ts";
 
 type Part = UIMessage["parts"][number];
@@ -12,16 +17,8 @@ type Part = UIMessage["parts"][number];
 export function MessageView({ message, bridge }: { message: UIMessage; bridge: BridgeChat }) {
   const { t } = useWords();
   const sources = message.parts.filter((part) => part.type === "source-url" || part.type === "source-document");
-  if (message.role === "user") {
-    return (
-      <div className="me" data-role="user">
-        <span className="visually-hidden">{t.you}: </span>
-        {message.parts.map((part, index) => (
-          <UserPart key={index} part={part} />
-        ))}
-      </div>
-    );
-  }
+  if (message.role === "user")
+    return <UserMessage message={message} onSend={message.id === bridge.outbox.unsentId ? bridge.retry : undefined} />;
   if (!hasSomethingToSee(message)) return null;
   return (
     <div className="reply" data-role="assistant" data-message-id={message.id}>
@@ -31,7 +28,30 @@ export function MessageView({ message, bridge }: { message: UIMessage; bridge: B
       ))}
       {sources.length > 0 && <Sources parts={sources} />}
       <Failure message={message} bridge={bridge} />
+      <ReplyFactsLine metadata={message.metadata} />
     </div>
+  );
+}
+
+interface UserMessageProps {
+  message: UIMessage;
+  /** Only for a message that was not sent. */
+  onSend?: (() => void) | undefined;
+  onRemove?: () => void;
+}
+
+export function UserMessage({ message, onSend, onRemove }: UserMessageProps) {
+  const { t } = useWords();
+  return (
+    <>
+      <div className={onSend ? "me me-unsent" : "me"} data-role="user" data-unsent={onSend !== undefined}>
+        <span className="visually-hidden">{t.you}: </span>
+        {message.parts.map((part, index) => (
+          <UserPart key={index} part={part} />
+        ))}
+      </div>
+      {onSend && <UnsentNote onSend={onSend} onRemove={onRemove} />}
+    </>
   );
 }
 
@@ -43,7 +63,7 @@ function Failure({ message, bridge }: { message: UIMessage; bridge: BridgeChat }
   if (typeof error !== "string" || (isLast && (bridge.error || bridge.status !== "ready"))) return null;
   return (
     <div className="notice notice-error">
-      <p className="outside">{error}</p>
+      <p className="outside">{serverSentence(error, t)}</p>
       {isLast && (
         <button type="button" className="button button-small" onClick={bridge.retry}>
           {t.retry}
@@ -84,6 +104,7 @@ function AssistantPart({ part, bridge }: { part: Part; bridge: BridgeChat }) {
       />
     );
   }
+  if (isCodePart(part)) return <CodeView part={part} />;
   switch (part.type) {
     case "text":
       return part.text ? <RichText text={part.text} /> : null;

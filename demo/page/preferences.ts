@@ -48,6 +48,10 @@ function storedLanguage(): Language {
 export const storedMode = (): Mode | undefined => toMode(recall("mode"));
 export const rememberMode = (mode: Mode): void => remember("mode", mode);
 
+/** Whether the single-key shortcuts are on. */
+export const hasShortcuts = (): boolean => recall("shortcuts") !== "off";
+export const rememberShortcuts = (isOn: boolean): void => remember("shortcuts", isOn ? "on" : "off");
+
 // The browser may forbid storage. Preferences then last until the page is closed.
 function remember(key: string, value: string): void {
   try {

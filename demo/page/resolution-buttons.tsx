@@ -10,22 +10,27 @@ type Choice = "happened" | "not";
 export function ResolutionButtons({ onResolve }: { onResolve: (resolution: Resolution) => Promise<Resolved> }) {
   const { t } = useWords();
   const [choice, setChoice] = useState<Choice>();
+  const [text, setText] = useState("");
   const [isSending, setSending] = useState(false);
   const [refusal, setRefusal] = useState<Exclude<Resolved, "resolved">>();
   const { isTooSoon, ifMeant } = useMeantClicks();
   const buttons = { happened: useRef<HTMLButtonElement>(null), not: useRef<HTMLButtonElement>(null) };
   const questionId = useId();
 
+  const open = (next: Choice) => {
+    setText("");
+    setChoice(next);
+  };
   const close = () => {
     const opener = choice;
     setChoice(undefined);
     // When the form is gone, move the focus back to the button that opened it.
     if (opener) requestAnimationFrame(() => buttons[opener].current?.focus());
   };
-  const send = async (text: string) => {
+  const send = async (typed: string) => {
     setSending(true);
     setRefusal(undefined);
-    const resolved = await onResolve(toResolution(choice === "happened", text));
+    const resolved = await onResolve(toResolution(choice === "happened", typed));
     setSending(false);
     // After a success the ledger moves the card to its new state.
     if (resolved !== "resolved") setRefusal(resolved);
@@ -45,8 +50,10 @@ export function ResolutionButtons({ onResolve }: { onResolve: (resolution: Resol
           submitLabel={isSending ? t.resolution.sending : words.submit}
           submitClass="button-primary"
           isSending={isSending}
+          text={text}
+          onText={setText}
           ifMeant={ifMeant}
-          onSubmit={(text) => void send(text)}
+          onSubmit={(typed) => void send(typed)}
           onBack={close}
         />
       ) : (
@@ -58,7 +65,7 @@ export function ResolutionButtons({ onResolve }: { onResolve: (resolution: Resol
               className="button"
               ref={buttons[each]}
               aria-disabled={isTooSoon}
-              onClick={ifMeant(() => setChoice(each))}
+              onClick={ifMeant(() => open(each))}
             >
               {t.resolution[each]}
             </button>

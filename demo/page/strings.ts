@@ -1,4 +1,4 @@
-import type { ApprovalState } from "adk-stream-protocol/protocol";
+import type { ApprovalState, ErrorCode } from "adk-stream-protocol/protocol";
 import type { CardState } from "./card-state.ts";
 import type { Mode } from "./mode.ts";
 import type { Stop } from "./track.ts";
@@ -35,8 +35,8 @@ export interface Strings {
   composerPlaceholder: string;
   send: string;
   stop: string;
-  cancelsPending: string;
-  keepsPending: string;
+  cancelsPending: (count: number) => string;
+  keepsPending: (count: number) => string;
   heldBack: string;
   conversation: string;
   you: string;
@@ -55,7 +55,6 @@ export interface Strings {
   deny: string;
   denyNow: string;
   back: string;
-  reasonLabel: string;
   reasonPlaceholder: string;
   assistantSays: [before: string, after: string];
   empty: string;
@@ -107,7 +106,6 @@ export interface Strings {
     missing: string;
     unreachable: string;
   };
-  sendAgain: string;
   transaction: string;
   announceAsked: (tool: string) => string;
   announceState: (tool: string, state: string) => string;
@@ -141,6 +139,42 @@ export interface Strings {
   sources: string;
   file: string;
   image: string;
+  /** What a card and the bar above the composer say about a call. */
+  card: {
+    /** A word or a title together with the words that name a call. */
+    named: (before: string, words: string) => string;
+    showAllCharacters: (count: number) => string;
+    showAllArguments: (count: number) => string;
+    hint: string;
+    unseen: string;
+    showRest: string;
+    reasonLabel: string;
+    reasonHint: string;
+    unsentReason: string;
+    /** Around the answer that the server has not confirmed. */
+    unconfirmed: [before: string, after: string];
+    sending: (approved: boolean) => string;
+    sendAgain: (approved: boolean) => string;
+    waiting: (count: number) => string;
+    show: string;
+    latest: string;
+    announcements: string;
+    announceExpiry: (name: string) => string;
+  };
+  /** What a message says that could not be sent. */
+  unsent: { notSent: string; again: string; remove: string };
+  /** What is shown with a reply beside its text. */
+  reply: {
+    tokens: (input: number, output: number) => string;
+    code: (language: string) => string;
+    codeResult: string;
+    codeFailed: string;
+  };
+  shortcuts: { title: string; keys: readonly (readonly [key: string, meaning: string])[]; on: string; close: string };
+  /** What to say when the server refuses. Without an entry the server's own sentence is shown. */
+  serverErrors: Readonly<Partial<Record<ErrorCode, string>>>;
+  /** Sentences of the server, as patterns, and their translations with `$1` for the first group. */
+  serverSentences: readonly (readonly [pattern: RegExp, translated: string])[];
 }
 
 const en: Strings = {
@@ -185,8 +219,12 @@ const en: Strings = {
   composerPlaceholder: "Message…",
   send: "Send",
   stop: "Stop",
-  cancelsPending: "Sending a message withdraws the request that waits for you.",
-  keepsPending: "The request that waits for you stays open.",
+  cancelsPending: (count) =>
+    count > 1
+      ? `Sending a message withdraws the ${count} requests that wait for you.`
+      : "Sending a message withdraws the request that waits for you.",
+  keepsPending: (count) =>
+    count > 1 ? `The ${count} requests that wait for you stay open.` : "The request that waits for you stays open.",
   heldBack: "This message is sent when the reply has ended. Press Esc to keep it here.",
   conversation: "Conversation",
   you: "You",
@@ -205,7 +243,6 @@ const en: Strings = {
   deny: "Deny…",
   denyNow: "Deny",
   back: "Back",
-  reasonLabel: "Reason (optional, the assistant will read it)",
   reasonPlaceholder: "e.g. wrong amount",
   assistantSays: ["The assistant says: “", "”"],
   empty: "empty",
@@ -226,7 +263,7 @@ const en: Strings = {
   tags: {
     asked: "waiting for you",
     sending: "sending your answer",
-    undelivered: "not delivered",
+    undelivered: "not confirmed",
     approved: "approved",
     running: "running",
     waiting: "waiting for a report",
@@ -248,7 +285,7 @@ const en: Strings = {
     done: "The tool ran.",
     failed: "The tool ran and failed.",
     denied: "The tool was not run.",
-    expired: "Nobody answered in time. The tool was not run.",
+    expired: "No one answered in time. The tool was not run.",
     cancelled: "The request was withdrawn. The tool was not run.",
     unknown: "The server stopped while the tool ran. It may have taken effect.",
   },
@@ -302,7 +339,6 @@ const en: Strings = {
     missing: "The server does not know this call, or you may not decide about it.",
     unreachable: "The server did not record it. Try again.",
   },
-  sendAgain: "Send again",
   transaction: "Transaction",
   announceAsked: (tool) => `${tool} is waiting for your approval.`,
   announceState: (tool, state) => `${tool}: ${state}.`,
@@ -335,18 +371,60 @@ const en: Strings = {
   sources: "Sources",
   file: "File",
   image: "Image from the assistant",
+  card: {
+    named: (before, words) => (words === "" ? before : `${before} ${words}`),
+    showAllCharacters: (count) => `Show all ${count.toLocaleString("en-US")} characters`,
+    showAllArguments: (count) => `Show all ${count.toLocaleString("en-US")} arguments`,
+    hint: "About this call",
+    unseen: "You can approve after you have seen the whole call.",
+    showRest: "Show the rest",
+    reasonLabel: "Reason",
+    reasonHint: "optional, the assistant will read it",
+    unsentReason: "You were writing this reason. It was not sent:",
+    unconfirmed: ["Your ", " is not confirmed. It is sent again when the server can be reached, and counts once."],
+    sending: (approved) => (approved ? "sending Approve" : "sending Deny"),
+    sendAgain: (approved) => (approved ? "Send Approve again" : "Send Deny again"),
+    waiting: (count) => (count === 1 ? "1 waits:" : `${count} wait:`),
+    show: "Show",
+    latest: "Jump to latest",
+    announcements: "Announcements",
+    announceExpiry: (name) => `${name} expires in less than a minute.`,
+  },
+  unsent: { notSent: "Not sent", again: "Try again", remove: "Remove" },
+  reply: {
+    tokens: (input, output) => `${input.toLocaleString("en-US")} tokens in, ${output.toLocaleString("en-US")} out`,
+    code: (language) => (language === "" ? "Code that the model ran" : `Code that the model ran (${language})`),
+    codeResult: "Output of the code",
+    codeFailed: "The code failed",
+  },
+  shortcuts: {
+    title: "Keyboard shortcuts",
+    keys: [
+      ["Esc", "stop the reply; or leave the message field"],
+      ["/", "go to the message field"],
+      ["w", "go to the next card that waits for you"],
+      ["a", "on a card: go to Approve"],
+      ["d", "on a card: go to Deny"],
+      ["l", "jump to the latest message"],
+      ["?", "show this list"],
+    ],
+    on: "Single-key shortcuts are on",
+    close: "Close",
+  },
+  serverErrors: {},
+  serverSentences: [],
 };
 
 const ja: Strings = {
   languageName: "日本語",
-  scriptedModel: "台本どおりの Gemini",
+  scriptedModel: "デモ用 Gemini（固定応答）",
   modelLabel: "モデル",
   modeLabel: "モード",
   modeTitles: {
     sse: "SSE: メッセージごとに 1 リクエスト、server-sent events で受信",
     bidi: "BIDI: すべてを 1 本の WebSocket で、Gemini Live 経由",
   },
-  modeBusy: "モードは返答が終わってから切り替えられます。",
+  modeBusy: "モードは応答が終わってから切り替えられます。",
   connectionLabel: "接続",
   connection: {
     connecting: "接続中",
@@ -372,16 +450,20 @@ const ja: Strings = {
     "アリスに30ドル、ボブに40ドル送金してください",
     "ショップをデプロイして",
     "東京の天気は？",
-    "今どこにいますか？",
+    "現在地を教えて",
     "BGMをトラック2に変えて",
   ],
   composerLabel: "メッセージ",
   composerPlaceholder: "メッセージを入力…",
   send: "送信",
   stop: "停止",
-  cancelsPending: "送信すると、承認待ちの依頼は取り下げられます。",
-  keepsPending: "承認待ちの依頼はそのまま残ります。",
-  heldBack: "返答が終わりしだい送信します。Escで取り消せます。",
+  cancelsPending: (count) =>
+    count > 1
+      ? `送信すると、承認待ちの依頼${count}件がすべて取り下げられます。`
+      : "送信すると、承認待ちの依頼は取り下げられます。",
+  keepsPending: (count) =>
+    count > 1 ? `承認待ちの依頼${count}件はそのまま残ります。` : "承認待ちの依頼はそのまま残ります。",
+  heldBack: "応答が終わりしだい送信します。Escで取り消せます。",
   conversation: "会話",
   you: "あなた",
   assistant: "アシスタント",
@@ -399,10 +481,9 @@ const ja: Strings = {
   deny: "拒否…",
   denyNow: "拒否する",
   back: "戻る",
-  reasonLabel: "理由（任意。アシスタントに伝わります）",
   reasonPlaceholder: "例: 金額が違います",
   assistantSays: ["アシスタントの説明:「", "」"],
-  empty: "空",
+  empty: "なし",
   yes: "はい",
   no: "いいえ",
   highRisk: "要注意",
@@ -431,7 +512,7 @@ const ja: Strings = {
   tags: {
     asked: "承認待ち",
     sending: "回答を送信中",
-    undelivered: "未送信",
+    undelivered: "未確認",
     approved: "承認済み",
     running: "実行中",
     waiting: "報告待ち",
@@ -442,7 +523,7 @@ const ja: Strings = {
     cancelled: "取り下げ",
     unknown: "結果不明",
   },
-  paid: "支払い済み",
+  paid: "送金済み",
   notes: {
     asked: "あなたが決めるまで、何も実行されません。",
     sending: "サーバーはまだ回答を確認していません。",
@@ -468,7 +549,7 @@ const ja: Strings = {
   by: ["（", "）"],
   approvedAt: (time) => `${time} に承認`,
   deniedAt: (time) => `${time} に拒否`,
-  ranOnce: "1 回だけ実行",
+  ranOnce: "1回実行されました",
   runsHere: "このページで実行しています…",
   reason: "理由",
   error: "エラー",
@@ -507,17 +588,16 @@ const ja: Strings = {
     missing: "この呼び出しが見つからないか、決定する権限がありません。",
     unreachable: "記録できませんでした。もう一度お試しください。",
   },
-  sendAgain: "もう一度送る",
   transaction: "取引番号",
   announceAsked: (tool) => `${tool} が承認を待っています。`,
   announceState: (tool, state) => `${tool}: ${state}。`,
-  announceReply: "アシスタントが返答しました。",
+  announceReply: "アシスタントが応答しました。",
   announceLost: "接続が切れました。再接続しています。",
   announceFound: "接続が回復しました。",
   wallet: "ウォレット",
   balance: "残高",
-  noPayments: "支払いはまだありません。",
-  payments: "支払い",
+  noPayments: "送金はまだありません。",
+  payments: "送金履歴",
   approvals: "承認",
   noApprovals: "承認の依頼ごとに、依頼から結果までの経過をここに表示します。",
   track: { asked: "依頼", approved: "承認", running: "実行", waiting: "報告待ち", done: "完了" },
@@ -540,6 +620,85 @@ const ja: Strings = {
   sources: "出典",
   file: "ファイル",
   image: "アシスタントからの画像",
+  card: {
+    named: (before, words) => (words === "" ? before : `${before} ${words}`),
+    showAllCharacters: (count) => `全${count.toLocaleString("ja-JP")}文字を表示`,
+    showAllArguments: (count) => `全${count.toLocaleString("ja-JP")}項目を表示`,
+    hint: "この呼び出しの説明",
+    unseen: "内容を最後まで表示すると承認できます。",
+    showRest: "続きを表示",
+    reasonLabel: "理由",
+    reasonHint: "任意。アシスタントに伝わります",
+    unsentReason: "入力中だった理由は送信されませんでした:",
+    unconfirmed: [
+      "「",
+      "」がサーバーに届いたか、まだ確認できていません。接続が回復すると自動で再送します。二重には実行されません。",
+    ],
+    sending: (approved) => (approved ? "承認を送信中" : "拒否を送信中"),
+    sendAgain: (approved) => (approved ? "承認を再送する" : "拒否を再送する"),
+    waiting: (count) => `承認待ち${count}件:`,
+    show: "表示",
+    latest: "最新へ移動",
+    announcements: "お知らせ",
+    announceExpiry: (name) => `${name} の期限まで1分を切りました。`,
+  },
+  unsent: { notSent: "未送信", again: "再試行", remove: "削除" },
+  reply: {
+    tokens: (input, output) => `入力 ${input.toLocaleString("ja-JP")}・出力 ${output.toLocaleString("ja-JP")} トークン`,
+    code: (language) => (language === "" ? "モデルが実行したコード" : `モデルが実行したコード（${language}）`),
+    codeResult: "コードの出力",
+    codeFailed: "コードの実行に失敗しました",
+  },
+  shortcuts: {
+    title: "キーボードショートカット",
+    keys: [
+      ["Esc", "応答を停止する。または入力欄から離れる"],
+      ["/", "入力欄へ移動"],
+      ["w", "次の承認待ちカードへ移動"],
+      ["a", "カード上で「承認」ボタンへ移動"],
+      ["d", "カード上で「拒否」ボタンへ移動"],
+      ["l", "最新のメッセージへ移動"],
+      ["?", "この一覧を表示"],
+    ],
+    on: "1文字のショートカットを使う",
+    close: "閉じる",
+  },
+  serverErrors: {
+    malformed: "送信したデータの形式が正しくありません。",
+    invalid: "送信した内容をサーバーが受け付けませんでした。",
+    unauthenticated: "サインインが必要です。",
+    forbidden: "この操作は許可されていません。",
+    not_found: "対象が見つからないか、操作する権限がありません。",
+    method_not_allowed: "この操作には対応していません。",
+    conflict: "ほかの変更が先に行われたため、受け付けられませんでした。",
+    had_effect: "すでに実行された操作があるため、やり直せません。",
+    too_large: "送信した内容が大きすぎます。",
+    unsupported_media_type: "この形式のデータには対応していません。",
+    too_many: "リクエストが多すぎます。しばらく待ってから、もう一度お試しください。",
+    internal: "サーバーで問題が発生しました。",
+    unavailable: "サーバーを一時的に利用できません。しばらく待ってから、もう一度お試しください。",
+  },
+  serverSentences: [
+    [
+      /^The server stopped in the middle of this reply\. Please send your message again\.$/,
+      "応答の途中でサーバーが停止しました。メッセージをもう一度送ってください。",
+    ],
+    [/^The server stopped in the middle of this reply\.$/, "応答の途中でサーバーが停止しました。"],
+    [
+      /^The model is over its quota or rate limit \(429\)(?:: |\.)(.*)$/s,
+      "モデルの利用上限に達しました（429）。しばらく待ってから、もう一度お試しください。$1",
+    ],
+    [/^The model returned an error \(([^)]*)\)(?:: |\.)(.*)$/s, "モデルでエラーが発生しました（$1）。$2"],
+    [
+      /^The model returned nothing\..*$/s,
+      "モデルから応答がありませんでした。安全フィルターでブロックされた可能性があります。",
+    ],
+    [/^The model returned nothing \(([^)]*)\)(?:: |\.)(.*)$/s, "モデルから応答がありませんでした（$1）。$2"],
+    [
+      /^Something went wrong on the server\..*$/s,
+      "サーバーで問題が発生しました。詳細はサーバーのログに記録されています。",
+    ],
+  ],
 };
 
 export const strings = { en, ja };

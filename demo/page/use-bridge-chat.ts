@@ -17,6 +17,8 @@ import type { StreamTap } from "./stream-tap.ts";
 import { useClientTools } from "./use-client-tools.ts";
 import { useFollowServer } from "./use-follow-server.ts";
 import { useLedger, type LedgerState } from "./use-ledger.ts";
+import { type Outbox, useOutbox } from "./use-outbox.ts";
+import { useResendAnswers } from "./use-resend-answers.ts";
 import { useResume } from "./use-resume.ts";
 import { useSendUnsent } from "./use-send-unsent.ts";
 import type { Wires } from "./wires.ts";
@@ -33,6 +35,7 @@ export interface BridgeChat {
   /** A browser call is about to run, is running, or has a result that has not been sent. */
   isAtWork: boolean;
   cards: ReadonlyMap<string, Card>;
+  outbox: Outbox;
   send: (text: string) => void;
   answer: (approvalId: string, approved: boolean, reason?: string) => void;
   resolve: (approvalId: string, resolution: Resolution) => Promise<Resolved>;
@@ -130,13 +133,22 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
   useClientTools({ chat, chatMessages, status, readFacts, approvals, askedAt, music, setRunning, ranHere });
   useSendUnsent({ chat, chatMessages, status, readFacts, wires, refresh, running, ranHere, sent });
 
+  const readMessages = useCallback(() => takeMessages(rows), [takeMessages, rows]);
+  const outbox = useOutbox({ chat, chatId, chatMessages, status, readMessages });
+  const { setAside } = outbox;
+  const isUnsent = outbox.unsentId !== undefined;
+
   // ── what a person does ───────────────────────────────────────────────────────────────────────────────────────────
   const send = useCallback(
     (text: string) => {
-      setInBackground(false);
-      void chat.sendMessage({ text });
+      const post = () => {
+        setInBackground(false);
+        void chat.sendMessage({ text });
+      };
+      if (isUnsent) void setAside().then(post);
+      else post();
     },
-    [chat, setInBackground],
+    [chat, isUnsent, setAside, setInBackground],
   );
   const answer = useCallback(
     (approvalId: string, approved: boolean, reason?: string) => {
@@ -172,6 +184,14 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
     await chat.sendMessage();
     if (lost) await chat.sendMessage({ parts: lost.parts });
   }, [chat, setInBackground]);
+  const { offline } = ledger;
+  const isLost = status === "error" && isDisconnect(error);
+  const resend = useCallback(() => void sendAgain(), [sendAgain]);
+  useResendAnswers({ cards, isLost, reachedAt: offline ? undefined : askedAt, sendAgain: resend });
+  const dismiss = useCallback(async () => {
+    await setAside();
+    chat.clearError();
+  }, [chat, setAside]);
   const retry = useCallback(async () => {
     if (isBusy(chat.status)) return;
     const now = await fetchLedger(chatId).catch(() => undefined);
@@ -204,12 +224,13 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
     running,
     isAtWork,
     cards,
+    outbox,
     send,
     answer,
     resolve,
     sendAgain: () => void sendAgain(),
     retry: () => void retry(),
-    dismiss: chat.clearError,
+    dismiss: () => void dismiss(),
     stop: () => void stop(),
   };
 }

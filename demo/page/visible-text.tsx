@@ -13,7 +13,9 @@ export function VisibleText({ text, isMultiline = false }: { text: string; isMul
             <span key={index}>{run.text}</span>
           ) : (
             <span key={index}>
-              {!(isMultiline && run.text === "\n") && <span className="mark">{run.label}</span>}
+              {!(isMultiline && run.text === "\n") && (
+                <span className={ordinary.has(run.text) ? "mark mark-ordinary" : "mark"}>{run.label}</span>
+              )}
               {run.text === "\n" && <br />}
             </span>
           ),
@@ -23,6 +25,9 @@ export function VisibleText({ text, isMultiline = false }: { text: string; isMul
     </>
   );
 }
+
+/** The ends of lines and tabs are part of ordinary text, so they are no reason for a warning. */
+const ordinary: ReadonlySet<string> = new Set(["\n", "\t"]);
 
 function warningOf(scripts: readonly string[], t: ReturnType<typeof useWords>["t"]): string {
   const names = scripts.map((name) => t.scripts[name] ?? name).join(" + ");

@@ -386,7 +386,7 @@ describe("the demo script reports the results of the other tools:", () => {
       "Where am I?",
       locate,
       { error: "x", status: "denied" },
-      "You did not approve the look at your location, so nothing was done.",
+      "You did not approve sharing your location, so nothing was done.",
     ],
     ["Play track 2", play(2), { track: 2, playing: true }, "Now playing track 2."],
     ["Play track 2", play(2), { track: 2, playing: false }, "Track 2 is chosen, but it is not playing yet."],

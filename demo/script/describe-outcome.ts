@@ -131,7 +131,7 @@ function nameCall(tool: string, args: Values, language: Language): string {
         ? `${toWords(args["service"])}のデプロイ`
         : `the deployment of ${toWords(args["service"])}`;
     case "get_location":
-      return language === "ja" ? "位置情報の取得" : "the look at your location";
+      return language === "ja" ? "位置情報の取得" : "sharing your location";
     case "change_bgm":
       return language === "ja"
         ? `曲${toWords(args["track"])}への切り替え`

@@ -251,7 +251,7 @@ describe("the page on one WebSocket", () => {
           new MutationObserver(() => {
             if (document.querySelector('article[data-state="done"]')) resolve(performance.now() - start);
           }).observe(document.body, { subtree: true, childList: true, attributes: true });
-          buttons.find((button) => button.textContent === "Approve")?.click();
+          buttons.find((button) => button.textContent.startsWith("Approve"))?.click();
         }),
     );
     expect(took).toBeLessThan(1000);
