@@ -46,6 +46,7 @@ const server = await listen({
   bridge,
   port: settings.port,
   host: settings.host,
+  allowedOrigins: settings.allowedOrigins,
   logger,
   health: () => ({ model: settings.model, liveModel: settings.liveModel, scripted: settings.scripted }),
   fallback: (request) => {
