@@ -4,6 +4,7 @@ import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { showTheme, storedTheme } from "./preferences.ts";
 import "./styles.css";
+import "./markdown.css";
 
 showTheme(storedTheme());
 
