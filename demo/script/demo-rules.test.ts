@@ -219,6 +219,17 @@ describe("the demo script calls no tool for", () => {
   });
 });
 
+describe("before a call in the browser the demo script", () => {
+  it.each(["Play track 2", "Where am I?", "現在地を教えて", "Play track 2 and pay Bob 5 dollars", "BGMを変えて"])(
+    "says nothing: %s (O12)",
+    async (said) => {
+      const parts = await say([user(said)]);
+      expect(callsIn(parts).length).toBeGreaterThan(0);
+      expect(textIn(parts)).toBe("");
+    },
+  );
+});
+
 describe("before a payment the demo script", () => {
   it("thinks, says that it needs approval, then calls", async () => {
     const parts = await say([user("Send 50 dollars to Hanako")]);
@@ -386,7 +397,7 @@ describe("the demo script reports the results of the other tools:", () => {
       "Where am I?",
       locate,
       { error: "x", status: "denied" },
-      "You did not approve the look at your location, so nothing was done.",
+      "You did not approve the request for your location, so nothing was done.",
     ],
     ["Play track 2", play(2), { track: 2, playing: true }, "Now playing track 2."],
     ["Play track 2", play(2), { track: 2, playing: false }, "Track 2 is chosen, but it is not playing yet."],

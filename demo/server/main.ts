@@ -35,7 +35,7 @@ const deployments = openDeployments(join(settings.dataDir, "deployments.db"), se
 const store = sqliteStore({ path: join(settings.dataDir, "bridge.db") });
 const page = loadStaticPage({ "/": builtPage("page-v7"), "/v6/": builtPage("page-v6") });
 const bridge = await createBridge({
-  agent: createAgent({ model: gemini.model, wallet, deployments }),
+  agent: createAgent({ model: gemini.model, wallet, deployments, slowMs: settings.slowMs }),
   store,
   tools: createPolicies({ wallet, reportMs: settings.reportMs }),
   live: { model: settings.liveModel },

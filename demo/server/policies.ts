@@ -1,4 +1,5 @@
 import type { ToolPolicy } from "adk-stream-protocol";
+import { samplePolicies } from "./sample-policies.ts";
 import type { Wallet } from "./wallet.ts";
 
 export interface PolicyOptions {
@@ -51,6 +52,7 @@ export function createPolicies(options: PolicyOptions): Record<string, ToolPolic
       tone: "neutral",
     },
     get_weather: { effect: "readonly" },
+    ...samplePolicies,
   };
 }
 

@@ -14,6 +14,8 @@ export interface Settings {
   deployMs: number;
   /** How long a deployment may take to report; then its outcome is unknown. */
   reportMs: number;
+  /** How long the slow sample tool takes. */
+  slowMs: number;
   model: string;
   /** The model for live mode. */
   liveModel: string;
@@ -39,6 +41,7 @@ export function readSettings(env: Record<string, string | undefined>): Settings 
     approvalTtlMs: wholeNumber("APPROVAL_TTL_MS", env["APPROVAL_TTL_MS"], Number.MAX_SAFE_INTEGER),
     deployMs: wholeNumber("DEPLOY_MS", env["DEPLOY_MS"], Number.MAX_SAFE_INTEGER) ?? 20_000,
     reportMs: wholeNumber("REPORT_MS", env["REPORT_MS"], Number.MAX_SAFE_INTEGER) ?? 120_000,
+    slowMs: wholeNumber("SLOW_MS", env["SLOW_MS"], 24 * 60 * 60_000) ?? 8000,
     model: env["MODEL"] || "gemini-2.5-flash",
     liveModel: env["LIVE_MODEL"] || "gemini-live-2.5-flash-preview",
     geminiUrl,
