@@ -1,5 +1,6 @@
 import { type ApprovalView, textIn } from "adk-stream-protocol/protocol";
-import { callSummary, clockTime } from "./format.ts";
+import { callLine } from "./call-line.ts";
+import { clockTime } from "./format.ts";
 import { useWords } from "./preferences.ts";
 import { trackOf, type Track } from "./track.ts";
 import { VisibleText } from "./visible-text.tsx";
@@ -20,7 +21,7 @@ export function ApprovalTrack({ row }: { row: ApprovalView }) {
   const end = branch ? t.branches[branch] : track.at === "asked" ? t.waitsForYou : names[reached];
   const endedAt = row.finishedAt ?? row.decidedAt ?? row.createdAt;
   const title = row.card?.title === undefined ? row.toolName : textIn(row.card.title, language);
-  const summary = callSummary(row.input);
+  const summary = callLine(row.input, language);
   const path = [...names.slice(0, reached + 1), ...(branch ? [t.tags[branch]] : [])].join(", ");
   const xOf = (index: number) => railStart + ((railEnd - railStart) * index) / (stops.length - 1);
   const x = xOf(reached);

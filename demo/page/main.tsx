@@ -5,6 +5,7 @@ import { App } from "./app.tsx";
 import { showTheme, storedTheme } from "./preferences.ts";
 import "./styles.css";
 import "./markdown.css";
+import "./panel.css";
 
 showTheme(storedTheme());
 

@@ -50,7 +50,7 @@ export async function startDemoApp(options: DemoAppOptions): Promise<DemoApp> {
   const bridge = await createBridge({
     agent,
     store,
-    tools: createPolicies({ wallet, reportMs: settings.reportMs }),
+    tools: createPolicies({ wallet, reportMs: settings.reportMs, seatMs: settings.seatMs }),
     live: { model: settings.liveModel },
     ...(settings.approvalTtlMs === undefined ? {} : { approvalTtlMs: settings.approvalTtlMs }),
     logger,

@@ -1,10 +1,11 @@
 import type { ToolPolicy } from "adk-stream-protocol";
 
-/** How long a seat is held: short enough to watch its question expire. */
-const seatMs = 10_000;
-
 /** What the cards of the sample tools say. */
-export const samplePolicies: Record<string, ToolPolicy> = {
+export const createSamplePolicies = ({
+  seatMs,
+}: {
+  /** How long a seat is held. */ seatMs: number;
+}): Record<string, ToolPolicy> => ({
   send_email: {
     // The key of the call is the id of the message, so a mail server drops a second one.
     effect: "idempotent",
@@ -86,4 +87,4 @@ export const samplePolicies: Record<string, ToolPolicy> = {
     expiresMs: seatMs,
     fields: { seat: { label: { en: "Seat", ja: "座席" } } },
   },
-};
+});

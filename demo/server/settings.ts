@@ -16,6 +16,8 @@ export interface Settings {
   reportMs: number;
   /** How long the slow sample tool takes. */
   slowMs: number;
+  /** How long a seat is held, and with it the question about it. */
+  seatMs: number;
   model: string;
   /** The model for live mode. */
   liveModel: string;
@@ -42,6 +44,7 @@ export function readSettings(env: Record<string, string | undefined>): Settings 
     deployMs: wholeNumber("DEPLOY_MS", env["DEPLOY_MS"], Number.MAX_SAFE_INTEGER) ?? 20_000,
     reportMs: wholeNumber("REPORT_MS", env["REPORT_MS"], Number.MAX_SAFE_INTEGER) ?? 120_000,
     slowMs: wholeNumber("SLOW_MS", env["SLOW_MS"], 24 * 60 * 60_000) ?? 8000,
+    seatMs: wholeNumber("SEAT_MS", env["SEAT_MS"], 24 * 60 * 60_000) ?? 10_000,
     model: env["MODEL"] || "gemini-2.5-flash",
     liveModel: env["LIVE_MODEL"] || "gemini-live-2.5-flash-preview",
     geminiUrl,
