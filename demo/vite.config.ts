@@ -1,5 +1,7 @@
+import { resolve } from "node:path";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
+import { compressFiles } from "./compress-files.ts";
 
 /**
  * One page, built for both majors of AI SDK: `--mode v7` as installed, `--mode v6` with the aliases. The second is served
@@ -8,7 +10,7 @@ import { defineConfig } from "vite";
 export default defineConfig(({ mode }) => ({
   root: "page",
   base: mode === "v6" ? "/v6/" : "/",
-  plugins: [react()],
+  plugins: [react(), compression(outDirOf(mode))],
   define: { __AI_MAJOR__: JSON.stringify(mode === "v6" ? "6" : "7") },
   resolve: {
     alias:
@@ -20,7 +22,7 @@ export default defineConfig(({ mode }) => ({
         : [],
   },
   build: {
-    outDir: `../dist/page-${mode === "v6" ? "v6" : "v7"}`,
+    outDir: outDirOf(mode),
     emptyOutDir: true,
     target: "es2023",
     // The content security policy allows no data: scripts or styles, so nothing is inlined.
@@ -29,3 +31,12 @@ export default defineConfig(({ mode }) => ({
     chunkSizeWarningLimit: 1500,
   },
 }));
+
+function outDirOf(mode: string): string {
+  return resolve(import.meta.dirname, "dist", mode === "v6" ? "page-v6" : "page-v7");
+}
+
+/** Compresses the files when all of them are written. */
+function compression(folder: string) {
+  return { name: "compress-files", apply: "build" as const, closeBundle: () => compressFiles(folder) };
+}

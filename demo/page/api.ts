@@ -32,6 +32,10 @@ export interface Health {
   model?: string;
   liveModel?: string;
   scripted?: boolean;
+  /** Whether the server has the routes of the inspector and of the “Break it” menu. */
+  debug?: boolean;
+  /** When the server started. */
+  startedAt?: number;
 }
 
 /** The server does not know who sends the requests of this page, or no longer does. */

@@ -4,6 +4,7 @@ import { fetchHealth, fetchMessages, type Health } from "./api.ts";
 import { chatIdOf, newChatId, withChatId } from "./chat-id.ts";
 import { Conversation } from "./conversation.tsx";
 import { Header } from "./header.tsx";
+import { Intro } from "./intro.tsx";
 import { type Mode, modeOf, withMode } from "./mode.ts";
 import { createMusic, type Music } from "./music.ts";
 import { rememberMode, storedMode, usePreferences, useWords, WordsContext } from "./preferences.ts";
@@ -93,6 +94,7 @@ export function App() {
           onNewChat={newChat}
           onShortcuts={() => setShowsKeys(true)}
         />
+        <Intro mode={mode} />
         <LoadedChat key={opened.chatId} opened={opened} mode={mode} music={music} health={health} onBusy={setBusy} />
         {showsKeys && <ShortcutSheet onClose={() => setShowsKeys(false)} />}
       </div>

@@ -3,10 +3,12 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { Announcer } from "./announcer.tsx";
 import type { Health } from "./api.ts";
 import { ApprovalTrack } from "./approval-track.tsx";
+import { BreakIt } from "./break-it.tsx";
 import { Composer } from "./composer.tsx";
 import type { Card } from "./cards.ts";
 import { money } from "./format.ts";
 import { ModelName } from "./header.tsx";
+import { Inspector } from "./inspector.tsx";
 import { isBusy } from "./is-busy.ts";
 import { MessageView, UserMessage } from "./message-view.tsx";
 import type { Mode } from "./mode.ts";
@@ -15,8 +17,8 @@ import { Notices } from "./notices.tsx";
 import { NowPlaying } from "./now-playing.tsx";
 import { useWords } from "./preferences.ts";
 import { isSecondClick } from "./second-click.ts";
+import { Samples } from "./samples.tsx";
 import { showCard } from "./show-card.ts";
-import { StreamPanel } from "./stream-panel.tsx";
 import type { StreamTap } from "./stream-tap.ts";
 import { useBridgeChat, type BridgeChat } from "./use-bridge-chat.ts";
 import { useHiddenCards } from "./use-hidden-cards.ts";
@@ -137,7 +139,6 @@ export function Conversation(props: ConversationProps) {
           </div>
         </div>
         <aside aria-label={t.panelLabel} tabIndex={0}>
-          <WalletPanel wallet={wallet} />
           <section aria-labelledby="approvals-title">
             <h2 id="approvals-title">{t.approvals}</h2>
             {approvals.length === 0 ? (
@@ -150,7 +151,15 @@ export function Conversation(props: ConversationProps) {
               </ul>
             )}
           </section>
-          <StreamPanel tap={tap} />
+          <WalletPanel wallet={wallet} onReset={bridge.ledger.refresh} />
+          <Samples mode={mode} bridge={bridge} />
+          <BreakIt chatId={chatId} mode={mode} debug={health?.debug === true} bridge={bridge} />
+          <Inspector
+            {...{ tap, chatId, mode }}
+            debug={health?.debug === true}
+            hasHistory={initialMessages.length > 0}
+            sequence={bridge.ledger.sequence}
+          />
           <p className="panel-foot">
             <ModelName health={health} mode={mode} />
             <span>AI SDK {__AI_MAJOR__}</span>

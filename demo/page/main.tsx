@@ -4,6 +4,8 @@ import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { showTheme, storedTheme } from "./preferences.ts";
 import "./styles.css";
+import "./markdown.css";
+import "./panel.css";
 
 showTheme(storedTheme());
 

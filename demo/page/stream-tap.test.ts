@@ -51,6 +51,15 @@ test("ignores other responses and text that is not a chunk", async () => {
   expect(lines(broken)).toEqual(["request"]);
 });
 
+test("records what was sent, and only the beginning of what is long", async () => {
+  const tap = createStreamTap({ fetch: respondWith(story), now, schedule });
+  const bodies = ['{"id":"c"}', "not JSON", "x".repeat(30_000)];
+  for (const body of bodies) await (await tap.fetch("/stream", { method: "POST", body })).text();
+  const kept = tap.entries().flatMap((entry) => (entry.kind === "request" ? [entry.body] : []));
+  expect(kept.slice(0, 2)).toEqual([{ id: "c" }, "not JSON"]);
+  expect(kept[2]).toMatch(/^x{20000}… \(30000 characters\)$/);
+});
+
 /** A WebSocket whose server side is played by the test. */
 class FakeSocket extends EventTarget {
   static sent: string[] = [];

@@ -5,14 +5,17 @@ import { decodeSse, type SseEvent } from "adk-stream-protocol/protocol";
  * body is split into two copies, one for the chat and one for the tap, and a WebSocket gets additional listeners.
  */
 export type TapEntry = { key: number; at: number } & (
-  | { kind: "request"; method: string; path: string }
+  | { kind: "request"; method: string; path: string; body?: unknown }
   /** A frame that the page sent. The type `answer` is a `message` frame with an answer in it. */
-  | { kind: "frame"; type: string }
+  | { kind: "frame"; type: string; body?: unknown }
   | { kind: "socket"; event: "opened" | "lost" }
   | { kind: "chunk"; sequence: number | undefined; type: string; chunk: Record<string, unknown> }
   /** The reply waits for an answer; the WebSocket stays open. */
   | { kind: "parked" }
   | { kind: "done" }
+  /** From the server's log: a turn begins, or a reply was withdrawn. */
+  | { kind: "begin"; sequence: number; turn: string; message?: unknown }
+  | { kind: "withdraw"; sequence: number }
 );
 
 type NewEntry = TapEntry extends infer E ? (E extends TapEntry ? Omit<E, "key" | "at"> : never) : never;
@@ -117,7 +120,7 @@ export function createStreamTap(options: TapOptions = {}): StreamTap {
     override send(data: Parameters<WebSocket["send"]>[0]): void {
       super.send(data);
       const type = typeof data === "string" ? frameType(parseObject(data)) : undefined;
-      if (type !== undefined && type !== "ping") add({ kind: "frame", type });
+      if (type !== undefined && type !== "ping") add({ kind: "frame", type, ...bodyOf(data) });
     }
   }
 
@@ -128,7 +131,7 @@ export function createStreamTap(options: TapOptions = {}): StreamTap {
       if (!response.ok || !response.body || !isStream) return response;
       const path = new URL(input instanceof Request ? input.url : String(input), "http://page").pathname;
       const method = init?.method ?? "GET";
-      add({ kind: "request", method, path });
+      add({ kind: "request", method, path, ...bodyOf(init?.body) });
       const [mine, theirs] = response.body.tee();
       // The chat reports a lost connection, so the tap does not.
       listen(mine, method === "GET").catch(() => undefined);
@@ -145,6 +148,15 @@ export function createStreamTap(options: TapOptions = {}): StreamTap {
       return () => void chunkListeners.delete(listener);
     },
   };
+}
+
+/** Longer bodies are not kept: stock clients send their whole history with each request. */
+const maxBodyLength = 20_000;
+
+function bodyOf(body: unknown): { body?: unknown } {
+  if (typeof body !== "string") return {};
+  if (body.length > maxBodyLength) return { body: `${body.slice(0, maxBodyLength)}… (${body.length} characters)` };
+  return { body: parseObject(body) ?? body };
 }
 
 /** Each frame is one whole event (see PROTOCOL.md), so it only has to be split into its lines. */

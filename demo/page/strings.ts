@@ -1,11 +1,13 @@
 import type { ApprovalState, ErrorCode } from "adk-stream-protocol/protocol";
 import type { CardState } from "./card-state.ts";
 import type { Mode } from "./mode.ts";
+import { type PanelStrings, panelStrings } from "./panel-strings.ts";
 import type { Stop } from "./track.ts";
 
 /** Every text of the page in each language. Texts of the assistant and of the tools are not here. */
 export interface Strings {
   languageName: string;
+  panel: PanelStrings;
   scriptedModel: string;
   modelLabel: string;
   modeLabel: string;
@@ -178,6 +180,7 @@ export interface Strings {
 }
 
 const en: Strings = {
+  panel: panelStrings.en,
   languageName: "EN",
   scriptedModel: "scripted Gemini",
   modelLabel: "Model",
@@ -416,6 +419,7 @@ const en: Strings = {
 };
 
 const ja: Strings = {
+  panel: panelStrings.ja,
   languageName: "日本語",
   scriptedModel: "デモ用 Gemini（固定応答）",
   modelLabel: "モデル",

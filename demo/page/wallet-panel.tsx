@@ -1,14 +1,26 @@
 import type { Wallet } from "./api.ts";
+import { resetWallet } from "./debug-api.ts";
 import { clockTime, money } from "./format.ts";
 import { useWords } from "./preferences.ts";
 import { VisibleText } from "./visible-text.tsx";
 
 /** The balance and the payments, as the server has them. */
-export function WalletPanel({ wallet }: { wallet: Wallet | undefined }) {
+export function WalletPanel({ wallet, onReset }: { wallet: Wallet | undefined; onReset: () => void }) {
   const { t, language } = useWords();
   return (
     <section aria-labelledby="wallet-title">
-      <h2 id="wallet-title">{t.wallet}</h2>
+      <div className="stream-head">
+        <h2 id="wallet-title">{t.wallet}</h2>
+        {wallet !== undefined && wallet.payments.length > 0 && (
+          <button
+            type="button"
+            className="link-button"
+            onClick={() => void resetWallet().then(onReset, () => undefined)}
+          >
+            {t.panel.resetWallet}
+          </button>
+        )}
+      </div>
       <p className="balance" data-testid="balance" aria-label={t.balance}>
         {wallet ? money(wallet.balance, wallet.currency, language) : <span className="skeleton skeleton-balance" />}
       </p>

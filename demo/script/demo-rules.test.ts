@@ -219,6 +219,17 @@ describe("the demo script calls no tool for", () => {
   });
 });
 
+describe("before a call in the browser the demo script", () => {
+  it.each(["Play track 2", "Where am I?", "現在地を教えて", "Play track 2 and pay Bob 5 dollars", "BGMを変えて"])(
+    "says nothing: %s (O12)",
+    async (said) => {
+      const parts = await say([user(said)]);
+      expect(callsIn(parts).length).toBeGreaterThan(0);
+      expect(textIn(parts)).toBe("");
+    },
+  );
+});
+
 describe("before a payment the demo script", () => {
   it("thinks, says that it needs approval, then calls", async () => {
     const parts = await say([user("Send 50 dollars to Hanako")]);

@@ -1,4 +1,5 @@
 import { call, text, thought, type Ask, type Piece, type Rule } from "adk-stream-protocol/testing";
+import { errandWords } from "./errand-words.ts";
 import { readRequest, type DemoRequest } from "./read-request.ts";
 import { formatMoney, readLateOutcomes, describeOutcome } from "./describe-outcome.ts";
 import { languageOf, normalise, toWords, type Language } from "./words.ts";
@@ -8,8 +9,8 @@ export const demoRules: readonly Rule[] = [
   { when: (ask) => !ask.fresh && describeOutcomes(ask).length > 0, say: describeOutcomes },
   { when: isRequest, say: (ask) => [...describeOutcomes(ask), ...fulfil(ask)] },
   chat(/\b(?:help|what can you do|who are you)\b|ヘルプ|使い方|何ができ|なにができ|助けて/iu, {
-    en: "I can send money (“Send 50 dollars to Hanako”), tell the weather (“Weather in Tokyo?”), find out where you are, and change the music. Nothing is paid before you approve it.",
-    ja: "送金（「花子さんに50ドル送金してください」）、天気（「東京の天気は？」）、現在地の確認、音楽の切り替えができます。承認されるまで送金は行いません。",
+    en: "I can send money (“Send 50 dollars to Hanako”), tell the weather (“Weather in Tokyo?”), find out where you are, change the music, deploy a service, and write emails. Nothing is paid, sent or deployed before you approve it.",
+    ja: "送金（「花子さんに50ドル送金してください」）、天気（「東京の天気は？」）、現在地の確認、音楽の切り替え、デプロイ、メールの作成ができます。承認されるまで、送金・送信・デプロイは行いません。",
   }),
   chat(/^\W*(?:hi|hello|hey|good (?:morning|afternoon|evening))\b|こんにちは|こんばんは|おはよう|はじめまして|やあ/iu, {
     en: "Hello! I can send money, tell the weather, find out where you are and change the music. What shall I do?",
@@ -49,7 +50,8 @@ interface DemoCall {
 }
 
 /** The calls for a request. Those that need no approval come first, so that they start first. */
-function toCalls({ places, track, location, payments, service }: DemoRequest, { contents }: Ask): DemoCall[] {
+function toCalls(request: DemoRequest, { contents }: Ask): DemoCall[] {
+  const { places, track, location, payments, service, errand } = request;
   return [
     ...places.map((place) => ({ tool: "get_weather", args: { location: place } })),
     ...(track === undefined ? [] : [{ tool: "change_bgm", args: { track: chooseTrack(track, contents) } }]),
@@ -59,6 +61,7 @@ function toCalls({ places, track, location, payments, service }: DemoRequest, { 
       args: { ...payment, currency: "USD", ...(description !== undefined && { description }) },
     })),
     ...(service === undefined ? [] : [{ tool: "deploy", args: { service } }]),
+    ...(errand === undefined ? [] : [errand]),
   ];
 }
 
@@ -67,16 +70,17 @@ function fulfil(ask: Ask): Piece[] {
   const request = readRequest(ask.text);
   const calls = toCalls(request, ask);
   const possible = calls.filter(({ tool }) => ask.toolNames.includes(tool));
+  // Some pages send the result of a browser tool by themselves only if the message has no text.
+  const isSilent = possible.some(({ tool }) => browserTools.has(tool));
+  const announced = [...new Set(possible.map(({ tool }) => tool))];
   const sentences = [
-    ...Object.keys(announcements)
-      .filter((tool) => possible.some((made) => made.tool === tool))
-      .map((tool) => announce(tool, possible, language)),
+    ...(isSilent ? [] : announced.map((tool) => announce(tool, possible, language))),
     ...(possible.length < calls.length ? [noTool[language]] : []),
     ...(request.unclear === undefined ? [] : [askBack[request.unclear][language]]),
   ];
   return [
     ...think(possible, language),
-    text(sentences.join(language === "ja" ? "" : " ")),
+    ...(sentences.length === 0 ? [] : [text(sentences.join(language === "ja" ? "" : " "))]),
     ...possible.map(({ tool, args }) => call(tool, args)),
   ];
 }
@@ -98,19 +102,13 @@ function think(calls: readonly DemoCall[], language: Language): Piece[] {
   ];
 }
 
+/** The tools that run in the user's browser. */
+const browserTools: ReadonlySet<string> = new Set(["change_bgm", "get_location"]);
+
 const announcements: Readonly<Record<string, { one: Sentence; many?: Sentence }>> = {
   get_weather: {
     one: { en: "Let me check the weather.", ja: "天気を調べます。" },
     many: { en: "Let me check the weather in each place.", ja: "それぞれの天気を調べます。" },
-  },
-  change_bgm: {
-    one: { en: "Let me change the music.", ja: "音楽を変えます。" },
-  },
-  get_location: {
-    one: {
-      en: "I'll ask your browser where you are. It needs your approval first.",
-      ja: "ブラウザーで現在地を確認します。先に承認が必要です。",
-    },
   },
   process_payment: {
     one: {
@@ -133,7 +131,7 @@ const announcements: Readonly<Record<string, { one: Sentence; many?: Sentence }>
 function announce(tool: string, calls: readonly DemoCall[], language: Language): string {
   const said = announcements[tool];
   const several = calls.filter((made) => made.tool === tool).length > 1;
-  return ((several ? said?.many : undefined) ?? said?.one)?.[language] ?? "";
+  return ((several ? said?.many : undefined) ?? said?.one)?.[language] ?? errandWords(tool, language)?.announce ?? "";
 }
 
 const noTool: Sentence = {

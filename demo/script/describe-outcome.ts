@@ -1,4 +1,5 @@
 import type { Ask, ToolResponse } from "adk-stream-protocol/testing";
+import { errandWords } from "./errand-words.ts";
 import { normalise, toWords, type Language } from "./words.ts";
 
 type Values = Readonly<Record<string, unknown>>;
@@ -137,7 +138,9 @@ function nameCall(tool: string, args: Values, language: Language): string {
         ? `曲${toWords(args["track"])}への切り替え`
         : `the change to track ${toWords(args["track"])}`;
     default:
-      return language === "ja" ? `${tool} の呼び出し` : `the call of ${tool}`;
+      return (
+        errandWords(tool, language)?.name(args) ?? (language === "ja" ? `${tool} の呼び出し` : `the call of ${tool}`)
+      );
   }
 }
 
@@ -160,8 +163,11 @@ function describeResult(tool: string, args: Values, result: Values, language: La
       }
       return language === "ja" ? `曲${track}に変えました。` : `Now playing track ${track}.`;
     }
-    default:
+    default: {
+      const words = errandWords(tool, language);
+      if (words) return words.done(args, result);
       return language === "ja" ? `${tool} の結果：${list(result)}。` : `${tool} returned ${list(result)}.`;
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+import { readErrand, type Errand } from "./read-errand.ts";
 import { mentionsOtherCurrency, mentionsPayment, readPayments, type Payment } from "./read-payments.ts";
 import {
   isCapitalised,
@@ -21,13 +22,27 @@ export interface DemoRequest {
   readonly track: number | "another" | undefined;
   /** The service to deploy. */
   readonly service: string | undefined;
+  /** A call of a sample tool. Such a message asks for nothing else. */
+  readonly errand: Errand | undefined;
   /** What the model has to ask the user because the message does not say it. */
   readonly unclear: "payment" | "currency" | "place" | undefined;
 }
 
+const nothing: DemoRequest = {
+  payments: [],
+  places: [],
+  location: false,
+  track: undefined,
+  service: undefined,
+  errand: undefined,
+  unclear: undefined,
+};
+
 /** Reads a message in English or Japanese. */
 export function readRequest(message: string): DemoRequest {
   const text = normalise(message);
+  const errand = readErrand(text);
+  if (errand) return { ...nothing, errand };
   const foreign = mentionsPayment(text) && mentionsOtherCurrency(text);
   const payments = foreign ? [] : readPayments(text);
   const weather = weatherWord.test(text);
@@ -43,6 +58,7 @@ export function readRequest(message: string): DemoRequest {
     location,
     track,
     service,
+    errand,
     unclear: clear && !foreign ? undefined : findUnclear(text, foreign, weather),
   };
 }

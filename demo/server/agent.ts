@@ -1,15 +1,16 @@
-import { FunctionTool, LlmAgent, LongRunningFunctionTool, type BaseLlm } from "@google/adk";
+import { FunctionTool, LlmAgent, LongRunningFunctionTool, type BaseLlm, type LlmAgentConfig } from "@google/adk";
 import { clientTool, idempotencyKey } from "adk-stream-protocol";
 import { z } from "zod";
 import type { Deployments } from "./deployments.ts";
+import { createSampleTools } from "./sample-tools.ts";
 import type { Wallet } from "./wallet.ts";
 import { weatherIn } from "./weather.ts";
 
 const instruction = [
-  "You are a friendly assistant with a small wallet, the weather, music, the user's location and deployments.",
+  "You are a friendly assistant with a small wallet, the weather, music, the user's location, deployments and office work (email, commands, settings, reports, seats).",
   "Answer in the language of the user, briefly.",
   "Call process_payment for every payment the user asks for; several payments in one request are several calls at once.",
-  "The application asks the user for approval itself: never ask for it in words, and never say that something was paid before a tool result says so.",
+  "The application asks the user for approval itself: never ask for it in words, and never say that something was done before a tool result says so.",
   "When a payment was denied, expired or failed, say so plainly and do not repeat it unasked.",
   "A deployment that has begun is not live yet: say that it has begun, and what came of it when you are told.",
 ].join("\n");
@@ -18,10 +19,14 @@ export interface AgentOptions {
   model: BaseLlm | string;
   wallet: Wallet;
   deployments: Deployments;
+  /** How long the slow sample tool takes. */
+  slowMs?: number;
+  /** Callbacks that look at what the model is asked. */
+  callbacks?: Pick<LlmAgentConfig, "beforeModelCallback" | "afterModelCallback">;
 }
 
 /** The demo's agent. It has a tool of each kind: free or gated, on the server, in the browser, or reported later. */
-export function createAgent({ model, wallet, deployments }: AgentOptions): LlmAgent {
+export function createAgent({ model, wallet, deployments, slowMs = 0, callbacks = {} }: AgentOptions): LlmAgent {
   const getWeather = new FunctionTool({
     name: "get_weather",
     description: "The current weather at a place.",
@@ -74,10 +79,12 @@ export function createAgent({ model, wallet, deployments }: AgentOptions): LlmAg
     description: "An assistant with a small wallet.",
     model,
     instruction,
+    ...callbacks,
     tools: [
       getWeather,
       processPayment,
       deploy,
+      ...createSampleTools({ slowMs }),
       clientTool({
         name: "change_bgm",
         description: "Changes the background music on the user's page.",

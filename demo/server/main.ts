@@ -1,17 +1,13 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Gemini, LogLevel, setLogLevel } from "@google/adk";
-import { createBridge, type Logger } from "adk-stream-protocol";
-import { listen } from "adk-stream-protocol/server";
-import { sqliteStore } from "adk-stream-protocol/stores/sqlite";
+import type { Logger } from "adk-stream-protocol";
 import { geminiAt, startScriptedGemini } from "adk-stream-protocol/testing";
 import { demoRules } from "../script/demo-rules.ts";
-import { createAgent } from "./agent.ts";
-import { openDeployments } from "./deployments.ts";
-import { createPolicies } from "./policies.ts";
+import { trackConnections } from "./connections.ts";
+import { type DemoApp, startDemoApp } from "./demo-app.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import { loadStaticPage } from "./static-page.ts";
-import { openWallet } from "./wallet.ts";
 
 // A failed start prints one sentence and no stack: the port is taken, or another process uses the data directory.
 process.on("uncaughtException", (error) => {
@@ -29,40 +25,17 @@ const logger: Logger = {
   error: (message, fields) => console.error(message, fields ?? ""),
 };
 
-const gemini = await chooseGemini(settings);
-const wallet = openWallet(join(settings.dataDir, "wallet.db"));
-const deployments = openDeployments(join(settings.dataDir, "deployments.db"), settings.deployMs);
-const store = sqliteStore({ path: join(settings.dataDir, "bridge.db") });
-const page = loadStaticPage({ "/": builtPage("page-v7"), "/v6/": builtPage("page-v6") });
-const bridge = await createBridge({
-  agent: createAgent({ model: gemini.model, wallet, deployments }),
-  store,
-  tools: createPolicies({ wallet, reportMs: settings.reportMs }),
-  live: { model: settings.liveModel },
-  ...(settings.approvalTtlMs === undefined ? {} : { approvalTtlMs: settings.approvalTtlMs }),
-  logger,
-});
-const server = await listen({
-  bridge,
-  port: settings.port,
-  host: settings.host,
-  logger,
-  health: () => ({ model: settings.model, liveModel: settings.liveModel, scripted: settings.scripted }),
-  fallback: (request) => {
-    if (new URL(request.url).pathname === "/wallet") return walletResponse(request);
-    return page.respond(request);
-  },
-});
+/** Until then the reply to the request that asks for it has been sent. */
+const beforeBreakingMs = 100;
 
-// A real service would send `POST /calls/:key` itself. This one is in the same process and tells the bridge.
-const reporting = setInterval(() => {
-  deployments
-    .reportEnded((owner, key, report) => bridge.settle(owner, key, report))
-    .catch((error: unknown) => logger.warn("A deployment could not be reported; it is tried again.", { error }));
-}, 250);
+const gemini = await chooseGemini(settings);
+const page = loadStaticPage({ "/": builtPage("page-v7"), "/v6/": builtPage("page-v6") });
+const connections = trackConnections();
+let app: DemoApp = await start(settings.port);
+let restarting: Promise<void> | undefined;
 
 process.removeAllListeners("uncaughtException");
-console.log(`Demo at ${server.url}`);
+console.log(`Demo at ${app.url}`);
 console.log(`Model: ${gemini.label}`);
 
 let stopping = false;
@@ -76,14 +49,37 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 }
 
 async function stop(): Promise<void> {
-  clearInterval(reporting);
-  await server.close();
-  await bridge.close();
-  await store.close();
-  wallet.close();
-  deployments.close();
+  await restarting;
+  await app.close();
+  connections.close();
   await gemini.close();
   process.exit(0);
+}
+
+function start(port: number): Promise<DemoApp> {
+  return startDemoApp({
+    settings,
+    model: gemini.model,
+    page,
+    logger,
+    port,
+    cut: () => void setTimeout(() => connections.cut(app.port), beforeBreakingMs),
+    restart: () => {
+      if (!stopping) restarting ??= restart().finally(() => (restarting = undefined));
+    },
+  });
+}
+
+/** Closes everything and opens it again from its files, as a new version would. Ends the process if that fails. */
+async function restart(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, beforeBreakingMs));
+  try {
+    await app.close();
+    app = await start(app.port);
+  } catch (error) {
+    console.error("The demo could not be restarted.", error);
+    process.exit(1);
+  }
 }
 
 /** Google's Gemini if there is a key, the one at `geminiUrl` if that is set, and the demo's script otherwise. */
@@ -103,9 +99,4 @@ async function chooseGemini({ model, liveModel, scripted, geminiUrl, apiKey = "n
 
 function builtPage(name: string): string {
   return join(import.meta.dirname, "..", name);
-}
-
-function walletResponse(request: Request): Response {
-  if (request.method !== "GET") return new Response(null, { status: 405, headers: { allow: "GET" } });
-  return Response.json(wallet.read(), { headers: { "cache-control": "no-store" } });
 }

@@ -1,15 +1,18 @@
 import type { ToolPolicy } from "adk-stream-protocol";
+import { createSamplePolicies } from "./sample-policies.ts";
 import type { Wallet } from "./wallet.ts";
 
 export interface PolicyOptions {
   wallet: Pick<Wallet, "read">;
   /** How long a deployment may take to report. */
   reportMs: number;
+  /** How long a seat is held: short enough to watch its question expire. */
+  seatMs?: number;
 }
 
 /** What the demo's server says about its tools: on the card, and about a crash in the middle of a call. */
 export function createPolicies(options: PolicyOptions): Record<string, ToolPolicy> {
-  const { wallet, reportMs } = options;
+  const { wallet, reportMs, seatMs = 10_000 } = options;
   return {
     process_payment: {
       // The wallet pays once per key, so a payment that a crash interrupted may be tried again.
@@ -51,6 +54,7 @@ export function createPolicies(options: PolicyOptions): Record<string, ToolPolic
       tone: "neutral",
     },
     get_weather: { effect: "readonly" },
+    ...createSamplePolicies({ seatMs }),
   };
 }
 

@@ -31,3 +31,27 @@ test("an empty variable is an absent one", () => {
 test.each(["x", "-1", "1.5", "70000"])("PORT=%s is refused with a sentence", (PORT) => {
   expect(() => readSettings({ PORT })).toThrow(/PORT must be a whole number/);
 });
+
+test("other origins are a list, and turn off what only the owner of the demo may do", () => {
+  expect(readSettings({})).toMatchObject({ allowedOrigins: [], debug: true });
+  const opened = { ALLOWED_ORIGINS: "https://app.example, http://localhost:5173," };
+  expect(readSettings(opened)).toMatchObject({
+    allowedOrigins: ["https://app.example", "http://localhost:5173"],
+    debug: false,
+  });
+  expect(readSettings({ ...opened, DEBUG_ROUTES: "1" }).debug).toBe(true);
+  expect(readSettings({ DEBUG_ROUTES: "0" }).debug).toBe(false);
+});
+
+test.each(["*", "null", "app.example", "https://app.example/", "https://APP.example", "https://a.example/path"])(
+  "ALLOWED_ORIGINS=%s is refused with a sentence",
+  (ALLOWED_ORIGINS) => {
+    expect(() => readSettings({ ALLOWED_ORIGINS })).toThrow(
+      /ALLOWED_ORIGINS must be a comma-separated list of origins/,
+    );
+  },
+);
+
+test("DEBUG_ROUTES=yes is refused with a sentence", () => {
+  expect(() => readSettings({ DEBUG_ROUTES: "yes" })).toThrow('DEBUG_ROUTES must be 1 or 0; it is "yes".');
+});

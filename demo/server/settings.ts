@@ -5,11 +5,19 @@ export interface Settings {
   port: number;
   host: string;
   dataDir: string;
+  /** Origins of other pages that may use this server, besides its own. */
+  allowedOrigins: string[];
+  /** Whether the page may read the log and break things: see `debug-routes.ts`. */
+  debug: boolean;
   approvalTtlMs: number | undefined;
   /** How long a deployment takes. */
   deployMs: number;
   /** How long a deployment may take to report; then its outcome is unknown. */
   reportMs: number;
+  /** How long the slow sample tool takes. */
+  slowMs: number;
+  /** How long a seat is held, and with it the question about it. */
+  seatMs: number;
   model: string;
   /** The model for live mode. */
   liveModel: string;
@@ -24,13 +32,19 @@ export interface Settings {
 export function readSettings(env: Record<string, string | undefined>): Settings {
   const apiKey = env["GOOGLE_API_KEY"] || undefined;
   const geminiUrl = env["GOOGLE_GEMINI_BASE_URL"] || undefined;
+  const allowedOrigins = origins("ALLOWED_ORIGINS", env["ALLOWED_ORIGINS"]);
   return {
     port: wholeNumber("PORT", env["PORT"], 65_535) ?? 3000,
     host: env["HOST"] || "127.0.0.1",
     dataDir: resolve(env["DATA_DIR"] || "./.data"),
+    allowedOrigins,
+    // A demo that is opened to other origins has other users, who must not restart it, unless its owner says so.
+    debug: yesOrNo("DEBUG_ROUTES", env["DEBUG_ROUTES"]) ?? allowedOrigins.length === 0,
     approvalTtlMs: wholeNumber("APPROVAL_TTL_MS", env["APPROVAL_TTL_MS"], Number.MAX_SAFE_INTEGER),
     deployMs: wholeNumber("DEPLOY_MS", env["DEPLOY_MS"], Number.MAX_SAFE_INTEGER) ?? 20_000,
     reportMs: wholeNumber("REPORT_MS", env["REPORT_MS"], Number.MAX_SAFE_INTEGER) ?? 120_000,
+    slowMs: wholeNumber("SLOW_MS", env["SLOW_MS"], 24 * 60 * 60_000) ?? 8000,
+    seatMs: wholeNumber("SEAT_MS", env["SEAT_MS"], 24 * 60 * 60_000) ?? 10_000,
     model: env["MODEL"] || "gemini-2.5-flash",
     liveModel: env["LIVE_MODEL"] || "gemini-live-2.5-flash-preview",
     geminiUrl,
@@ -44,4 +58,23 @@ function wholeNumber(name: string, text: string | undefined, max: number): numbe
   const value = Number(text);
   if (Number.isInteger(value) && value >= 0 && value <= max) return value;
   throw new Error(`${name} must be a whole number from 0 to ${max}; it is "${text}".`);
+}
+
+function yesOrNo(name: string, text: string | undefined): boolean | undefined {
+  if (!text) return undefined;
+  if (text === "1" || text === "0") return text === "1";
+  throw new Error(`${name} must be 1 or 0; it is "${text}".`);
+}
+
+/** A comma-separated list of origins, each exactly as a browser sends it. */
+function origins(name: string, text: string | undefined): string[] {
+  const listed = (text ?? "").split(",").flatMap((origin) => origin.trim() || []);
+  for (const origin of listed) {
+    const expected = URL.canParse(origin) ? new URL(origin).origin : "null";
+    // A page without an origin of its own sends "null", and any site can make one.
+    if (origin === expected && origin !== "null") continue;
+    const hint = expected === "null" ? "such as https://app.example" : `such as ${expected}`;
+    throw new Error(`${name} must be a comma-separated list of origins, ${hint}; "${origin}" is none.`);
+  }
+  return listed;
 }

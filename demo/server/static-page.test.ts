@@ -1,9 +1,12 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { compressFiles } from "../compress-files.ts";
 import { loadStaticPage, type StaticPage } from "./static-page.ts";
 
+const large = `"${"All work and no play. ".repeat(500)}"`;
 let folder: string;
 let page: StaticPage;
 
@@ -14,6 +17,8 @@ beforeAll(() => {
     writeFileSync(join(folder, version, "index.html"), `<p>${version}`);
     writeFileSync(join(folder, version, "assets", "index-abc.js"), `"${version}"`);
   }
+  writeFileSync(join(folder, "v7", "assets", "large-abc.js"), large);
+  compressFiles(join(folder, "v7"));
   writeFileSync(join(folder, "secret.html"), "secret");
   writeFileSync(join(folder, "v7", "notes.txt"), "not a page");
   page = loadStaticPage({ "/": join(folder, "v7"), "/v6/": join(folder, "v6") });
@@ -56,6 +61,8 @@ test.each([
   "/notes.txt",
   "/assets",
   "/index.html%00.js",
+  "/assets/large-abc.js.br",
+  "/assets/large-abc.js.gz",
   "/__proto__",
   "/constructor",
 ])("%s is not there", (path) => {
@@ -65,4 +72,39 @@ test.each([
 test("a file can be read and nothing else", () => {
   expect(get("/", { method: "POST" })?.status).toBe(405);
   expect(get("/", { method: "HEAD" })?.status).toBe(200);
+});
+
+test.each([
+  ["br", brotliDecompressSync],
+  ["gzip", gunzipSync],
+] as const)("a large file is sent as %s to those who accept it", async (encoding, decompress) => {
+  const response = get("/assets/large-abc.js", { headers: { "accept-encoding": encoding } });
+  const body = new Uint8Array((await response?.arrayBuffer()) ?? []);
+  expect(response?.headers.get("content-encoding")).toBe(encoding);
+  expect(response?.headers.get("content-length")).toBe(String(body.length));
+  expect(response?.headers.get("vary")).toBe("accept-encoding");
+  expect(body.length).toBeLessThan(large.length / 4);
+  expect(decompress(body).toString()).toBe(large);
+});
+
+test("a file is sent as it is to those who accept nothing else, and if it is small", async () => {
+  expect(await get("/assets/large-abc.js")?.text()).toBe(large);
+  const small = get("/assets/index-abc.js", { headers: { "accept-encoding": "br, gzip" } });
+  expect(small?.headers.has("content-encoding")).toBe(false);
+});
+
+test("a page that has not changed is not sent again", () => {
+  const etag = get("/")?.headers.get("etag") ?? "";
+  expect(etag).toMatch(/^".{22}"$/);
+  for (const tag of [etag, `W/${etag}`, `"other", ${etag}`])
+    expect(get("/", { headers: { "if-none-match": tag } })?.status).toBe(304);
+  expect(get("/", { headers: { "if-none-match": '"other"' } })?.status).toBe(200);
+  expect(get("/?ai=6", { headers: { "if-none-match": etag } })?.status).toBe(200);
+});
+
+test("each form of a file has its own tag", () => {
+  const tags = ["br", "gzip", ""].map((encoding) =>
+    get("/assets/large-abc.js", { headers: { "accept-encoding": encoding } })?.headers.get("etag"),
+  );
+  expect(new Set(tags).size).toBe(3);
 });

@@ -1,5 +1,7 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
+import { chooseEncoding, type Encoding, encodings } from "./choose-encoding.ts";
 
 /** The built pages. They are read once into a map, so that the path of a request never reaches the file system. */
 export interface StaticPage {
@@ -32,9 +34,15 @@ const commonHeaders = {
   "cross-origin-resource-policy": "same-origin",
 };
 
+type Body = Uint8Array<ArrayBuffer>;
+
+/** One file of a page. `compressed` has the forms that the build wrote beside it. */
 interface File {
-  body: Uint8Array<ArrayBuffer>;
+  body: Body;
+  compressed: Partial<Record<Encoding, Body>>;
   headers: Record<string, string>;
+  /** A hash of the content, for the ETag. */
+  hash: string;
 }
 
 /** Reads the pages. `pages` maps the path for which a page was built ("/", "/v6/") to its folder. */
@@ -45,10 +53,7 @@ export function loadStaticPage(pages: Record<string, string>): StaticPage {
       const contentType = contentTypes[extname(name)];
       if (!contentType) continue;
       const path = name.replaceAll("\\", "/");
-      files.set(base + path, {
-        body: new Uint8Array(readFileSync(join(folder, name))),
-        headers: { ...commonHeaders, "content-type": contentType, "cache-control": cacheControl(path) },
-      });
+      files.set(base + path, readFile(join(folder, name), contentType, cacheControl(path)));
     }
   }
   return {
@@ -59,9 +64,41 @@ export function loadStaticPage(pages: Record<string, string>): StaticPage {
       if (request.method !== "GET" && request.method !== "HEAD") {
         return new Response(null, { status: 405, headers: { allow: "GET, HEAD" } });
       }
-      return new Response(request.method === "HEAD" ? null : file.body, { headers: file.headers });
+      const encoding = chooseEncoding(request.headers.get("accept-encoding"), file.compressed);
+      const etag = `"${file.hash}${encoding === undefined ? "" : `-${encoding}`}"`;
+      const headers = { ...file.headers, etag };
+      if (hasTag(request.headers.get("if-none-match"), etag)) return new Response(null, { status: 304, headers });
+      const body = (encoding === undefined ? undefined : file.compressed[encoding]) ?? file.body;
+      return new Response(request.method === "HEAD" ? null : body, {
+        headers: {
+          ...headers,
+          "content-length": String(body.length),
+          ...(encoding !== undefined && { "content-encoding": encoding }),
+        },
+      });
     },
   };
+}
+
+function readFile(path: string, contentType: string, caching: string): File {
+  const body = new Uint8Array(readFileSync(path));
+  const compressed: File["compressed"] = {};
+  for (const [encoding, ending] of Object.entries(encodings) as [Encoding, string][])
+    if (existsSync(path + ending)) compressed[encoding] = new Uint8Array(readFileSync(path + ending));
+  const hash = createHash("sha256").update(body).digest("base64url").slice(0, 22);
+  const headers = {
+    ...commonHeaders,
+    "content-type": contentType,
+    "cache-control": caching,
+    vary: "accept-encoding",
+  };
+  return { body, compressed, headers, hash };
+}
+
+/** Whether `If-None-Match` names this tag. Caches may add `W/` to a tag. */
+function hasTag(header: string | null, etag: string): boolean {
+  if (header === null) return false;
+  return header.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag || tag.trim() === "*");
 }
 
 /** The file of a URL. `/?ai=6` and `/v6/` are both the page for AI SDK 6. */

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openWallet, type Wallet } from "./wallet.ts";
 
@@ -67,4 +68,25 @@ test("can be emptied to the cent", () => {
   wallet.pay("a", { ...order, amount: 999.99 });
   expect(wallet.pay("b", { ...order, amount: 0.01 }).wallet_balance).toBe(0);
   expect(() => wallet.pay("c", { ...order, amount: 0.01 })).toThrow("0.00 USD");
+});
+
+test("is full again after a reset, and a call that was paid stays paid", () => {
+  const first = wallet.pay("k1", order);
+  wallet.reset();
+  expect(wallet.read()).toEqual({ balance: 1000, currency: "USD", payments: [] });
+  expect(wallet.pay("k1", order).transaction_id).toBe(first.transaction_id);
+  expect(wallet.read().payments).toEqual([]);
+  expect(wallet.pay("k2", order).wallet_balance).toBe(950);
+});
+
+test("a file of an earlier version is read", () => {
+  const path = join(folder, "old.db");
+  const old = new DatabaseSync(path);
+  old.exec(`CREATE TABLE payments (id TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE, cents INTEGER NOT NULL, recipient TEXT NOT NULL,
+    currency TEXT NOT NULL, description TEXT NOT NULL, at INTEGER NOT NULL, transaction_id TEXT NOT NULL) STRICT;
+    INSERT INTO payments VALUES ('1', 'k', 5000, 'Hanako', 'USD', '', 1, 'txn')`);
+  old.close();
+  const opened = openWallet(path);
+  expect(opened.read()).toMatchObject({ balance: 950, payments: [{ recipient: "Hanako" }] });
+  opened.close();
 });

@@ -32,6 +32,8 @@ export interface Wallet {
   /** Pays, or returns the payment that was already made with this key. Throws a sentence if it cannot pay. */
   pay(key: string, order: PaymentOrder): Receipt;
   read(): { balance: number; currency: "USD"; payments: Payment[] };
+  /** Fills the wallet again and empties its list. A call that was paid stays paid: its key still finds its payment. */
+  reset(): void;
   close(): void;
 }
 
@@ -53,12 +55,16 @@ export function openWallet(path: string, now: () => number = Date.now): Wallet {
       transaction_id TEXT NOT NULL
     ) STRICT;
   `);
+  const columns = db.prepare("SELECT name FROM pragma_table_info('payments')").all();
+  if (!columns.some(({ name }) => name === "archived"))
+    db.exec("ALTER TABLE payments ADD COLUMN archived INTEGER NOT NULL DEFAULT 0");
   const byKey = db.prepare("SELECT * FROM payments WHERE key = ?");
-  const all = db.prepare("SELECT * FROM payments ORDER BY at, rowid");
-  const spent = db.prepare("SELECT COALESCE(SUM(cents), 0) AS cents FROM payments");
+  const all = db.prepare("SELECT * FROM payments WHERE archived = 0 ORDER BY at, rowid");
+  const spent = db.prepare("SELECT COALESCE(SUM(cents), 0) AS cents FROM payments WHERE archived = 0");
   const insert = db.prepare(
     "INSERT INTO payments (id, key, cents, recipient, currency, description, at, transaction_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
   );
+  const archive = db.prepare("UPDATE payments SET archived = 1");
   const balanceInCents = () => openingBalance * 100 - Number(spent.get()?.["cents"]);
 
   return {
@@ -86,6 +92,7 @@ export function openWallet(path: string, now: () => number = Date.now): Wallet {
       }
     },
     read: () => ({ balance: balanceInCents() / 100, currency: "USD", payments: all.all().map(toPayment) }),
+    reset: () => void archive.run(),
     close: () => db.close(),
   };
 }

@@ -103,8 +103,19 @@ describe("a folded message", () => {
           withoutReasoningIds(asJson(await readWith(readers, second, folded))),
         );
       }),
-      { numRuns: 150 },
+      { numRuns: 100 },
     );
+  });
+
+  test("leaves out the keys that AI SDK leaves out of metadata", async () => {
+    const finish = (usage: object): UIMessageChunk[] => [
+      { type: "start", messageId: "msg" },
+      { type: "finish", messageMetadata: { usage } },
+    ];
+    const earlier = fold(finish({ a: 1 }));
+    const chunks = finish(JSON.parse('{"constructor":1,"prototype":2,"__proto__":3,"b":4}') as object);
+    expect(asJson(fold(chunks, earlier))).toEqual(asJson(await readWith(readUIMessageStream, chunks, earlier)));
+    expect(fold(chunks, earlier)?.metadata).toEqual({ usage: { a: 1, b: 4 } });
   });
 
   test("has the fields of AI SDK 7 for a question", () => {

@@ -223,12 +223,15 @@ function metadataOf({ providerMetadata }: { providerMetadata?: unknown }): { pro
 const textKey = (type: string, id: string) => `${type} ${id}`;
 const dataKey = (type: string, id: unknown) => JSON.stringify([type, id]);
 
+/** AI SDK leaves these out when it merges metadata. */
+const unsafeKeys: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
+
 /** Objects are merged field by field, everything else is replaced. */
 function merge(base: unknown, added: unknown): unknown {
   if (added === undefined) return base;
   if (!isObject(base) || !isObject(added)) return added;
   const merged: Record<string, unknown> = { ...base };
-  for (const [key, value] of Object.entries(added)) if (key !== "__proto__") merged[key] = merge(merged[key], value);
+  for (const [key, value] of Object.entries(added)) if (!unsafeKeys.has(key)) merged[key] = merge(merged[key], value);
   return merged;
 }
 

@@ -67,9 +67,8 @@ export class Admission {
   async #checkModel({ owner, chatName, mode }: Requested): Promise<void> {
     const { modelCalls, conversations, store } = this.#context;
     modelCalls.check(owner);
-    if (mode === "live")
-      await conversations.checkRoom(owner, async () =>
-        chatName === undefined ? undefined : (await store.findChat(owner, chatName))?.id,
-      );
+    await conversations.checkRoom(owner, mode, async () =>
+      chatName === undefined ? undefined : (await store.findChat(owner, chatName))?.id,
+    );
   }
 }

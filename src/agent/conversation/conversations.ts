@@ -29,7 +29,8 @@ export class Conversations {
   }
 
   /** Throws if the owner may not open another live connection. `findChat` finds the chat, which may have one already. */
-  async checkRoom(owner: string, findChat: () => Promise<string | undefined>): Promise<void> {
+  async checkRoom(owner: string, mode: Mode, findChat: () => Promise<string | undefined>): Promise<void> {
+    if (mode !== "live") return;
     try {
       this.#pool.checkRoom(owner);
     } catch (error) {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { silentLogger } from "../../agent/index.ts";
 import { guard, type GuardOptions } from "./guard.ts";
 
 const own = "127.0.0.1:3000";
@@ -6,7 +7,7 @@ const own = "127.0.0.1:3000";
 /** The owner, or the code of the refusal. */
 async function ask(headers: Record<string, string>, options: GuardOptions = {}, method = "POST"): Promise<string> {
   const request = new Request("http://127.0.0.1:3000/stream", { method, headers: { host: own, ...headers } });
-  return guard(request, options).then(
+  return guard(request, { logger: silentLogger, ...options }).then(
     ({ owner }) => owner,
     (error: { code: string }) => error.code,
   );
@@ -87,6 +88,17 @@ describe("the origin", () => {
       expect(await ask({ origin }, { allowedOrigins })).toBe("forbidden");
   });
 
+  test("that is refused is named with the option that allows it, to the client and in the log (O7)", async () => {
+    const warnings: unknown[] = [];
+    const logger = { ...silentLogger, warn: (...warning: unknown[]) => void warnings.push(warning) };
+    const request = new Request("http://127.0.0.1:3000/stream", {
+      method: "POST",
+      headers: { host: own, origin: "https://app.example" },
+    });
+    await expect(guard(request, { logger })).rejects.toThrow(/"https:\/\/app\.example".*option allowedOrigins/);
+    expect(warnings).toEqual([[expect.stringContaining("allowedOrigins"), { origin: "https://app.example" }]]);
+  });
+
   test("is not asked where nothing changes", async () => {
     for (const method of ["GET", "HEAD"])
       expect(await ask({ origin: "https://example.com" }, alice, method)).toBe("alice");
@@ -137,7 +149,7 @@ describe("a WebSocket handshake", () => {
   /** The owner, or the code of the refusal, of a GET that changes things. */
   async function upgrade(headers: Record<string, string>, options: GuardOptions = {}): Promise<string> {
     const request = new Request("http://127.0.0.1:3000/live", { headers: { host: own, ...headers } });
-    return guard(request, options, "change").then(
+    return guard(request, { logger: silentLogger, ...options }, "change").then(
       ({ owner }) => owner,
       (error: { code: string }) => error.code,
     );

@@ -1,6 +1,8 @@
 import type { Logger } from "../../agent/index.ts";
 import { BridgeError, type Identity, toIdentity } from "../../protocol/index.ts";
+import { quote } from "../../protocol/quote.ts";
 import { type Authenticate, identify } from "./identify.ts";
+import { warnOfOrigin } from "./warn-of-origin.ts";
 
 export interface GuardOptions {
   /** Finds owner and actor. Without it only this machine is served, and all its requests have the same owner. */
@@ -24,14 +26,14 @@ export async function guard(
   options: GuardOptions,
   purpose: Purpose = request.method === "GET" || request.method === "HEAD" ? "read" : "change",
 ): Promise<Identity> {
-  const { authenticate, allowedOrigins = [] } = options;
+  const { authenticate } = options;
   if (!authenticate && !loopback.test(hostOf(request)))
     // Another site can make its own name point to this machine (DNS rebinding); the Host header still has that name.
     throw new BridgeError(
       "forbidden",
       `Without authentication this server accepts only the Host localhost, 127.0.0.1 or [::1], not ${JSON.stringify(hostOf(request))}.`,
     );
-  if (purpose === "change") checkOrigin(request, allowedOrigins, authenticate !== undefined);
+  if (purpose === "change") checkOrigin(request, options);
   return authenticate ? identify(request, authenticate, options) : toIdentity("local");
 }
 
@@ -44,15 +46,20 @@ export function checkGuardOptions({ authenticate, authenticateMs }: GuardOptions
 }
 
 /** Browsers name the origin of a request; one that may change something must come from a known page. */
-function checkOrigin(request: Request, allowedOrigins: readonly string[], authenticated: boolean): void {
+function checkOrigin(request: Request, options: GuardOptions): void {
+  const { authenticate, allowedOrigins = [] } = options;
   const origin = request.headers.get("origin");
   if (origin === null) {
-    if (request.headers.get("sec-fetch-site") === "cross-site" || (authenticated && request.headers.has("cookie")))
+    if (request.headers.get("sec-fetch-site") === "cross-site" || (authenticate && request.headers.has("cookie")))
       throw new BridgeError("forbidden", "A request from another site, or one with cookies, needs an Origin header.");
     return;
   }
-  if (!allowedOrigins.includes(origin) && !isOwnOrigin(origin, request))
-    throw new BridgeError("forbidden", `Requests from the origin ${JSON.stringify(origin)} are not allowed.`);
+  if (allowedOrigins.includes(origin) || isOwnOrigin(origin, request)) return;
+  warnOfOrigin(options, origin);
+  throw new BridgeError(
+    "forbidden",
+    `Requests from the origin ${quote(origin)} are not allowed. The server's option allowedOrigins can allow it.`,
+  );
 }
 
 function isOwnOrigin(origin: string, request: Request): boolean {

@@ -1,0 +1,68 @@
+import type { ApprovalView } from "adk-stream-protocol/protocol";
+import { fetchHealth } from "./api.ts";
+import { type LogLine, readLog } from "./read-log.ts";
+
+/** What the inspector and the “Break it” menu ask of the demo's server, besides what every page asks. */
+
+/** One request to the model and its response. */
+export interface ModelExchange {
+  at: number;
+  endedAt?: number;
+  contents: unknown[];
+  earlier: number;
+  tools: string[];
+  response: unknown[];
+}
+
+/** The model's side of a chat: the requests to it, and the events of its session. */
+export interface ModelSide {
+  requests: ModelExchange[];
+  events: Record<string, unknown>[];
+}
+
+const pathOf = (chatId: string, what: string) => `/debug/chats/${encodeURIComponent(chatId)}/${what}`;
+
+/** The end of a chat's log. Empty if the server does not know the chat. */
+export async function fetchLogEnd(chatId: string, last: number): Promise<LogLine[]> {
+  const response = await fetch(pathOf(chatId, `log?last=${last}`), { cache: "no-store" });
+  if (!response.ok) return [];
+  const read = readLog(await response.text());
+  return "lines" in read ? read.lines : [];
+}
+
+/** A chat's whole log as a file. */
+export async function fetchLogFile(chatId: string): Promise<Blob> {
+  const response = await fetch(pathOf(chatId, "log"), { cache: "no-store" });
+  if (!response.ok) throw new Error(`The log cannot be read (${response.status}).`);
+  return response.blob();
+}
+
+export async function fetchModelSide(chatId: string): Promise<ModelSide> {
+  const response = await fetch(pathOf(chatId, "model"), { cache: "no-store" });
+  // The server does not know a chat before its first message.
+  if (response.status === 404) return { requests: [], events: [] };
+  if (!response.ok) throw new Error(`The model's side cannot be read (${response.status}).`);
+  return (await response.json()) as ModelSide;
+}
+
+export async function postDebug(what: "cut" | "restart"): Promise<boolean> {
+  return (await fetch(`/debug/${what}`, { method: "POST" })).ok;
+}
+
+export async function resetWallet(): Promise<void> {
+  await fetch("/wallet/reset", { method: "POST" });
+}
+
+/** The reply to a decision that is sent directly: its status, and the state or the sentence in it. */
+export async function decide(approvalId: string, approved: boolean): Promise<{ status: number; words: string }> {
+  const headers = { "content-type": "application/json" };
+  const path = `/approvals/${encodeURIComponent(approvalId)}`;
+  const response = await fetch(path, { method: "POST", headers, body: JSON.stringify({ approved }) });
+  const body = (await response.json()) as { state?: ApprovalView["state"]; message?: string };
+  return { status: response.status, words: body.message ?? body.state ?? "" };
+}
+
+/** When the server started, by its clock. Undefined if it cannot be reached. */
+export async function fetchStart(): Promise<number | undefined> {
+  return (await fetchHealth().catch(() => undefined))?.startedAt;
+}

@@ -1,0 +1,92 @@
+import { join } from "node:path";
+import type { BaseLlm } from "@google/adk";
+import { createBridge, type Logger } from "adk-stream-protocol";
+import { listen } from "adk-stream-protocol/server";
+import { sqliteStore } from "adk-stream-protocol/stores/sqlite";
+import { createAgent } from "./agent.ts";
+import { createDebugRoutes } from "./debug-routes.ts";
+import { openDeployments } from "./deployments.ts";
+import { createModelRecord } from "./model-record.ts";
+import { createPolicies } from "./policies.ts";
+import type { Settings } from "./settings.ts";
+import type { StaticPage } from "./static-page.ts";
+import { openWallet } from "./wallet.ts";
+import { walletResponse } from "./wallet-response.ts";
+
+export interface DemoAppOptions {
+  settings: Settings;
+  model: BaseLlm;
+  page: StaticPage;
+  logger: Logger;
+  /** The port to listen on; after a restart the one that was used before. */
+  port: number;
+  /** Cuts all connections. */
+  cut: () => void;
+  /** Closes this app and starts another one from its files. */
+  restart: () => void;
+}
+
+export interface DemoApp {
+  url: string;
+  port: number;
+  close(): Promise<void>;
+}
+
+/** Everything of the demo that a restart replaces: the files it has open, the bridge and the server. */
+export async function startDemoApp(options: DemoAppOptions): Promise<DemoApp> {
+  const { settings, logger } = options;
+  const startedAt = Date.now();
+  const wallet = openWallet(join(settings.dataDir, "wallet.db"));
+  const deployments = openDeployments(join(settings.dataDir, "deployments.db"), settings.deployMs);
+  const store = sqliteStore({ path: join(settings.dataDir, "bridge.db") });
+  const record = createModelRecord();
+  const agent = createAgent({
+    model: options.model,
+    wallet,
+    deployments,
+    slowMs: settings.slowMs,
+    callbacks: settings.debug ? record.callbacks : {},
+  });
+  const bridge = await createBridge({
+    agent,
+    store,
+    tools: createPolicies({ wallet, reportMs: settings.reportMs, seatMs: settings.seatMs }),
+    live: { model: settings.liveModel },
+    ...(settings.approvalTtlMs === undefined ? {} : { approvalTtlMs: settings.approvalTtlMs }),
+    logger,
+  });
+  const debug = settings.debug
+    ? createDebugRoutes({ store, record, cut: options.cut, restart: options.restart })
+    : async () => undefined;
+  const { model, liveModel, scripted } = settings;
+  const server = await listen({
+    bridge,
+    port: options.port,
+    host: settings.host,
+    allowedOrigins: settings.allowedOrigins,
+    logger,
+    health: () => ({ model, liveModel, scripted, debug: settings.debug, startedAt }),
+    fallback: async (request, owner) =>
+      walletResponse(request, wallet) ?? (await debug(request, owner)) ?? options.page.respond(request),
+  });
+
+  // A real service would send `POST /calls/:key` itself. This one is in the same process and tells the bridge.
+  const reporting = setInterval(() => {
+    deployments
+      .reportEnded((owner, key, report) => bridge.settle(owner, key, report))
+      .catch((error: unknown) => logger.warn("A deployment could not be reported; it is tried again.", { error }));
+  }, 250);
+
+  return {
+    url: server.url,
+    port: server.port,
+    async close() {
+      clearInterval(reporting);
+      await server.close();
+      await bridge.close();
+      await store.close();
+      wallet.close();
+      deployments.close();
+    },
+  };
+}
