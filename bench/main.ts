@@ -8,6 +8,7 @@
  * The comment at the top of each section says what it measures. The sections over WebSocket also measure ADK's own
  * server, which is installed into `peers/` when it is first needed.
  */
+import { longChats } from "./long-chats.ts";
 import { sseApprovals } from "./sse-approvals.ts";
 import { sseStreams } from "./sse-streams.ts";
 import { wsApprovals } from "./ws-approvals.ts";
@@ -17,6 +18,7 @@ import { wsStreams } from "./ws-streams.ts";
 const sections: Record<string, () => Promise<void>> = {
   "sse streams": sseStreams,
   "sse approvals": sseApprovals,
+  "sse long chats": longChats,
   "ws streams": wsStreams,
   "ws approvals": wsApprovals,
   "ws memory": wsMemory,

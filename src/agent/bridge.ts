@@ -20,7 +20,15 @@ import {
   type Submitted,
   unknownChat,
 } from "./chat/index.ts";
-import { followLog, type LoggedChunk, logToMessages, type ReadOptions, readTurn } from "./log/index.ts";
+import {
+  followLog,
+  type LoggedChunk,
+  type PageRange,
+  readMessage,
+  readMessages,
+  type ReadOptions,
+  readTurn,
+} from "./log/index.ts";
 import { atMost, describeError } from "./support/index.ts";
 
 /** How many waiting approvals a list of those that an actor may decide looks at, the newest first. */
@@ -58,7 +66,7 @@ export class Bridge {
 
   async start(): Promise<void> {
     await this.#parts.checkTools();
-    await this.#parts.dueWork.settleDue(await closeOpenTurns(this.#parts.store));
+    await this.#parts.dueWork.settleDue(await closeOpenTurns(this.#parts.store, this.#parts.logger));
     if (this.#sweepMs > 0) {
       this.#timer = setInterval(() => void this.sweep(), this.#sweepMs);
       this.#timer.unref();
@@ -122,17 +130,42 @@ export class Bridge {
     return turn && { turn, chat: chat.id };
   }
 
-  /** The chat's messages, without the reply that is being generated, which comes from `resume`. */
-  async messages(owner: string, chatName: string): Promise<UIMessage[]> {
+  /**
+   * Messages of a chat, the newest page first, each page in order, with the approvals of their calls. The reply that is
+   * being generated is not among them; it comes from `resume`.
+   */
+  async messagePage(
+    owner: string,
+    chatName: string,
+    range: PageRange = {},
+  ): Promise<{ messages: UIMessage[]; before?: string; approvals: ApprovalView[] }> {
     this.#parts.unseen.noteVisit(owner, chatName);
     const { id: chat } = await this.#requireChat(owner, chatName);
-    const running = this.#parts.turns.running(chat)?.id;
-    const entries = (await this.#parts.store.read(chat)).filter(
-      ({ turn, kind }) => turn !== running || kind === "begin",
-    );
-    return logToMessages(entries, await this.#parts.store.listApprovals({ chat }), (error) =>
-      this.#parts.logger.error("A turn in the log cannot be read.", { chat, error: describeError(error) }),
-    );
+    const { rows, ...page } = await readMessages(this.#parts.store, chat, range);
+    return { ...page, approvals: toViews(rows) };
+  }
+
+  /** All messages of a chat. Chats can be long: pages read them with `messagePage`. */
+  async messages(owner: string, chatName: string): Promise<UIMessage[]> {
+    const messages: UIMessage[] = [];
+    let before: string | undefined;
+    do {
+      const page = await this.messagePage(owner, chatName, { before });
+      messages.unshift(...page.messages);
+      before = page.before;
+    } while (before !== undefined);
+    return messages;
+  }
+
+  /** One message of a chat and the approvals of its calls, without what the running turn adds to it. */
+  async message(
+    owner: string,
+    chatName: string,
+    id: string,
+  ): Promise<{ message: UIMessage; approvals: ApprovalView[] } | undefined> {
+    const { id: chat } = await this.#requireChat(owner, chatName);
+    const found = await readMessage(this.#parts.store, chat, id);
+    return found && { message: found.message, approvals: toViews(found.rows) };
   }
 
   /** The owner's approvals. Those that wait, asked for without a chat, include those of others that the actor may decide. */
@@ -148,7 +181,7 @@ export class Bridge {
     const rows =
       others.length === 0 ? own : [...own, ...others].toSorted((one, other) => one.createdAt - other.createdAt);
     return {
-      approvals: rows.filter(({ gated }) => gated).map(approvalToView),
+      approvals: toViews(rows),
       sequence: chat ? await this.#parts.store.lastSequence(chat.id) : 0,
       running: chat ? this.#parts.turns.running(chat.id) !== undefined : false,
     };
@@ -237,4 +270,9 @@ export class Bridge {
     if (!chat) throw unknownChat(name);
     return chat;
   }
+}
+
+/** What clients may see of the rows. Calls that no one is asked about are not shown. */
+function toViews(rows: readonly Approval[]): ApprovalView[] {
+  return rows.filter(({ gated }) => gated).map(approvalToView);
 }

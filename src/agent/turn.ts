@@ -126,8 +126,7 @@ function endedAtOnce({ state, external, reportBy, resolvedBy }: Approval): boole
 
 /** True while calls that the turn's message shows have no outcome. */
 async function hasWaitingCalls({ chat, reply }: Turn, { store }: TurnContext): Promise<boolean> {
-  const rows = await store.listApprovals({ chat: chat.id });
-  return rows.some((row) => row.messageId === reply && isOpen(row));
+  return (await store.listApprovals({ chat: chat.id, messageId: reply })).some(isOpen);
 }
 
 /** A stop ends the agents run as tools that work in this turn. One that waits for a person or a report goes on waiting. */

@@ -179,11 +179,11 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
  * frame would grow until it is too large. The message before a new one goes along without its parts: by it the server
  * recognises an edit.
  */
-function unread<UI_MESSAGE extends UIMessage>({
+function unread({
   messages,
   messageId,
   trigger,
-}: Pick<SendOptions<UI_MESSAGE>, "messages" | "messageId" | "trigger">): object[] {
+}: Pick<SendOptions<UIMessage>, "messages" | "messageId" | "trigger">): object[] {
   const read = messages.filter(
     ({ id }, index) => index === messages.length - 1 || (id === messageId && id !== undefined),
   );

@@ -13,6 +13,7 @@ export { BridgeError, errorTable, type ErrorCode } from "./errors.ts";
 export { type Identity, isName, nameRule, type OwnerOrIdentity, toIdentity } from "./identity.ts";
 export { canonicalJson, defaultJsonLimits, type JsonLimits } from "./canonical-json.ts";
 export { actionDigest, digest, type Action } from "./digest.ts";
+export { FoldedMessage, foldMessage } from "./fold-message.ts";
 export { parseJson, type ParseLimits } from "./parse-json.ts";
 export { decodeSse, encodeSseEvent, sseComment, sseDone, type SseEvent } from "./sse.ts";
 export { mixedScripts, visibleText, type VisibleRun } from "./visible-text.ts";

@@ -13,6 +13,7 @@ export {
   type NewEvent,
   type NewLogEntry,
   type Session,
+  type StoredMessage,
   type Store,
   type StoredEvent,
 } from "./store.ts";

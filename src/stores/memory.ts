@@ -3,15 +3,16 @@ import { BridgeError, isSettled } from "../protocol/index.ts";
 import { applyChange, dueBatch, exactText, newApprovalRow, refusePast, renewedLease } from "./apply-change.ts";
 import { nextAuditEntry } from "./audit-chain.ts";
 import { copyJson, toJsonCopy } from "./json-copy.ts";
-import { logListeners } from "./log-listeners.ts";
+import { memoryLog } from "./memory-log.ts";
 import {
   AlreadyResponded,
   type Approval,
   type ApprovalFilter,
   type AuditEntry,
-  type LogEntry,
+  type JsonObject,
   type Session,
   type Store,
+  type StoredEvent,
 } from "./store.ts";
 
 export interface MemoryStoreOptions {
@@ -43,14 +44,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const sessions = new Map<string, Session>();
   const chats = new Map<string, string>();
   const events = new Map<string, EventRow[]>();
-  const logs = new Map<string, LogEntry[]>();
-  const turns = new Map<string, { chat: string; turn: string; sequence: number }>();
   const approvals = new Map<string, Approval>();
   /** The ids of each chat's approvals, oldest first. */
   const asked = new Map<string, Set<string>>();
   const calls = new Map<string, string>();
   const audits = new Map<string, AuditEntry[]>();
-  const listeners = logListeners();
 
   const requireChat = (id: string): Session => {
     const chat = sessions.get(id);
@@ -58,10 +56,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     return chat;
   };
 
-  const addSession = (session: Session): Session => {
-    sessions.set(session.id, toJsonCopy(session));
+  const { forget, clearListeners, ...log } = memoryLog({ now, requireChat });
+
+  const addSession = (session: Omit<Session, "revision">): Session => {
+    const added = { ...toJsonCopy(session), revision: 0 };
+    sessions.set(session.id, added);
     events.set(session.id, []);
-    return toJsonCopy(session);
+    return copyJson(added);
   };
 
   /** The rows that match a filter. Looks only at one chat's rows if the filter names a chat or a session. */
@@ -136,16 +137,15 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (!session) return;
       if (session.chat !== id) return removeSession(id);
       for (const { id: inner, chat } of sessions.values()) if (chat === id) removeSession(inner);
-      for (const [turn, { chat }] of turns) if (chat === id) turns.delete(turn);
       chats.delete(key(session.owner, session.name ?? ""));
-      logs.delete(id);
+      forget(id);
       audits.delete(id);
       asked.delete(id);
     },
 
-    async events(sessionId) {
-      const rows = events.get(sessionId) ?? [];
-      return rows.filter((row) => !row.withdrawn).map(({ position, text }) => ({ position, event: JSON.parse(text) }));
+    async events(sessionId, { after = 0 } = {}) {
+      const rows = (events.get(sessionId) ?? []).slice(Math.max(0, after));
+      return rows.filter((row) => !row.withdrawn).map(toStoredEvent);
     },
 
     async appendEvent(sessionId, { id, event, responses, stateDelta }) {
@@ -162,47 +162,21 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
       const existing = standing.find((row) => row.id === id);
       const position = existing?.position ?? rows.length + 1;
-      rows[position - 1] = { id, position, text, responses: new Set(responses), withdrawn: false };
-      sessions.set(sessionId, { ...session, state, updatedAt: now() });
-      return { position, event: JSON.parse(text) };
+      const row = { id, position, text, responses: new Set(responses), withdrawn: false };
+      rows[position - 1] = row;
+      const revision = session.revision + (existing ? 1 : 0);
+      sessions.set(sessionId, { ...session, state, revision, updatedAt: now() });
+      return toStoredEvent(row);
     },
 
     async withdrawEvents(sessionId, position) {
+      const session = sessions.get(sessionId);
+      if (!session) return;
       for (const row of events.get(sessionId) ?? []) if (row.position >= position) row.withdrawn = true;
+      sessions.set(sessionId, { ...session, revision: session.revision + 1 });
     },
 
-    async append(chat, entries) {
-      requireChat(chat);
-      const at = now();
-      const log = logs.get(chat) ?? [];
-      logs.set(chat, log);
-      const first = log.length + 1;
-      const added = entries.map((entry, index): LogEntry => ({ ...toJsonCopy(entry), sequence: first + index, at }));
-      for (const entry of added) log.push(entry);
-      for (const [index, { kind, turn }] of entries.entries()) {
-        const turnKey = key(chat, turn);
-        if (kind === "begin" && !turns.has(turnKey)) turns.set(turnKey, { chat, turn, sequence: first + index });
-        if (kind === "end") turns.delete(turnKey);
-      }
-      const stored = copyJson(added);
-      if (stored.length > 0) listeners.notify(chat, stored);
-      return stored;
-    },
-
-    async read(chat, { after = 0, limit = Infinity } = {}) {
-      const start = Math.max(0, after);
-      return (logs.get(chat) ?? []).slice(start, start + limit).map(copyJson);
-    },
-
-    async lastSequence(chat) {
-      return logs.get(chat)?.length ?? 0;
-    },
-
-    watch: listeners.watch,
-
-    async openTurns() {
-      return copyJson([...turns.values()]);
-    },
+    ...log,
 
     async createApproval(approval, { maxPending } = {}) {
       const callKey = key(approval.session, approval.toolCallId);
@@ -273,9 +247,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
 
     async close() {
-      listeners.clear();
+      clearListeners();
     },
   };
+}
+
+function toStoredEvent({ position, text }: EventRow): StoredEvent {
+  return { position, event: JSON.parse(text) as JsonObject, size: text.length };
 }
 
 /** Several texts as one map key that no other texts share. */
@@ -284,7 +262,8 @@ function key(...texts: string[]): string {
 }
 
 function matches(row: Approval, filter: ApprovalFilter): boolean {
-  return (["chat", "session", "owner", "state", "idempotencyKey"] as const).every(
+  if (filter.about && !filter.about.includes(row.id) && !filter.about.includes(row.toolCallId)) return false;
+  return (["chat", "session", "owner", "state", "idempotencyKey", "messageId", "innerSession", "told"] as const).every(
     (field) => filter[field] === undefined || filter[field] === row[field],
   );
 }

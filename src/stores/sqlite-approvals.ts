@@ -70,12 +70,21 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
     },
 
     async listApprovals(filter) {
-      const known = ["chat", "session", "owner", "state", "idempotencyKey"] as const;
+      const known = ["chat", "session", "owner", "state", "idempotencyKey", "messageId", "innerSession"] as const;
       const fields = known.filter((field) => filter[field] !== undefined);
-      const where = fields.map((field) => `${field} = ?`).join(" AND ") || "TRUE";
       const values = fields.map((field) => filter[field] as string);
+      const conditions = fields.map((field) => `${field} = ?`);
+      if (filter.told !== undefined) conditions.push(`told = ${Number(filter.told)}`);
+      if (filter.about) {
+        const list = "(SELECT value FROM json_each(?))";
+        // Each half has an index of its own.
+        const found = ["id", "toolCallId"].map((column) => `SELECT created FROM approval WHERE ${column} IN ${list}`);
+        conditions.push(`created IN (${found.join(" UNION ")})`);
+        values.push(JSON.stringify(filter.about), JSON.stringify(filter.about));
+      }
+      const where = conditions.join(" AND ") || "TRUE";
       // Every pending row is in the index of due rows, which has few others. A scan would read every row there ever was.
-      const ofAllChats = fields.length === 1 && filter.state === "pending";
+      const ofAllChats = conditions.length === 1 && filter.state === "pending";
       const from = ofAllChats ? "approval INDEXED BY approval_due WHERE dueAt IS NOT NULL AND" : "approval WHERE";
       const newest = filter.newest ?? -1; // -1: no limit
       const rows = db.all(`SELECT * FROM ${from} ${where} ORDER BY created DESC LIMIT ?`, ...values, newest);

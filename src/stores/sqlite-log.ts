@@ -1,23 +1,26 @@
 import { logListeners } from "./log-listeners.ts";
 import type { SqliteDatabase } from "./sqlite-database.ts";
 import { textToLogEntry } from "./sqlite-rows.ts";
+import { toLogged } from "./logged-entry.ts";
+import { sqliteMessages } from "./sqlite-messages.ts";
 import { requireChat } from "./sqlite-sessions.ts";
-import type { LogStore, NewLogEntry } from "./store.ts";
+import type { LogStore, MessageStore, NewLogEntry } from "./store.ts";
 
 const insertEntry = "INSERT INTO log (chat, sequence, at, entry) VALUES (?, ?, ?, ?)";
 const insertOpenTurn = "INSERT INTO openTurn (chat, turn, sequence) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
 const deleteOpenTurn = "DELETE FROM openTurn WHERE chat = ? AND turn = ?";
 
 /** A log that can let go of what it holds in memory. */
-interface SqliteLog extends LogStore {
+interface SqliteLog extends LogStore, MessageStore {
   /** Forgets the last sequence number of a chat, which is about to be deleted. */
   forget(chat: string): void;
   clearListeners(): void;
 }
 
-/** The tables `log` and `openTurn`. */
+/** The tables `log` and `openTurn`, and the table `message`, which each append keeps in step with them. */
 export function sqliteLog(db: SqliteDatabase, { now }: { now: () => number }): SqliteLog {
   const listeners = logListeners();
+  const { applyEntry, ...messages } = sqliteMessages(db);
   // Of the chats that are being written to. No other process writes to the database, so the numbers stay true.
   const lastSequences = new Map<string, number>();
   const readLastSequence = (chat: string): number =>
@@ -25,7 +28,7 @@ export function sqliteLog(db: SqliteDatabase, { now }: { now: () => number }): S
 
   return {
     async append(chat, entries) {
-      const texts = entries.map((entry) => ({ entry, text: JSON.stringify(entry) }));
+      const texts = entries.map((entry) => ({ entry, text: JSON.stringify(toLogged(entry)) }));
       let last = 0;
       let at = 0;
       const add = () => {
@@ -38,6 +41,7 @@ export function sqliteLog(db: SqliteDatabase, { now }: { now: () => number }): S
         for (const [index, { entry, text }] of texts.entries()) {
           const sequence = last + index + 1;
           db.run(insertEntry, chat, sequence, at, text);
+          applyEntry(chat, entry, sequence, at);
           if (entry.kind === "begin") db.run(insertOpenTurn, chat, entry.turn, sequence);
           if (entry.kind === "end") db.run(deleteOpenTurn, chat, entry.turn);
         }
@@ -67,6 +71,8 @@ export function sqliteLog(db: SqliteDatabase, { now }: { now: () => number }): S
     },
 
     watch: listeners.watch,
+
+    ...messages,
 
     async openTurns() {
       const rows = db.all("SELECT chat, turn, sequence FROM openTurn ORDER BY opened");

@@ -71,3 +71,54 @@ test("schema version 2 gives ungated rows the key that their tool was given", as
   expect(found.map(({ toolCallId }) => toolCallId)).toEqual(["adk-1"]);
   expect(others.map(({ toolCallId }) => toolCallId)).toEqual(["adk-2"]);
 });
+
+test("schema version 4 has the messages of every log", async () => {
+  const path = join(folder, "version-3.db");
+  writeVersion1(path, []);
+  const db = new DatabaseSync(path);
+  const add = db.prepare("INSERT INTO log (chat, sequence, at, entry) VALUES ('chat', ?, ?, ?)");
+  const said = (id: string, text: string) => ({ id, role: "user", parts: [{ type: "text", text }] });
+  const chunks = (turn: string, text: string) =>
+    [
+      { type: "start-step" },
+      { type: "text-start", id: "t" },
+      { type: "text-delta", id: "t", delta: text },
+      { type: "text-end", id: "t" },
+      { type: "finish-step" },
+    ].map((chunk) => ({ turn, kind: "chunk", chunk }));
+  const entries = [
+    { turn: "1", kind: "begin", reply: "m1", message: said("u1", "hello") },
+    ...chunks("1", "Hi."),
+    { turn: "1", kind: "end" },
+    { turn: "2", kind: "begin", reply: "m2", message: said("u2", "again") },
+    ...chunks("2", "No."),
+    { turn: "2", kind: "end" },
+    { turn: "x", kind: "withdraw", from: 9 },
+    { turn: "3", kind: "begin", reply: "m3" },
+    { turn: "3", kind: "chunk", chunk: { type: "tool-output-denied", toolCallId: "unknown" } },
+    ...chunks("3", "Yes."),
+    { turn: "3", kind: "end" },
+    { turn: "4", kind: "begin", reply: "m1" },
+    ...chunks("4", "Still here."),
+    { turn: "4", kind: "end" },
+    { turn: "5", kind: "begin", reply: "m5", message: said("u5", "last") },
+    ...chunks("5", "This turn has not en"),
+  ];
+  for (const [index, entry] of entries.entries()) add.run(index + 1, 100 + index, JSON.stringify(entry));
+  db.close();
+  const store = sqliteStore({ path });
+  const messages = await store.messages("chat");
+  await store.close();
+  const words = messages.map(({ message: { id, parts } }) => [
+    id,
+    ...parts.flatMap((part) => ("text" in part ? part.text : [])),
+  ]);
+  expect(words).toEqual([
+    ["u1", "hello"],
+    ["m1", "Hi.", "Still here."],
+    ["u2", "again"],
+    ["m3", "Yes."],
+    ["u5", "last"],
+  ]);
+  expect(messages.map(({ sequence }) => sequence)).toEqual([1, 2, 8, 17, 31]);
+});

@@ -136,4 +136,35 @@ export const migrations: readonly string[] = [
     dueAt = coalesce(decidedAt, createdAt) + 86400000
     WHERE state = 'approved' AND external = 1 AND innerSession IS NULL;
   `,
+  // Until here a chat's messages were read from its whole log. `foldLogs` fills the table from existing logs.
+  `
+  ALTER TABLE session ADD COLUMN title TEXT;
+  ALTER TABLE session ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
+  CREATE TABLE message (
+    chat     TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    id       TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    role     TEXT NOT NULL,
+    at       INTEGER NOT NULL,
+    message  TEXT NOT NULL,
+    PRIMARY KEY (chat, sequence, id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE UNIQUE INDEX message_id ON message (chat, id);
+  CREATE INDEX message_of_role ON message (chat, role, sequence);
+  CREATE INDEX chat_of_owner ON session (owner, updatedAt, id) WHERE name IS NOT NULL;
+  CREATE TABLE file (
+    id        TEXT PRIMARY KEY,
+    chat      TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    mediaType TEXT NOT NULL,
+    name      TEXT,
+    size      INTEGER NOT NULL,
+    at        INTEGER NOT NULL,
+    data      BLOB NOT NULL
+  ) STRICT;
+  CREATE INDEX file_of_chat ON file (chat);
+  CREATE INDEX approval_untold ON approval (chat) WHERE told = 0;
+  CREATE INDEX approval_of_agent ON approval (innerSession) WHERE innerSession IS NOT NULL;
+  CREATE INDEX approval_of_message ON approval (chat, messageId);
+  CREATE INDEX approval_of_call ON approval (toolCallId);
+  `,
 ];

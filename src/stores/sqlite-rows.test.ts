@@ -61,7 +61,7 @@ const finished: Approval = {
 function openTables(): DatabaseSync {
   const db = new DatabaseSync(":memory:");
   for (const migration of migrations) db.exec(migration);
-  db.exec("INSERT INTO session VALUES ('chat', 'chat', 'alice', 'first', 'app', '{\"a\":1}', 1, 2)");
+  db.exec("INSERT INTO session VALUES ('chat', 'chat', 'alice', 'first', 'app', '{\"a\":1}', 1, 2, NULL, 0)");
   return db;
 }
 
@@ -104,7 +104,7 @@ describe("an approval as a row of SQLite", () => {
 
 test("a session's row has its state as JSON, and no name inside a chat", () => {
   const row = { id: "a", chat: "a", owner: "alice", name: "first", appName: "app", state: '{"a":1}' };
-  expect(rowToSession(row)).toStrictEqual({ ...row, state: { a: 1 } });
+  expect(rowToSession({ ...row, title: "Hello" })).toStrictEqual({ ...row, title: "Hello", state: { a: 1 } });
   expect(rowToSession({ ...row, name: null })).not.toHaveProperty("name");
   expect(rowToSession(undefined)).toBeUndefined();
 });

@@ -50,8 +50,13 @@ export function rowToApproval(row: Row | undefined): Approval | undefined {
 
 export function rowToSession(row: Row | undefined): Session | undefined {
   if (!row) return undefined;
-  const { name, state, ...fields } = row;
-  return { ...fields, ...(name !== null && { name }), state: parse(state) } as Session;
+  const { name, title, state, ...fields } = row;
+  return {
+    ...fields,
+    ...(name !== null && { name }),
+    ...(title !== null && { title }),
+    state: parse(state),
+  } as Session;
 }
 
 export function rowToAuditEntry(row: Row | undefined): AuditEntry | undefined {

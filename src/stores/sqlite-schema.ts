@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { approvalEvents, approvalStates, type ApprovalState, transitions } from "../protocol/index.ts";
+import { foldLogs } from "./fold-logs.ts";
 import { migrations } from "./sqlite-migrations.ts";
 import type { Approval } from "./store.ts";
 
@@ -57,6 +58,9 @@ export const approvalColumns = {
   shown: "moves",
 } as const satisfies Record<keyof Approval, "fixed" | "moves">;
 
+/** From this version on, finished messages are stored whole. */
+const foldedSince = 4;
+
 /** Throws when a later release has written this database: this release may misread its rows. */
 export function refuseNewerSchema(db: DatabaseSync, path: string): void {
   const version = schemaVersion(db);
@@ -71,7 +75,9 @@ export function refuseNewerSchema(db: DatabaseSync, path: string): void {
 export function migrate(db: DatabaseSync): void {
   const old = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all();
   for (const { name } of old) db.exec(`DROP TRIGGER ${String(name)}`);
-  for (const migration of migrations.slice(schemaVersion(db))) db.exec(migration);
+  const version = schemaVersion(db);
+  for (const migration of migrations.slice(version)) db.exec(migration);
+  if (version < foldedSince) foldLogs(db);
   db.exec(`PRAGMA user_version = ${migrations.length}`);
   for (const [name, trigger] of Object.entries(triggers())) db.exec(`CREATE TRIGGER ${name} ${trigger}`);
 }

@@ -2,14 +2,17 @@ import { BridgeError } from "../protocol/index.ts";
 import { exactText } from "./apply-change.ts";
 import type { SqliteDatabase } from "./sqlite-database.ts";
 import { parse, rowToSession } from "./sqlite-rows.ts";
-import { AlreadyResponded, type Session, type SessionStore } from "./store.ts";
+import { AlreadyResponded, type Session, type SessionStore, type StoredEvent } from "./store.ts";
+
+const raiseRevision = "UPDATE session SET revision = revision + 1 WHERE id = ?";
 
 /** The tables `session`, `event` and `response`. */
 export function sqliteSessions(db: SqliteDatabase, { now, newId }: SqliteSessionsOptions): SessionStore {
   const getSession = (id: string) => readSession(db, id);
   const findChat = (owner: string, name: string) =>
     rowToSession(db.one("SELECT * FROM session WHERE owner = ? AND name = ?", owner, name));
-  const addSession = ({ id, chat, owner, name, appName, state, createdAt, updatedAt }: Session): Session => {
+  const addSession = (session: Omit<Session, "revision">): Session => {
+    const { id, chat, owner, name, appName, state, createdAt, updatedAt } = session;
     db.run(
       "INSERT INTO session (id, chat, owner, name, appName, state, createdAt, updatedAt) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
       ...[id, chat, owner, name ?? null, appName, JSON.stringify(state), createdAt, updatedAt],
@@ -63,12 +66,12 @@ export function sqliteSessions(db: SqliteDatabase, { now, newId }: SqliteSession
       await db.transaction("FULL", () => db.run("DELETE FROM session WHERE id = ?", id));
     },
 
-    async events(sessionId) {
+    async events(sessionId, { after = 0 } = {}) {
       const rows = db.all(
-        "SELECT position, event FROM event WHERE session = ? AND withdrawn = 0 ORDER BY position",
-        sessionId,
+        "SELECT position, event FROM event WHERE session = ? AND position > ? AND withdrawn = 0 ORDER BY position",
+        ...[sessionId, after],
       );
-      return rows.map((row) => ({ position: Number(row["position"]), event: parse(row["event"]) }));
+      return rows.map((row) => toStoredEvent(Number(row["position"]), String(row["event"])));
     },
 
     async appendEvent(sessionId, { id, event, responses, stateDelta }) {
@@ -88,6 +91,7 @@ export function sqliteSessions(db: SqliteDatabase, { now, newId }: SqliteSession
         if (existing) {
           db.run("UPDATE event SET event = ? WHERE session = ? AND position = ?", text, sessionId, position);
           db.run("DELETE FROM response WHERE session = ? AND position = ?", sessionId, position);
+          db.run(raiseRevision, sessionId);
         } else {
           db.run("INSERT INTO event (session, position, id, event) VALUES (?, ?, ?, ?)", sessionId, position, id, text);
         }
@@ -97,7 +101,7 @@ export function sqliteSessions(db: SqliteDatabase, { now, newId }: SqliteSession
         }
         const state = JSON.stringify({ ...session.state, ...parse(delta) });
         db.run("UPDATE session SET state = ?, updatedAt = ? WHERE id = ?", state, now(), sessionId);
-        return { position, event: parse(text) };
+        return toStoredEvent(position, text);
       });
     },
 
@@ -105,9 +109,14 @@ export function sqliteSessions(db: SqliteDatabase, { now, newId }: SqliteSession
       await db.transaction("FULL", () => {
         db.run("UPDATE event SET withdrawn = 1 WHERE session = ? AND position >= ?", sessionId, position);
         db.run("DELETE FROM response WHERE session = ? AND position >= ?", sessionId, position);
+        db.run(raiseRevision, sessionId);
       });
     },
   };
+}
+
+function toStoredEvent(position: number, text: string): StoredEvent {
+  return { position, event: parse(text), size: text.length };
 }
 
 interface SqliteSessionsOptions {

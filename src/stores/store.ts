@@ -1,13 +1,15 @@
-import type { UIMessage, UIMessageChunk } from "ai";
 import type { ApprovalCard, ApprovalState, EffectClass } from "../protocol/index.ts";
+import type { LogStore, MessageStore } from "./log-store.ts";
+
+export type * from "./log-store.ts";
 
 /**
- * The data that must survive the process: sessions with their events, the log of chunks, the approvals, and the audit of
- * every change to them. `test/contracts/store.ts` says what each implementation must do.
+ * The data that must survive the process: sessions with their events, the log of chunks, the messages it adds up to, the
+ * approvals, and the audit of every change to them. `test/contracts/store.ts` says what each implementation must do.
  *
  * Times are milliseconds by the store's own clock (`now`), so that one clock decides what has expired.
  */
-export interface Store extends SessionStore, LogStore, ApprovalStore {
+export interface Store extends SessionStore, LogStore, MessageStore, ApprovalStore {
   /** The only clock that decides about expiry and leases. */
   now(): number;
   close(): Promise<void>;
@@ -29,8 +31,8 @@ export interface SessionStore {
    * session stays, because it is part of the chat's audit.
    */
   deleteSession(id: string): Promise<void>;
-  /** Events in append order, without the withdrawn ones. */
-  events(sessionId: string): Promise<StoredEvent[]>;
+  /** Events in append order, without the withdrawn ones; those after a position, if `after` is given. */
+  events(sessionId: string, range?: { after?: number }): Promise<StoredEvent[]>;
   /**
    * Appends one event and merges `stateDelta` into the session's state, in one transaction. An event with an id that
    * exists already replaces that event in place. Throws `not_found` without the session, and {@link AlreadyResponded} when
@@ -39,23 +41,6 @@ export interface SessionStore {
   appendEvent(sessionId: string, event: NewEvent): Promise<StoredEvent>;
   /** Withdraws the events from `position` on; their calls may be answered again. State they merged stays merged. */
   withdrawEvents(sessionId: string, position: number): Promise<void>;
-}
-
-/** The log of chunks, one per chat. */
-export interface LogStore {
-  /**
-   * Appends entries of one chat with consecutive sequence numbers (from 1), in one transaction. Throws `not_found` when
-   * there is no such chat, so that a turn cannot outlive its chat.
-   */
-  append(chat: string, entries: readonly NewLogEntry[]): Promise<LogEntry[]>;
-  /** Entries with `after < sequence`, in order. */
-  read(chat: string, range?: { after?: number; limit?: number }): Promise<LogEntry[]>;
-  /** The last sequence number of a chat, 0 when its log is empty. */
-  lastSequence(chat: string): Promise<number>;
-  /** Calls back after each append by this process; a hint, the log is the truth. Returns a function that stops it. */
-  watch(chat: string, listener: (entries: readonly LogEntry[]) => void): () => void;
-  /** Turns with a `begin` and no `end`, oldest first. */
-  openTurns(): Promise<{ chat: string; turn: string; sequence: number }[]>;
 }
 
 /** The approvals and their audit. */
@@ -100,8 +85,12 @@ export interface Session {
   owner: string;
   /** The client's chat id; absent for inner sessions. */
   name?: string;
+  /** What people call the chat; absent until it has one. */
+  title?: string;
   appName: string;
   state: JsonObject;
+  /** Rises when events that were there are replaced or withdrawn. Until then a reader need only read the later ones. */
+  revision: number;
   createdAt: number;
   updatedAt: number;
 }
@@ -117,19 +106,9 @@ export interface NewEvent {
 export interface StoredEvent {
   position: number;
   event: JsonObject;
+  /** The length of its JSON in characters. */
+  size: number;
 }
-
-/**
- * `begin` opens a turn: the user's message if there is one, and the id of the assistant message the turn writes to.
- * `withdraw` removes the chunks and messages from `from` on (an interrupted step that runs again, a regenerated reply).
- */
-export type NewLogEntry = { turn: string } & (
-  | { kind: "begin"; reply: string; message?: UIMessage }
-  | { kind: "chunk"; chunk: UIMessageChunk }
-  | { kind: "withdraw"; from: number }
-  | { kind: "end" }
-);
-export type LogEntry = NewLogEntry & { sequence: number; at: number };
 
 export interface NewApproval {
   /** 128 random bits. */
@@ -219,6 +198,12 @@ export interface ApprovalFilter {
   owner?: string;
   state?: ApprovalState;
   idempotencyKey?: string;
+  messageId?: string;
+  innerSession?: string;
+  /** False: only rows whose outcome the model has not been told, which includes those without one. */
+  told?: boolean;
+  /** Only rows whose id or call id is one of these. */
+  about?: readonly string[];
   /** Only the rows that were created last, at most so many. */
   newest?: number;
 }

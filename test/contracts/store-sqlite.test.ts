@@ -319,11 +319,11 @@ describe("the SQLite file", () => {
     const raw = new DatabaseSync(path);
     raw.exec("PRAGMA user_version = 99; DROP TRIGGER approval_moves");
     raw.close();
-    expect(() => sqliteStore({ path })).toThrow(/store\.db has schema version 99; this release knows versions up to 3/);
+    expect(() => sqliteStore({ path })).toThrow(/store\.db has schema version 99; this release knows versions up to 4/);
     expect(() => sqliteStore({ path })).toThrow(/schema version 99/);
     const after = new DatabaseSync(path);
     expect(after.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE name = 'approval_moves'").get()?.["n"]).toBe(0);
-    after.exec("PRAGMA user_version = 3");
+    after.exec("PRAGMA user_version = 4");
     after.close();
     await sqliteStore({ path }).close();
   });

@@ -1,4 +1,4 @@
-import type { UIMessageChunk } from "ai";
+import type { UIMessage, UIMessageChunk } from "ai";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { BridgeError, type ErrorCode } from "../../src/protocol/index.ts";
 import {
@@ -117,6 +117,7 @@ export function storeContract(name: string, open: OpenStore): void {
           state: {},
           createdAt: start,
           updatedAt: start,
+          revision: 0,
         });
         clock.at += 5;
         expect(await store.openChat({ owner: "alice", name: "first", appName: "app" })).toEqual(chat);
@@ -188,6 +189,7 @@ export function storeContract(name: string, open: OpenStore): void {
           state: { a: 1 },
           createdAt: start,
           updatedAt: start,
+          revision: 0,
         });
         expect(await store.openSession({ id: "inner", chat: chat.id, appName: "other" })).toEqual(inner);
       });
@@ -216,8 +218,8 @@ export function storeContract(name: string, open: OpenStore): void {
           responses: [],
           stateDelta: { a: undefined, b: 3, gone: undefined },
         });
-        expect(second).toEqual({ position: 2, event: { n: 2 } });
-        expect(await store.events(chat.id)).toEqual([{ position: 1, event: { n: 1 } }, second]);
+        expect(second).toEqual({ position: 2, event: { n: 2 }, size: 7 });
+        expect(await store.events(chat.id)).toEqual([{ position: 1, event: { n: 1 }, size: 7 }, second]);
         expect(await store.getSession(chat.id)).toMatchObject({ state: { a: 1, b: 3 }, updatedAt: start + 7 });
       });
 
@@ -238,6 +240,23 @@ export function storeContract(name: string, open: OpenStore): void {
         expect(await store.events(chat.id)).toHaveLength(2);
       });
 
+      test("says by a revision whether earlier events have changed, and returns the later ones alone", async () => {
+        const { store, chat } = await openChat();
+        const revision = async () => (await store.getSession(chat.id))?.revision;
+        const append = (id: string, n: number) => store.appendEvent(chat.id, { id, event: { n }, responses: [] });
+        await append("a", 1);
+        await append("b", 2);
+        expect(await revision()).toBe(0);
+        expect((await store.events(chat.id, { after: 1 })).map(({ event }) => event)).toEqual([{ n: 2 }]);
+        await append("a", 3);
+        expect(await revision()).toBe(1);
+        await store.withdrawEvents(chat.id, 2);
+        expect(await revision()).toBe(2);
+        await append("c", 4);
+        expect(await revision()).toBe(2);
+        expect((await store.events(chat.id, { after: 1 })).map(({ event }) => event)).toEqual([{ n: 4 }]);
+      });
+
       test("I10: one response per call of a session; the second changes nothing and says which call", async () => {
         const { store, chat } = await openChat();
         await store.appendEvent(chat.id, { id: "a", event: { n: 1 }, responses: ["one", "two"] });
@@ -245,7 +264,7 @@ export function storeContract(name: string, open: OpenStore): void {
         const error = await thrown(store.appendEvent(chat.id, late));
         expect(error).toBeInstanceOf(AlreadyResponded);
         expect((error as AlreadyResponded).callId).toBe("two");
-        expect(await store.events(chat.id)).toEqual([{ position: 1, event: { n: 1 } }]);
+        expect(await store.events(chat.id)).toEqual([{ position: 1, event: { n: 1 }, size: 7 }]);
         expect((await store.getSession(chat.id))?.state).toEqual({});
         await store.appendEvent(chat.id, { id: "c", event: {}, responses: ["three", "three"] });
       });
@@ -494,6 +513,90 @@ export function storeContract(name: string, open: OpenStore): void {
       });
     });
 
+    describe("messages", () => {
+      const words = (id: string, role: "user" | "assistant", text: string): UIMessage => ({
+        id,
+        role,
+        parts: [{ type: "text", text }],
+      });
+      const say = (turn: string, reply: string, said: string, heard: string): NewLogEntry[] => [
+        { turn, kind: "begin", reply, message: words(`u-${turn}`, "user", said) },
+        { turn, kind: "chunk", chunk: { type: "start", messageId: reply } },
+        { turn, kind: "end", message: words(reply, "assistant", heard) },
+      ];
+      const ids = (messages: { message: UIMessage }[]) => messages.map(({ message }) => message.id);
+      const textOf = ({ message }: { message: UIMessage }) => JSON.stringify(message.parts);
+
+      test("a turn adds the user's message when it begins and the reply when it ends", async () => {
+        const { store, chat } = await openChat();
+        const entries = say("1", "m1", "Hello", "Hi.");
+        await store.append(chat.id, entries.slice(0, -1));
+        expect(ids(await store.messages(chat.id))).toEqual(["u-1"]);
+        await store.append(chat.id, entries.slice(-1));
+        const stored = await store.messages(chat.id);
+        expect(stored).toEqual([
+          { message: words("u-1", "user", "Hello"), sequence: 1, at: expect.any(Number), size: expect.any(Number) },
+          { message: words("m1", "assistant", "Hi."), sequence: 2, at: expect.any(Number), size: expect.any(Number) },
+        ]);
+        expect(stored[0]!.size).toBe(JSON.stringify(stored[0]!.message).length);
+        expect(await store.getMessage(chat.id, "m1")).toEqual(stored[1]);
+        expect(await store.getMessage(chat.id, "other")).toBeUndefined();
+        // The log has the reply as chunks only.
+        expect((await store.read(chat.id)).at(-1)).toEqual({ turn: "1", kind: "end", sequence: 3, at: stored[1]!.at });
+      });
+
+      test("a message that is continued keeps its place", async () => {
+        const { store, chat } = await openChat();
+        await store.append(chat.id, [...say("1", "m1", "pay", "?"), ...say("2", "m2", "hello", "Hi.")]);
+        await store.append(chat.id, [
+          { turn: "3", kind: "begin", reply: "m1" },
+          { turn: "3", kind: "end", message: words("m1", "assistant", "Paid.") },
+        ]);
+        const messages = await store.messages(chat.id);
+        expect(ids(messages)).toEqual(["u-1", "m1", "u-2", "m2"]);
+        expect(textOf(messages[1]!)).toContain("Paid.");
+        expect((await store.lastMessage(chat.id, "assistant"))?.message.id).toBe("m2");
+        expect((await store.lastMessage(chat.id, "user"))?.message.id).toBe("u-2");
+      });
+
+      test("are read page by page from the end, each page in order", async () => {
+        const { store, chat } = await openChat();
+        for (const turn of ["1", "2", "3"]) await store.append(chat.id, say(turn, `m${turn}`, "?", "!"));
+        expect(ids(await store.messages(chat.id, { limit: 2 }))).toEqual(["u-3", "m3"]);
+        expect(ids(await store.messages(chat.id, { before: "u-3", limit: 3 }))).toEqual(["m1", "u-2", "m2"]);
+        expect(ids(await store.messages(chat.id, { before: "m1", limit: 3 }))).toEqual(["u-1"]);
+        expect(await store.messages(chat.id, { before: "u-1" })).toEqual([]);
+        expect(await store.messages(chat.id, { before: "unknown" })).toEqual([]);
+      });
+
+      test("are withdrawn with the entries of the log, and their ids may be used again", async () => {
+        const { store, chat } = await openChat();
+        await store.append(chat.id, [
+          ...say("1", "m1", "a", "b"),
+          ...say("2", "m2", "c", "d"),
+          ...say("3", "m3", "e", "f"),
+        ]);
+        await store.append(chat.id, [{ turn: "x", kind: "withdraw", from: 4 }]);
+        expect(ids(await store.messages(chat.id))).toEqual(["u-1", "m1"]);
+        expect(await store.lastMessage(chat.id, "user")).toMatchObject({ message: { id: "u-1" } });
+        await store.append(chat.id, say("2", "m4", "C", "D"));
+        const messages = await store.messages(chat.id);
+        expect(ids(messages)).toEqual(["u-1", "m1", "u-2", "m4"]);
+        expect(textOf(messages[2]!)).toContain("C");
+      });
+
+      test("belong to their chat and go with it", async () => {
+        const { store, chat } = await openChat();
+        const other = await store.openChat({ owner: "alice", name: "other", appName: "app" });
+        await store.append(chat.id, say("1", "m1", "a", "b"));
+        await store.append(other.id, say("1", "m1", "c", "d"));
+        await store.deleteSession(chat.id);
+        expect(await store.messages(chat.id)).toEqual([]);
+        expect(ids(await store.messages(other.id))).toEqual(["u-1", "m1"]);
+        expect(await store.lastMessage(chat.id, "user")).toBeUndefined();
+      });
+    });
+
     describe("what is stored is JSON and belongs to the store", () => {
       const tricky = JSON.parse(
         '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"empty":{},"list":[],"no":null,' +
@@ -579,7 +682,7 @@ export function storeContract(name: string, open: OpenStore): void {
         for (const listed of await store.listApprovals({})) listed.state = "denied";
         for (const listed of await store.audit(chat.id)) listed.hash = "changed";
 
-        expect(await store.events(chat.id)).toEqual([{ position: 1, event: { deep: { n: 1 } } }]);
+        expect(await store.events(chat.id)).toEqual([{ position: 1, event: { deep: { n: 1 } }, size: 16 }]);
         expect((await store.getSession(chat.id))?.state).toEqual({ deep: { n: 1 } });
         expect((await store.getSession("inner"))?.state).toEqual({ deep: { n: 1 } });
         expect(await store.read(chat.id)).toMatchObject([chunk("a")]);

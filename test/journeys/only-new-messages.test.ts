@@ -14,7 +14,7 @@ for (const [major, ai] of majors)
       api: `${world.server.url}/stream`,
       prepareSendMessagesRequest: onlyNewMessages,
       fetch: (input, init) => {
-        sizes.push((init?.body as string).length);
+        sizes.push((init as { body: string }).body.length);
         return fetch(input, init);
       },
     });

@@ -54,8 +54,7 @@ export class Runners {
   async runnerOf(session: Session): Promise<Runner> {
     const { store, agent: root } = this.#options;
     if (session.id === session.chat) return this.runnerFor(root);
-    const rows = await fromStore(store.listApprovals({ chat: session.chat }));
-    const outer = rows.find((row) => row.innerSession === session.id);
+    const [outer] = await fromStore(store.listApprovals({ chat: session.chat, innerSession: session.id }));
     if (!outer) throw new Error(`The call that session ${session.id} belongs to is gone.`);
     const { agent } = await this.hostOf(outer);
     return this.runnerFor(agentOf(await findAgentTool(agent, outer.toolName)));

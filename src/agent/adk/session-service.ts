@@ -14,6 +14,7 @@ import {
   type Session as AdkSession,
 } from "@google/adk";
 import type { JsonObject, Session, Store } from "../../stores/index.ts";
+import { EventCache } from "./event-cache.ts";
 
 /**
  * ADK's sessions on our store. The store keeps events in append order and enforces one response per call; a second one
@@ -21,14 +22,17 @@ import type { JsonObject, Session, Store } from "../../stores/index.ts";
  */
 export class StoreSessionService extends BaseSessionService {
   readonly #store: Store;
+  readonly #cache: EventCache;
+
   constructor(store: Store) {
     super();
     this.#store = store;
+    this.#cache = new EventCache(store);
   }
 
   async createSession({ appName, userId, sessionId, state }: CreateSessionRequest): Promise<AdkSession> {
     const chat = await this.#store.openChat({ owner: userId, name: sessionId ?? crypto.randomUUID(), appName });
-    const session = toAdkSession(chat, await this.#store.events(chat.id));
+    const session = toAdkSession(chat, await this.#cache.events(chat));
     // State is part of an event, so the initial state needs an event without content.
     if (state && Object.keys(state).length > 0)
       await this.appendEvent({
@@ -41,9 +45,9 @@ export class StoreSessionService extends BaseSessionService {
   async getSession({ userId, sessionId, config }: GetSessionRequest): Promise<AdkSession | undefined> {
     const session = await this.#store.getSession(sessionId);
     if (!session || session.owner !== userId) return undefined;
-    let events = await this.#store.events(sessionId);
+    let events = await this.#cache.events(session);
     const after = config?.afterTimestamp;
-    if (after !== undefined) events = events.filter(({ event }) => Number(event["timestamp"]) >= after);
+    if (after !== undefined) events = events.filter(({ timestamp }) => timestamp >= after);
     if (config?.numRecentEvents !== undefined) events = events.slice(-config.numRecentEvents);
     return toAdkSession(session, events);
   }
@@ -79,13 +83,13 @@ export class StoreSessionService extends BaseSessionService {
   }
 }
 
-function toAdkSession(session: Session, events: { event: JsonObject }[]): AdkSession {
+function toAdkSession(session: Session, events: Event[]): AdkSession {
   return createSession({
     id: session.id,
     appName: session.appName,
     userId: session.owner,
     state: session.state,
-    events: events.map(({ event }) => event as unknown as Event),
+    events,
     lastUpdateTime: session.updatedAt,
   });
 }

@@ -4,13 +4,25 @@ import { approvalToResponse, runningResponse } from "./outcome.ts";
 
 /**
  * Rows belong together when an agent is run as a tool: the row of that call, the rows of the calls the agent makes, and so
- * on. Pure functions over all rows of a chat, and the one that cancels such a family.
+ * on. Functions over the rows of a chat, and the one that cancels such a family.
  */
 
 /** A row and, for an agent run as a tool, the rows of its calls and of theirs. */
 export function familyOf(row: Approval, rows: readonly Approval[]): Approval[] {
   if (row.innerSession === undefined) return [row];
   return [row, ...rows.filter(({ session }) => session === row.innerSession).flatMap((inner) => familyOf(inner, rows))];
+}
+
+/** Rows with everything that belongs to them: the rows of the calls that agents made, and the calls of those agents. */
+export async function withFamilies(rows: readonly Approval[], store: Store): Promise<Approval[]> {
+  const found = new Map(rows.map((row) => [row.id, row]));
+  // A map can be added to while it is read; what was added comes next.
+  for (const { chat, session, innerSession } of found.values()) {
+    const inner = innerSession === undefined ? [] : await store.listApprovals({ session: innerSession });
+    const callers = session === chat ? [] : await store.listApprovals({ chat, innerSession: session });
+    for (const row of [...inner, ...callers]) if (!found.has(row.id)) found.set(row.id, row);
+  }
+  return [...found.values()];
 }
 
 /** The row of the call in `session` that a row works for: itself, or that of the agent that made it. */

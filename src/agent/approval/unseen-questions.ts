@@ -1,6 +1,8 @@
 import { BridgeError } from "../../protocol/index.ts";
 import type { Approval, Store } from "../../stores/index.ts";
 
+/** How many rows of a chat are looked at, the newest. */
+const maxRows = 200;
 /** How many questions a chat may ask while its owner is away. */
 const maxUnseen = 3;
 /** How often the same question may be asked then: once, and once again. */
@@ -61,7 +63,7 @@ export class UnseenQuestions {
   }
 
   async #unseen(chat: string): Promise<Approval[]> {
-    const rows = await this.#options.store.listApprovals({ chat });
+    const rows = await this.#options.store.listApprovals({ chat, newest: maxRows });
     const seenAt = await this.#seenAt(chat, rows);
     return rows.filter((row) => row.createdAt >= seenAt && isUnanswered(row));
   }

@@ -12,6 +12,7 @@ const chat: Session = {
   name: "n",
   appName: "a",
   state: {},
+  revision: 0,
   createdAt: 0,
   updatedAt: 0,
 };

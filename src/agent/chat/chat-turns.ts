@@ -124,9 +124,9 @@ export class ChatTurns {
   /** Whose message the calls of a reply come from, no matter who decided about them. Rows of older releases do not say. */
   async #actorOf(chat: Session, approvals: readonly Approval[], reply: string): Promise<string> {
     const named = ({ requestedBy }: Approval) => requestedBy !== undefined;
-    const isOfReply = (row: Approval) => row.messageId === reply && named(row);
+    const { store } = this.#context;
     const row =
-      approvals.find(named) ?? (await this.#context.store.listApprovals({ chat: chat.id })).findLast(isOfReply);
+      approvals.find(named) ?? (await store.listApprovals({ chat: chat.id, messageId: reply })).findLast(named);
     return row?.requestedBy ?? chat.owner;
   }
 
@@ -158,7 +158,7 @@ export class ChatTurns {
   #cancelCalls(chat: Session, callIds: readonly string[]): void {
     const { store, conversations } = this.#context;
     this.#later(chat, async (queue) => {
-      const rows = await store.listApprovals({ session: chat.id });
+      const rows = await store.listApprovals({ session: chat.id, about: callIds });
       const cancelled: Approval[] = [];
       for (const row of rows) if (callIds.includes(row.toolCallId)) cancelled.push(...(await cancelFamily(row, store)));
       await conversations.recordCancelled(

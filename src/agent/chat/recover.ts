@@ -1,10 +1,11 @@
 import type { Event } from "@google/adk";
-import type { UIMessageChunk } from "ai";
-import { isSettled } from "../../protocol/index.ts";
+import { isToolUIPart, type UIMessage, type UIMessageChunk } from "ai";
+import { foldMessage, isSettled } from "../../protocol/index.ts";
 import type { Approval, LogEntry, NewLogEntry, Store } from "../../stores/index.ts";
 import { callsWithResponse, awaitsModel, openCalls, unknownCalls } from "../adk/history.ts";
 import { interruption, isOpen, questionChunks } from "../approval/outcome.ts";
 import { continuesUnattended } from "../conversation/index.ts";
+import { describeError, type Logger } from "../support/index.ts";
 
 /**
  * Ends the turns that a crash left open in the log, so that readers see complete chats. What happens depends on how far the
@@ -18,20 +19,23 @@ import { continuesUnattended } from "../conversation/index.ts";
  *
  * Returns the chats to continue, each with the message to continue.
  */
-export async function closeOpenTurns(store: Store): Promise<Map<string, string>> {
+export async function closeOpenTurns(store: Store, logger: Logger): Promise<Map<string, string>> {
   const interrupted = new Map<string, string>();
-  for (const { chat, turn } of await store.openTurns()) {
-    const log = await store.read(chat);
-    const begin = log.find((entry) => entry.turn === turn && entry.kind === "begin");
+  for (const { chat, turn, sequence } of await store.openTurns()) {
+    const log = (await store.read(chat, { after: sequence - 1 })).filter((entry) => entry.turn === turn);
+    const [begin] = log;
     if (begin?.kind !== "begin") continue;
     const { reply } = begin;
-    const written = chunksOf(log.filter((entry) => entry.turn === turn));
-    const rows = (await store.listApprovals({ chat })).filter((row) => row.messageId === reply);
+    const written = chunksOf(log);
+    const earlier = (await store.getMessage(chat, reply))?.message;
+    const rows = await store.listApprovals({ chat, messageId: reply });
     const waiting = rows.filter(isOpen);
     const events = (await store.events(chat)).map(({ event }) => event as unknown as Event);
     const step = openStepOf(written);
     const unanswered = unansweredCalls(written, rows);
 
+    const onError = (error: unknown) =>
+      logger.error("A chunk does not fit its message.", { chat, turn, error: describeError(error) });
     const entries: NewLogEntry[] = [];
     const write = (...chunks: UIMessageChunk[]) =>
       entries.push(...chunks.map((chunk) => ({ turn, kind: "chunk" as const, chunk })));
@@ -46,13 +50,11 @@ export async function closeOpenTurns(store: Store): Promise<Map<string, string>>
       ({ chunk }) => chunk.type === "finish" || chunk.type === "error" || chunk.type === "abort",
     );
     const isFinished = events.length > 0 && !awaitsModel(events) && openCalls(events).length === 0;
-    const isContinuation = log.some(
-      (entry) => entry.kind === "begin" && entry.reply === reply && entry.sequence < begin.sequence,
-    );
+    const isContinuation = earlier !== undefined;
     if (isOver) {
       // Only the end entry is missing.
     } else if (waiting.length > 0) {
-      closeStep(...unshownQuestions(waiting, chunksOf(log)));
+      closeStep(...unshownQuestions(waiting, written, earlier));
       write({ type: "finish", finishReason: "tool-calls" });
     } else if (step && isFinished) {
       closeStep();
@@ -67,7 +69,8 @@ export async function closeOpenTurns(store: Store): Promise<Map<string, string>>
       const again = isContinuation ? "" : " Please send your message again.";
       write({ type: "error", errorText: `The server stopped in the middle of this reply.${again}` });
     }
-    await store.append(chat, [...entries, { turn, kind: "end" }]);
+    const message = foldMessage(reply, remaining(log, entries), { message: earlier, onError });
+    await store.append(chat, [...entries, { turn, kind: "end", ...(message && { message }) }]);
     await markTold(rows, store);
   }
   for (const { chat, messageId } of await unattendedAgents(store)) interrupted.set(chat, messageId);
@@ -95,13 +98,20 @@ async function markTold(rows: readonly Approval[], store: Store): Promise<void> 
 }
 
 /** Questions that the log does not show. The call itself may be missing too: an agent's call is shown with its question. */
-function unshownQuestions(waiting: readonly Approval[], written: readonly Written[]): UIMessageChunk[] {
-  const asked = new Set(
-    written.map(({ chunk }) => (chunk.type === "tool-approval-request" ? chunk.approvalId : undefined)),
-  );
-  const called = new Set(
-    written.map(({ chunk }) => (chunk.type === "tool-input-available" ? chunk.toolCallId : undefined)),
-  );
+function unshownQuestions(
+  waiting: readonly Approval[],
+  written: readonly Written[],
+  earlier: UIMessage | undefined,
+): UIMessageChunk[] {
+  const calls = earlier?.parts.filter(isToolUIPart) ?? [];
+  const asked = new Set([
+    ...calls.map(({ approval }) => approval?.id),
+    ...written.map(({ chunk }) => (chunk.type === "tool-approval-request" ? chunk.approvalId : undefined)),
+  ]);
+  const called = new Set([
+    ...calls.map(({ toolCallId }) => toolCallId),
+    ...written.map(({ chunk }) => (chunk.type === "tool-input-available" ? chunk.toolCallId : undefined)),
+  ]);
   return waiting
     .filter((row) => row.gated && !asked.has(row.id))
     .flatMap((row): UIMessageChunk[] => {
@@ -126,6 +136,13 @@ function unansweredCalls(written: readonly Written[], rows: readonly Approval[])
   }
   for (const { toolCallId } of rows) open.delete(toolCallId);
   return [...open];
+}
+
+/** The chunks of a turn that remain after what was withdrawn, with those that are about to be added. */
+function remaining(log: readonly LogEntry[], added: readonly NewLogEntry[]): UIMessageChunk[] {
+  const from = Math.min(...[...log, ...added].map((entry) => (entry.kind === "withdraw" ? entry.from : Infinity)));
+  const kept = log.filter(({ sequence }) => sequence < from);
+  return [...kept, ...added].flatMap((entry) => (entry.kind === "chunk" ? [entry.chunk] : []));
 }
 
 interface Written {

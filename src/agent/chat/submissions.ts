@@ -136,7 +136,7 @@ export class Submissions {
     const { store, calls, turns, conversations } = this.#context;
     const mayAnswer = await permittedAnswers(answers, identity, chat, this.#context);
     return turns.exclusive(chat, async (queue) => {
-      const rows = (await store.listApprovals({ chat: chat.id })).filter(mayAnswer);
+      const rows = (await store.listApprovals({ chat: chat.id, about: answers.map(({ id }) => id) })).filter(mayAnswer);
       const given = await resolveAnswers(answers, rows, (approval) => calls.isClientCall(approval));
       const { changed, said } = await this.#apply(given, identity.actor);
       const about = given.at(-1)?.approval.messageId ?? messageId ?? newId("msg");
@@ -226,8 +226,8 @@ export class Submissions {
       yield* chunks.filter(({ type }) => type !== "data-approval");
     }
     yield* [{ type: "start-step" }, ...notices, { type: "finish-step" }] satisfies UIMessageChunk[];
-    const rows = await store.listApprovals({ chat });
-    const waits = rows.some((row) => row.messageId === messageId && !isSettled(row.state));
+    const rows = await store.listApprovals({ chat, messageId });
+    const waits = rows.some((row) => !isSettled(row.state));
     yield { type: "finish", finishReason: waits ? "tool-calls" : "stop", messageMetadata: {} };
   }
 

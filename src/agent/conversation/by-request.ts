@@ -85,7 +85,7 @@ export class RequestConversation implements Conversation {
   async #endWaitingCalls(): Promise<Approval[]> {
     const { store, sessions, executor, graceMs } = this.#context;
     const { chat } = this.#turn;
-    const rows = await store.listApprovals({ chat: chat.id });
+    const rows = await store.listApprovals({ chat: chat.id, told: false });
     const unsettled = rows.filter(({ session, state }) => session === chat.id && !isSettled(state));
     if (unsettled.length === 0) return [];
     const open = new Set(openCalls((await sessions.load(chat)).events).map(({ call }) => call.id));

@@ -95,8 +95,7 @@ export class Conversations {
   }
 
   async #rowsOf(chatId: string, reply: string): Promise<Approval[]> {
-    const rows = await this.#context.store.listApprovals({ chat: chatId });
-    return rows.filter(({ messageId }) => messageId === reply);
+    return this.#context.store.listApprovals({ chat: chatId, messageId: reply });
   }
 }
 

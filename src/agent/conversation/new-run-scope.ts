@@ -1,7 +1,7 @@
 import { isSettled } from "../../protocol/index.ts";
 import type { Approval, Session } from "../../stores/index.ts";
 import type { RunScope } from "../adk/run-scope.ts";
-import { tellable } from "../approval/family.ts";
+import { tellable, withFamilies } from "../approval/family.ts";
 import { isOpen, outcomeChunks } from "../approval/outcome.ts";
 import type { TurnLog } from "../log/turn-log.ts";
 import { describeError } from "../support/index.ts";
@@ -55,7 +55,7 @@ export function newRunScope(
       if (row && !isAgent && turn.signal.aborted) executor.announce(row);
       if (!row || isOpen(row)) return undefined;
       if (!isSettled(row.state) && !turn.signal.aborted) await log.write(outcomeChunks(row, undefined));
-      const rows = isAgent ? await store.listApprovals({ chat: id }) : [row];
+      const rows = isAgent ? await withFamilies([row], store) : [row];
       const { response, tells, unknown } = tellable(row, rows);
       // The tool has run. A row that could not be marked is marked when the history is brought up to date.
       await markTold(tells, store).catch((error: unknown) =>

@@ -3,6 +3,7 @@ import { applyPlan, type Applied, markTold } from "./apply-plan.ts";
 import type { ConversationContext } from "./context.ts";
 import type { HistoryPlan } from "./history-plan.ts";
 import { type Occasion, planHistory } from "./plan.ts";
+import { rowsForPlan } from "./rows-for-plan.ts";
 
 /**
  * Brings a history up to date with the ledger: makes the plan, applies it, and marks what the model knows then. `send` gives
@@ -15,7 +16,7 @@ export async function updateHistory(
   { store, sessions }: Pick<ConversationContext, "store" | "sessions">,
   send: (applied: Applied, plan: HistoryPlan) => void = () => undefined,
 ): Promise<HistoryPlan> {
-  const rows = await store.listApprovals({ chat });
+  const rows = await rowsForPlan(chat, session.events, store);
   const plan = planHistory({ session: session.id, events: session.events, rows }, occasion);
   const applied = await applyPlan(plan, session, sessions);
   send(applied, plan);

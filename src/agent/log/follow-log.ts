@@ -42,10 +42,7 @@ export async function* followLog(
 }
 
 /** The log from its end backwards, in growing pieces: what callers look for is mostly near the end. */
-export async function* readBackwards(
-  store: Pick<Store, "lastSequence" | "read">,
-  chat: string,
-): AsyncGenerator<LogEntry[]> {
+export async function* readBackwards(store: Store, chat: string): AsyncGenerator<LogEntry[]> {
   let end = await store.lastSequence(chat);
   for (let size = 256; end > 0; size *= 4) {
     const after = Math.max(0, end - size);
@@ -56,11 +53,7 @@ export async function* readBackwards(
 
 /** When the user last wrote a message in the chat. */
 export async function lastMessageAt(store: Store, chat: string): Promise<number | undefined> {
-  for await (const entries of readBackwards(store, chat)) {
-    const begin = entries.findLast((entry) => entry.kind === "begin" && entry.message !== undefined);
-    if (begin) return begin.at;
-  }
-  return undefined;
+  return (await store.lastMessage(chat, "user"))?.at;
 }
 
 /** The id of the assistant message that the last turn writes to. */

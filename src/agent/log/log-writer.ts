@@ -1,5 +1,6 @@
-import type { UIMessageChunk } from "ai";
-import type { NewLogEntry, Store } from "../../stores/index.ts";
+import type { UIMessage, UIMessageChunk } from "ai";
+import { FoldedMessage } from "../../protocol/index.ts";
+import type { LogEntry, NewLogEntry, Store } from "../../stores/index.ts";
 import { describeError, type Logger } from "../support/index.ts";
 
 export interface LogWriterOptions {
@@ -7,6 +8,8 @@ export interface LogWriterOptions {
   logger: Logger;
   chat: string;
   turn: string;
+  /** The assistant message the turn writes to. */
+  reply: string;
 }
 
 /** How long streamed text may wait to be written together with more. */
@@ -16,7 +19,7 @@ const retryMs = [50, 250, 1000, 4000];
 
 type WithoutTurn<T> = T extends unknown ? Omit<T, "turn"> : never;
 
-/** Appends the entries of one turn to the log: in order, and small pieces together. */
+/** Appends the entries of one turn to the log: in order, and small pieces together. The end brings the whole message. */
 export class LogWriter {
   readonly #options: LogWriterOptions;
   /** Chunks that are not written yet. */
@@ -24,21 +27,48 @@ export class LogWriter {
   #scheduled: NodeJS.Timeout | undefined;
   #writtenAt = 0;
   #written: Promise<unknown> = Promise.resolve();
+  /** What the log has of the message. */
+  #folded: FoldedMessage;
 
   constructor(options: LogWriterOptions) {
     this.#options = options;
+    this.#folded = new FoldedMessage(options.reply);
+  }
+
+  /** Writes the first entries of the turn. */
+  async begin(message: UIMessage | undefined): Promise<void> {
+    const { store, chat, reply } = this.#options;
+    const earlier = await store.getMessage(chat, reply);
+    this.#folded = new FoldedMessage(reply, earlier?.message);
+    await this.#append([
+      { kind: "begin", reply, ...(message && { message }) },
+      { kind: "chunk", chunk: { type: "start", messageId: reply } },
+    ]);
   }
 
   /** Appends entries. Each append follows the one before, so the log keeps their order with any store. */
-  async append(entries: readonly WithoutTurn<NewLogEntry>[]): Promise<void> {
-    const { store, chat, turn } = this.#options;
-    this.#written = this.#written.then(() =>
-      store.append(
-        chat,
-        entries.map((entry) => ({ ...entry, turn })),
-      ),
-    );
+  async #append(entries: readonly WithoutTurn<NewLogEntry>[]): Promise<void> {
+    this.#written = this.#written.then(() => this.#appendNow(entries));
     await this.#written;
+  }
+
+  async #appendNow(entries: readonly WithoutTurn<NewLogEntry>[]): Promise<void> {
+    const { store, chat, turn } = this.#options;
+    const added = await store.append(
+      chat,
+      entries.map((entry) => ({ ...entry, turn })),
+    );
+    for (const entry of added) this.#fold(entry);
+  }
+
+  #fold(entry: LogEntry): void {
+    if (entry.kind !== "chunk") return;
+    try {
+      this.#folded.add(entry.chunk);
+    } catch (error) {
+      const { logger, chat, turn } = this.#options;
+      logger.error("A chunk does not fit its message.", { chat, turn, error: describeError(error) });
+    }
   }
 
   /** Writes chunks, after those that are buffered. They are in the log when this returns. */
@@ -65,30 +95,36 @@ export class LogWriter {
     const chunks = this.#buffer.splice(0);
     if (chunks.length === 0) return void (await this.#written);
     this.#writtenAt = performance.now();
-    await this.append(chunks.map((chunk) => ({ kind: "chunk", chunk })));
+    await this.#append(chunks.map((chunk) => ({ kind: "chunk", chunk })));
   }
 
   /** Writes the end of the turn. */
   async end(): Promise<void> {
     try {
       await this.flush();
-      await this.append([{ kind: "end" }]);
+      await this.#append([this.#end]);
     } catch (error) {
       await this.#endLater(error);
     }
+  }
+
+  get #end(): WithoutTurn<NewLogEntry> {
+    const { message } = this.#folded;
+    return { kind: "end", ...(message && { message }) };
   }
 
   /** Tries again for a while after the store failed: a turn without an end would keep its readers waiting. */
   async #endLater(cause: unknown): Promise<void> {
     const { store, logger, chat, turn } = this.#options;
     logger.error("Could not append the rest of a turn.", { chat, turn, error: describeError(cause) });
-    const errorText = "The server could not store this reply to its end.";
+    const chunk = { type: "error", errorText: "The server could not store this reply to its end." } as const;
+    this.#folded.add(chunk);
     for (const ms of retryMs) {
       await new Promise((resolve) => setTimeout(resolve, ms));
       try {
         await store.append(chat, [
-          { turn, kind: "chunk", chunk: { type: "error", errorText } },
-          { turn, kind: "end" },
+          { turn, kind: "chunk", chunk },
+          { turn, ...this.#end },
         ]);
         return;
       } catch (error) {

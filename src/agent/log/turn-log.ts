@@ -59,11 +59,7 @@ export class TurnLog {
   }
 
   async begin(): Promise<void> {
-    const { reply, message } = this.#options;
-    await this.#writer.append([
-      { kind: "begin", reply, ...(message && { message }) },
-      { kind: "chunk", chunk: { type: "start", messageId: reply } },
-    ]);
+    await this.#writer.begin(this.#options.message);
   }
 
   /** Writes chunks; they are in the log when this returns. */
@@ -184,7 +180,8 @@ export class TurnLog {
   /** Ends shown calls that have no row and so get no outcome. Open calls would keep a stock client from sending. */
   async #interrupt(): Promise<void> {
     if (this.#open.size === 0) return;
-    const rows = await this.#options.store.listApprovals({ chat: this.#options.chat });
+    const { store, chat } = this.#options;
+    const rows = await store.listApprovals({ chat, about: [...this.#open] });
     for (const { toolCallId } of rows) this.#open.delete(toolCallId);
     await this.write([...this.#open].map(interruption));
   }

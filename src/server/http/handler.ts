@@ -1,25 +1,15 @@
 import { type Bridge, consoleLogger, StateConflict } from "../../agent/index.ts";
-import {
-  approvalStates,
-  BridgeError,
-  errorTable,
-  type Identity,
-  parseChatRequest,
-  parseDecisionRequest,
-  parseReportRequest,
-  parseResolutionRequest,
-} from "../../protocol/index.ts";
+import { BridgeError, errorTable } from "../../protocol/index.ts";
 import { quote } from "../../protocol/quote.ts";
-import { interpret } from "../interpret.ts";
 import { toRefusal } from "../refusal.ts";
-import { type Confirmation, dialectOf, findRunning, messagesInDialect, viewOf } from "../views/index.ts";
-import { withHistory } from "../with-history.ts";
+import type { Confirmation } from "../views/index.ts";
+import { approvalRoutes } from "./approval-routes.ts";
 import { preflight, withCors } from "./cors.ts";
 import { checkGuardOptions, guard, type GuardOptions } from "./guard.ts";
 import { errorResponse, jsonResponse } from "./json-response.ts";
-import { nameChat } from "./name-chat.ts";
-import { defaultMaxBodyBytes, readBody } from "./read-body.ts";
-import { sseResponse } from "./sse-response.ts";
+import { defaultMaxBodyBytes } from "./read-body.ts";
+import type { Route } from "./route.ts";
+import { streamRoutes } from "./stream-routes.ts";
 
 export interface HandlerOptions extends GuardOptions {
   bridge: Bridge;
@@ -33,117 +23,15 @@ export interface HandlerOptions extends GuardOptions {
   fallback?: (request: Request, owner: string, actor: string) => Promise<Response | undefined> | Response | undefined;
 }
 
-/** One request of a known owner. */
-interface Call {
-  request: Request;
-  url: URL;
-  owner: string;
-  identity: Identity;
-  /** The id in the path, if the route has one. */
-  id: string;
-}
-
-const maxDecisionBytes = 64 * 1024;
-
 /** The routes as a function from `Request` to `Response`, for any framework. */
 export function createHandler(options: HandlerOptions): (request: Request) => Promise<Response> {
   checkGuardOptions(options);
-  const { bridge, logger = consoleLogger, maxBodyBytes = defaultMaxBodyBytes } = options;
+  const { logger = consoleLogger, maxBodyBytes = defaultMaxBodyBytes } = options;
 
-  const routes: { path: RegExp; methods: Record<string, (call: Call) => Promise<Response>> }[] = [
-    {
-      path: /^\/stream$/,
-      methods: {
-        async POST({ request, url, owner, identity }) {
-          const confirmation = dialectOf(url, options);
-          const body = parseChatRequest(await readBody(request, maxBodyBytes));
-          const reply = await bridge.submit(identity, body.id, withHistory(interpret(body), body, body.id));
-          const chatId = body.id === undefined ? reply.chatName : undefined;
-          const response = sseResponse(bridge, reply, viewOf({ bridge, owner, confirmation, chatId }), { logger });
-          return nameChat(response, reply.chatName);
-        },
-      },
-    },
-    {
-      path: /^\/stream\/([^/]+)\/stream$/,
-      methods: {
-        async GET({ request, url, owner, id }) {
-          const confirmation = dialectOf(url, options);
-          const running = await findRunning(bridge, owner, id, confirmation);
-          if (!running) return new Response(null, { status: 204 });
-          const after = lastEventId(request);
-          // A reader that names the last event it has seen also has the message.
-          const replay = after === undefined ? running.message : undefined;
-          return sseResponse(bridge, running.reading, viewOf({ bridge, owner, confirmation, replay }), {
-            logger,
-            after,
-          });
-        },
-      },
-    },
-    {
-      path: /^\/stream\/([^/]+)\/stop$/,
-      methods: { POST: async ({ owner, id }) => jsonResponse({ stopped: await bridge.stop(owner, id) }) },
-    },
-    {
-      path: /^\/stream\/([^/]+)\/messages$/,
-      methods: {
-        async GET({ url, owner, id }) {
-          const confirmation = dialectOf(url, options);
-          const messages = await bridge.messages(owner, id);
-          const { approvals } = await bridge.approvals(owner, { chat: id });
-          return jsonResponse({ messages: messagesInDialect(messages, confirmation, approvals) });
-        },
-      },
-    },
-    {
-      path: /^\/approvals$/,
-      methods: {
-        async GET({ url, identity }) {
-          const state = url.searchParams.get("state") ?? undefined;
-          const known = approvalStates.find((name) => name === state);
-          if (state !== undefined && !known)
-            throw new BridgeError(
-              "invalid",
-              `state must be one of ${approvalStates.join(", ")}; ${JSON.stringify(state)} is not.`,
-            );
-          return jsonResponse(
-            await bridge.approvals(identity, { chat: url.searchParams.get("chat") ?? undefined, state: known }),
-          );
-        },
-      },
-    },
-    {
-      path: /^\/approvals\/([^/]+)$/,
-      methods: {
-        async POST({ request, identity, id }) {
-          const decision = parseDecisionRequest(await readBody(request, maxDecisionBytes));
-          const { outcome, approval } = await bridge.decide(identity, { approvalId: id, ...decision });
-          if (outcome !== "refused") return jsonResponse({ state: approval.state, approval });
-          throw new StateConflict(`Approval ${id} is ${approval.state}; this answer came too late.`, approval);
-        },
-      },
-    },
-    {
-      path: /^\/approvals\/([^/]+)\/resolution$/,
-      methods: {
-        async POST({ request, identity, id }) {
-          const resolution = parseResolutionRequest(await readBody(request, maxDecisionBytes));
-          const approval = await bridge.resolve(identity, { approvalId: id, ...resolution });
-          return jsonResponse({ state: approval.state, approval });
-        },
-      },
-    },
-    {
-      path: /^\/calls\/([^/]+)$/,
-      methods: {
-        async POST({ request, owner, id }) {
-          const report = parseReportRequest(await readBody(request, maxBodyBytes));
-          const approval = await bridge.settle(owner, id, report);
-          return jsonResponse({ state: approval.state, approval });
-        },
-      },
-    },
+  const context = { ...options, logger, maxBodyBytes };
+  const routes: Route[] = [
+    ...streamRoutes(context),
+    ...approvalRoutes(context),
     { path: /^\/health$/, methods: { GET: async () => jsonResponse({ ok: true, ...options.health?.() }) } },
   ];
 
@@ -185,9 +73,4 @@ function decodeId(id: string | undefined): string {
   } catch {
     throw new BridgeError("malformed", `The id ${quote(id)} in the path is not valid percent-encoding.`);
   }
-}
-
-function lastEventId(request: Request): number | undefined {
-  const id = request.headers.get("last-event-id");
-  return id !== null && /^\d{1,15}$/.test(id) ? Number(id) : undefined;
 }

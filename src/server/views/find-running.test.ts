@@ -9,10 +9,13 @@ const message = (id: string, text: string): UIMessage => ({ id, role: "assistant
 /** A bridge whose running turn is the next of these whenever it is asked. */
 function bridgeWith(running: (Reading | undefined)[], messages: UIMessage[] = []) {
   const asked: string[] = [];
-  const bridge: Pick<Bridge, "resume" | "messages" | "approvals"> = {
+  const bridge: Pick<Bridge, "resume" | "message"> = {
     resume: async () => (asked.push("resume"), running.shift()),
-    messages: async () => (asked.push("messages"), messages),
-    approvals: async () => ({ approvals: [], sequence: 0, running: true }),
+    message: async (_owner, _chat, id) => {
+      asked.push("message");
+      const found = messages.find((one) => one.id === id);
+      return found && { message: found, approvals: [] };
+    },
   };
   return { bridge, asked };
 }
@@ -41,6 +44,6 @@ test("looks again if another turn began in between", async () => {
   const [first, second] = [reading("t1"), reading("t2")];
   const { bridge, asked } = bridgeWith([first, second, second, second]);
   expect(await findRunning(bridge, "alice", "chat", "approval")).toMatchObject({ reading: second });
-  expect(asked.filter((what) => what === "messages")).toHaveLength(2);
+  expect(asked.filter((what) => what === "message")).toHaveLength(2);
   expect(await findRunning(bridgeWith([first, undefined, undefined]).bridge, "alice", "chat", "tool")).toBeUndefined();
 });

@@ -7,7 +7,7 @@ import { type Confirmation, messagesInDialect } from "./dialect.ts";
  * no turn is being generated.
  */
 export async function findRunning(
-  bridge: Pick<Bridge, "resume" | "messages" | "approvals">,
+  bridge: Pick<Bridge, "resume" | "message">,
   owner: string,
   chat: string,
   confirmation: Confirmation,
@@ -15,12 +15,10 @@ export async function findRunning(
   for (;;) {
     const reading = await bridge.resume(owner, chat);
     if (!reading) return undefined;
-    const messages = await bridge.messages(owner, chat);
-    const { approvals } = await bridge.approvals(owner, { chat });
-    // The messages leave out the running turn, so they fit the turn only if no other turn began in between.
+    const found = await bridge.message(owner, chat, reading.turn.reply);
+    // The message is without the running turn, so it fits the turn only if no other turn began in between.
     const still = await bridge.resume(owner, chat);
     if (still?.turn.id !== reading.turn.id) continue;
-    const message = messages.find(({ id }) => id === reading.turn.reply);
-    return { reading, message: message && messagesInDialect([message], confirmation, approvals)[0] };
+    return { reading, message: found && messagesInDialect([found.message], confirmation, found.approvals)[0] };
   }
 }

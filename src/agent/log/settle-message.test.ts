@@ -1,8 +1,9 @@
-import type { UIMessageChunk } from "ai";
+import type { UIMessage, UIMessageChunk } from "ai";
 import { describe, expect, it } from "vitest";
 import type { ApprovalState } from "../../protocol/index.ts";
 import type { Approval, LogEntry, NewLogEntry } from "../../stores/index.ts";
-import { logToMessages } from "./log-to-messages.ts";
+import { foldLog } from "../../stores/fold-logs.ts";
+import { rowsByCall, settleMessage } from "./settle-message.ts";
 
 const log = (...entries: NewLogEntry[]): LogEntry[] =>
   entries.map((entry, index) => ({ ...entry, sequence: index + 1, at: 0 }));
@@ -61,14 +62,18 @@ const row = (state: ApprovalState, more: Partial<Approval> = {}): Approval => ({
 const refuse = (error: unknown): void => {
   throw error;
 };
-const read = (entries: NewLogEntry[], approvals: Approval[] = [], onError = refuse) =>
-  logToMessages(log(...entries), approvals, onError);
-const shape = (messages: Awaited<ReturnType<typeof read>>) =>
+/** The messages of a log whose turns have all ended. */
+function read(entries: NewLogEntry[], approvals: Approval[] = [], onError = refuse): UIMessage[] {
+  const ends = [...new Set(entries.map(({ turn }) => turn))].map((turn) => ({ turn, kind: "end" as const }));
+  const rows = rowsByCall(approvals);
+  return foldLog(log(...entries, ...ends), onError).map(({ message }) => settleMessage(message, rows));
+}
+const shape = (messages: readonly UIMessage[]) =>
   messages.map(({ id, parts }) => `${id}: ${parts.map((part) => ("text" in part ? part.text : part.type)).join(" ")}`);
 
-describe("logToMessages", () => {
-  it("puts a continuation into the message it continues, in its place", async () => {
-    const messages = await read([
+describe("settleMessage", () => {
+  it("puts a continuation into the message it continues, in its place", () => {
+    const messages = read([
       ...begin("1", "m1", "pay"),
       ...chunks("1", ...question),
       ...begin("2", "m2", "hello"),
@@ -84,21 +89,21 @@ describe("logToMessages", () => {
     ]);
   });
 
-  it("leaves out what was withdrawn, and only that", async () => {
+  it("leaves out what was withdrawn, and only that", () => {
     const entries = [...begin("1", "m1", "hello"), ...text("1", "One."), ...text("1", "Two.")];
     const second = entries.findLastIndex((entry) => entry.kind === "chunk" && entry.chunk.type === "start-step") + 1;
-    const messages = await read([...entries, { turn: "1", kind: "withdraw", from: second }, ...text("1", "Three.")]);
+    const messages = read([...entries, { turn: "1", kind: "withdraw", from: second }, ...text("1", "Three.")]);
     expect(shape(messages)).toEqual(["u-1: hello", "m1: step-start One. step-start Three."]);
   });
 
-  it("shows no message for a turn of which nothing is left", async () => {
+  it("shows no message for a turn of which nothing is left", () => {
     const entries = begin("1", "m1", "hello");
-    const messages = await read([...entries, ...text("1", "One."), { turn: "x", kind: "withdraw", from: 2 }]);
+    const messages = read([...entries, ...text("1", "One."), { turn: "x", kind: "withdraw", from: 2 }]);
     expect(shape(messages)).toEqual(["u-1: hello"]);
   });
 
-  it("keeps an error as a remark about the message", async () => {
-    const messages = await read([
+  it("keeps an error as a remark about the message", () => {
+    const messages = read([
       ...begin("1", "m1", "hello"),
       ...text("1", "One."),
       ...chunks("1", { type: "error", errorText: "Gone." }),
@@ -145,13 +150,13 @@ describe("logToMessages", () => {
     ],
   ];
   for (const [state, more, expected] of states)
-    it(`shows the ledger's word where a call is ${state}, whatever the log says`, async () => {
-      const [, message] = await read([...begin("1", "m1", "pay"), ...chunks("1", ...question)], [row(state, more)]);
+    it(`shows the ledger's word where a call is ${state}, whatever the log says`, () => {
+      const [, message] = read([...begin("1", "m1", "pay"), ...chunks("1", ...question)], [row(state, more)]);
       expect(message!.parts.find(({ type }) => type === "tool-pay")).toMatchObject(expected);
       expect(message!.parts.find(({ type }) => type === "data-approval")).toMatchObject({ id: "apr", data: { state } });
     });
 
-  it("has the approval of a call that is there twice in its first part only", async () => {
+  it("has the approval of a call that is there twice in its first part only", () => {
     const again: UIMessageChunk = { type: "tool-input-available", toolCallId: "call", toolName: "pay", input: {} };
     const entries = [
       ...begin("1", "m1", "pay"),
@@ -159,25 +164,25 @@ describe("logToMessages", () => {
       ...begin("2", "m1"),
       ...chunks("2", { type: "start-step" }, again, { type: "finish-step" }),
     ];
-    const partsIn = async (state: ApprovalState, more: Partial<Approval> = {}) => {
-      const [, message] = await read(entries, [row(state, { decidedAt: 1, ...more })]);
+    const partsIn = (state: ApprovalState, more: Partial<Approval> = {}) => {
+      const [, message] = read(entries, [row(state, { decidedAt: 1, ...more })]);
       return message!.parts.filter(({ type }) => type === "tool-pay");
     };
     const approval = { id: "apr", approved: true };
     const call = { type: "tool-pay", toolCallId: "call" };
-    expect(await partsIn("waiting")).toEqual([
+    expect(partsIn("waiting")).toEqual([
       { ...call, input: { amount: 1 }, state: "approval-responded", approval },
       { ...call, input: {}, state: "input-available" },
     ]);
-    expect(await partsIn("succeeded", { outcome: { paid: 1 } })).toEqual([
+    expect(partsIn("succeeded", { outcome: { paid: 1 } })).toEqual([
       { ...call, input: { amount: 1 }, state: "output-available", output: { paid: 1 }, approval },
       { ...call, input: {}, state: "output-available", output: { paid: 1 } },
     ]);
   });
 
-  it("reads a chat around a turn that cannot be read, and reports it", async () => {
+  it("reads a chat around a turn that cannot be read, and reports it", () => {
     const errors: unknown[] = [];
-    const messages = await read(
+    const messages = read(
       [
         ...begin("1", "m1", "hello"),
         ...text("1", "One."),

@@ -1,0 +1,72 @@
+import { parseChatRequest } from "../../protocol/index.ts";
+import { interpret } from "../interpret.ts";
+import { dialectOf, findRunning, messagesInDialect, viewOf } from "../views/index.ts";
+import { withHistory } from "../with-history.ts";
+import { jsonResponse } from "./json-response.ts";
+import { limitOf } from "./page-limit.ts";
+import { nameChat } from "./name-chat.ts";
+import { readBody } from "./read-body.ts";
+import type { Route, RouteContext } from "./route.ts";
+import { sseResponse } from "./sse-response.ts";
+
+/** Chat requests, and what a client reads of a chat. */
+export function streamRoutes(context: RouteContext): Route[] {
+  const { bridge, logger, maxBodyBytes } = context;
+  return [
+    {
+      path: /^\/stream$/,
+      methods: {
+        async POST({ request, url, owner, identity }) {
+          const confirmation = dialectOf(url, context);
+          const body = parseChatRequest(await readBody(request, maxBodyBytes));
+          const reply = await bridge.submit(identity, body.id, withHistory(interpret(body), body, body.id));
+          const chatId = body.id === undefined ? reply.chatName : undefined;
+          const response = sseResponse(bridge, reply, viewOf({ bridge, owner, confirmation, chatId }), { logger });
+          return nameChat(response, reply.chatName);
+        },
+      },
+    },
+    {
+      path: /^\/stream\/([^/]+)\/stream$/,
+      methods: {
+        async GET({ request, url, owner, id }) {
+          const confirmation = dialectOf(url, context);
+          const running = await findRunning(bridge, owner, id, confirmation);
+          if (!running) return new Response(null, { status: 204 });
+          const after = lastEventId(request);
+          // A reader that names the last event it has seen also has the message.
+          const replay = after === undefined ? running.message : undefined;
+          return sseResponse(bridge, running.reading, viewOf({ bridge, owner, confirmation, replay }), {
+            logger,
+            after,
+          });
+        },
+      },
+    },
+    {
+      path: /^\/stream\/([^/]+)\/stop$/,
+      methods: { POST: async ({ owner, id }) => jsonResponse({ stopped: await bridge.stop(owner, id) }) },
+    },
+    {
+      path: /^\/stream\/([^/]+)\/messages$/,
+      methods: {
+        async GET({ url, owner, id }) {
+          const confirmation = dialectOf(url, context);
+          const { messages, before, approvals } = await bridge.messagePage(owner, id, pageRange(url));
+          return jsonResponse({ messages: messagesInDialect(messages, confirmation, approvals), before });
+        },
+      },
+    },
+  ];
+}
+
+/** The part of the messages that a request asks for. */
+function pageRange({ searchParams }: URL): { before?: string; limit?: number | undefined } {
+  const before = searchParams.get("before") ?? undefined;
+  return { ...(before !== undefined && { before }), limit: limitOf(searchParams) };
+}
+
+function lastEventId(request: Request): number | undefined {
+  const id = request.headers.get("last-event-id");
+  return id !== null && /^\d{1,15}$/.test(id) ? Number(id) : undefined;
+}

@@ -1,0 +1,57 @@
+import type { UIMessage, UIMessageChunk } from "ai";
+
+/** The log of chunks, one per chat. */
+export interface LogStore {
+  /**
+   * Appends entries of one chat with consecutive sequence numbers (from 1), in one transaction. Throws `not_found` when
+   * there is no such chat, so that a turn cannot outlive its chat. The same transaction changes the chat's messages: the
+   * user's message of a `begin` and the reply of an `end` are stored, a `withdraw` removes those from its number on.
+   */
+  append(chat: string, entries: readonly NewLogEntry[]): Promise<LogEntry[]>;
+  /** Entries with `after < sequence`, in order. */
+  read(chat: string, range?: { after?: number; limit?: number }): Promise<LogEntry[]>;
+  /** The last sequence number of a chat, 0 when its log is empty. */
+  lastSequence(chat: string): Promise<number>;
+  /** Calls back after each append by this process; a hint, the log is the truth. Returns a function that stops it. */
+  watch(chat: string, listener: (entries: readonly LogEntry[]) => void): () => void;
+  /** Turns with a `begin` and no `end`, oldest first. */
+  openTurns(): Promise<{ chat: string; turn: string; sequence: number }[]>;
+}
+
+/** The messages of each chat, whole, as the log's finished turns add up to them. Written by {@link LogStore.append}. */
+export interface MessageStore {
+  /**
+   * The last `limit` messages before the message `before` (default: of the chat), in order. Empty if the chat has no
+   * message `before`.
+   */
+  messages(chat: string, range?: { before?: string; limit?: number }): Promise<StoredMessage[]>;
+  getMessage(chat: string, id: string): Promise<StoredMessage | undefined>;
+  /** The last message of the user, or else of the assistant. */
+  lastMessage(chat: string, role: "user" | "assistant"): Promise<StoredMessage | undefined>;
+}
+
+/**
+ * `begin` opens a turn: the user's message if there is one, and the id of the assistant message the turn writes to.
+ * `withdraw` removes the chunks and messages from `from` on (an interrupted step that runs again, a regenerated reply).
+ */
+export type NewLogEntry = { turn: string } & (
+  | { kind: "begin"; reply: string; message?: UIMessage }
+  | { kind: "chunk"; chunk: UIMessageChunk }
+  | { kind: "withdraw"; from: number }
+  | {
+      kind: "end";
+      /** The reply as it is now. It is stored as a message, not in the log. */
+      message?: UIMessage;
+    }
+);
+export type LogEntry = NewLogEntry & { sequence: number; at: number };
+
+export interface StoredMessage {
+  message: UIMessage;
+  /** Its place in the log: the user's message is where its turn begins, a reply directly after that. */
+  sequence: number;
+  /** When the message was last written. */
+  at: number;
+  /** The length of its JSON in characters. */
+  size: number;
+}
