@@ -5,12 +5,15 @@
  *     followed-chat.ts              which turn belongs to which request, and how much of the log has arrived
  *     websocket-connection.ts       opens, pings and replaces the socket
  *     server-frame.ts               parses the server's frames
+ *
+ * `only-new-messages.ts` is for pages that talk to the server over HTTP instead.
  */
 export {
   type ToolResult,
   WebSocketChatTransport,
   type WebSocketChatTransportOptions,
 } from "./websocket-chat-transport.ts";
+export { onlyNewMessages, type SendMessagesRequest } from "./only-new-messages.ts";
 export type { ConnectionState } from "./connection-state.ts";
 export type { Timers, WebSocketConnectionOptions as LiveSocketOptions } from "./websocket-connection-options.ts";
 export type { WebSocketLike } from "./websocket-like.ts";

@@ -423,6 +423,21 @@ describe("what is sent", () => {
     expect(frame["messages"]).toEqual([named, messages.at(-1)]);
   });
 
+  it("is a new message together with the id of the one before it", async () => {
+    const { url, next } = await script();
+    const transport = open(url);
+    const reply: UIMessage = { id: "m1", role: "assistant", parts: [{ type: "text", text: "Hi." }] };
+    const messages = [user("word", "u1"), reply];
+    const sent = { chatId: "chat-1", messageId: undefined, abortSignal: undefined };
+    const changed = { ...sent, messages: [...messages, user("more", "u2")] };
+    await transport.sendMessages({ ...changed, trigger: "submit-message" });
+    const socket = await next();
+    const stub = { id: "m1", role: "assistant", parts: [] };
+    expect((await socket.next())["messages"]).toEqual([stub, changed.messages[2]]);
+    await transport.sendMessages({ ...changed, trigger: "regenerate-message" });
+    expect((await socket.next())["messages"]).toEqual([changed.messages[2]]);
+  });
+
   it("goes to another chat on another socket, and ends the streams of the first", async () => {
     const { url, next } = await script();
     const transport = open(url);

@@ -62,9 +62,7 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
     const { chatId, abortSignal, trigger, messageId } = options;
     if (abortSignal?.aborted) throw abortError();
     // A copy, because it may be sent again after the page has changed its own.
-    const message = JSON.parse(
-      JSON.stringify({ trigger, messageId, messages: unread(options.messages, messageId) }),
-    ) as object;
+    const message = JSON.parse(JSON.stringify({ trigger, messageId, messages: unread(options) })) as object;
     const chat = this.#follow(chatId);
     const ignore = new AbortController();
     const request = chat.add({
@@ -178,13 +176,20 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
 
 /**
  * The server keeps the history and reads only the last message, or the one that `messageId` names. With the others a
- * frame would grow until it is too large.
+ * frame would grow until it is too large. The message before a new one goes along without its parts: by it the server
+ * recognises an edit.
  */
-function unread<UI_MESSAGE extends UIMessage>(
-  messages: readonly UI_MESSAGE[],
-  messageId: string | undefined,
-): UI_MESSAGE[] {
-  return messages.filter(({ id }, index) => index === messages.length - 1 || (id === messageId && id !== undefined));
+function unread({
+  messages,
+  messageId,
+  trigger,
+}: Pick<SendOptions<UIMessage>, "messages" | "messageId" | "trigger">): object[] {
+  const read = messages.filter(
+    ({ id }, index) => index === messages.length - 1 || (id === messageId && id !== undefined),
+  );
+  const [last, before] = [messages.at(-1), messages.at(-2)];
+  if (trigger === "regenerate-message" || last?.role !== "user" || !before || read.length > 1) return read;
+  return [{ id: before.id, role: before.role, parts: [] }, last];
 }
 
 function abortError(): DOMException {

@@ -1,4 +1,4 @@
-import type { Approval, Session, Store } from "../../stores/index.ts";
+import type { Session, Store } from "../../stores/index.ts";
 import type { Answer } from "./answers.ts";
 
 /**
@@ -13,20 +13,12 @@ export async function answeredChat(
   store: Store,
 ): Promise<Session | undefined> {
   const named = chatName === undefined ? undefined : await store.findChat(owner, chatName);
-  for (const { id } of answers) {
-    const row = await store.getApproval(id);
-    if (row?.owner === owner) return row.chat === named?.id ? named : store.getSession(row.chat);
-  }
-  const isAnswered = ({ toolCallId }: Approval) => answers.some(({ id }) => id === toolCallId);
-  if (answers.length === 0 || (named && (await store.listApprovals({ chat: named.id })).some(isAnswered))) return named;
-  const waiting = await Promise.all(
-    (["pending", "waiting"] as const).map((state) => store.listApprovals({ owner, state })),
-  );
-  const [chat, another] = new Set(
-    waiting
-      .flat()
-      .filter(isAnswered)
-      .map((row) => row.chat),
-  );
+  if (answers.length === 0) return named;
+  const ids = new Set(answers.map(({ id }) => id));
+  const rows = await store.listApprovals({ owner, about: [...ids] });
+  const row = rows.find(({ id }) => ids.has(id)) ?? rows.find(({ chat }) => chat === named?.id);
+  if (row) return row.chat === named?.id ? named : store.getSession(row.chat);
+  const waiting = rows.filter(({ state }) => state === "pending" || state === "waiting");
+  const [chat, another] = new Set(waiting.map((each) => each.chat));
   return chat === undefined || another !== undefined ? named : store.getSession(chat);
 }

@@ -38,8 +38,14 @@ function importedTurn(message: UIMessage, reply: UIMessage | undefined): NewLogE
   return [
     { turn, kind: "begin", reply: reply?.id ?? newId("msg"), ...(message.role === "user" && { message }) },
     ...chunks.map((chunk): NewLogEntry => ({ turn, kind: "chunk", chunk })),
-    { turn, kind: "end" },
+    { turn, kind: "end", ...(reply && { message: asReplied(reply) }) },
   ];
+}
+
+/** The message as AI SDK makes it of the chunks. */
+function asReplied({ id, parts }: UIMessage): UIMessage {
+  const done = parts.map((part) => (part.type === "text" ? { ...part, state: "done" as const } : part));
+  return { id, role: "assistant", parts: [{ type: "step-start" }, ...done] };
 }
 
 function partToChunks(part: UIMessage["parts"][number], id: string): UIMessageChunk[] {

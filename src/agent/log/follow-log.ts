@@ -42,10 +42,7 @@ export async function* followLog(
 }
 
 /** The log from its end backwards, in growing pieces: what callers look for is mostly near the end. */
-export async function* readBackwards(
-  store: Pick<Store, "lastSequence" | "read">,
-  chat: string,
-): AsyncGenerator<LogEntry[]> {
+export async function* readBackwards(store: Store, chat: string): AsyncGenerator<LogEntry[]> {
   let end = await store.lastSequence(chat);
   for (let size = 256; end > 0; size *= 4) {
     const after = Math.max(0, end - size);

@@ -20,19 +20,16 @@ export function shownIds({ parts }: UIMessage): string[] {
 
 /** A stored message with what became of its calls: the message says what was shown, the ledger what was decided, and it wins. */
 export function settleMessage(message: UIMessage, rows: RowsByCall): UIMessage {
-  return { ...message, parts: settleParts(message.parts, rows) };
-}
-
-type Part = UIMessage["parts"][number];
-
-function settleParts(parts: readonly Part[], rows: RowsByCall): Part[] {
   const called = new Set<string>();
-  return parts.map((part) => {
+  const parts = message.parts.map((part) => {
     const isAgain = isToolUIPart(part) && called.has(part.toolCallId);
     if (isToolUIPart(part)) called.add(part.toolCallId);
     return settlePart(part, rows, isAgain);
   });
+  return { ...message, parts };
 }
+
+type Part = UIMessage["parts"][number];
 
 /** `isAgain`: the message has the call before. Its first part has the approval, and this one is only about its result. */
 function settlePart(part: Part, rows: RowsByCall, isAgain: boolean): Part {
