@@ -2,6 +2,7 @@ import type { BaseAgent, BasePlugin } from "@google/adk";
 import type { AdkServices } from "./adk/index.ts";
 import type { Store } from "../stores/index.ts";
 import { type Authorize, checkPolicies, type PolicyOptions } from "./approval/index.ts";
+import { checkFileOptions, type FileOptions } from "./files/index.ts";
 import type { LiveOptions } from "./conversation/index.ts";
 import { checkNumber, type Logger } from "./support/index.ts";
 
@@ -32,6 +33,10 @@ export interface BridgeOptions extends PolicyOptions, AdkServices {
    * seconds.
    */
   drainMs?: number;
+  /** Which files users may attach, and how files travel. See docs/files.md. */
+  files?: FileOptions;
+  /** Outputs of tools with more bytes of JSON travel as a preview with an address. Default 256 KiB. */
+  largeOutputBytes?: number;
   /** How a Gemini Live model is reached. */
   live?: LiveOptions;
   /** Receives details. Default: warnings and errors go to the console. `silentLogger` drops everything. */
@@ -79,5 +84,6 @@ export function checkOptions(options: BridgeOptions): void {
   for (const [name, kind] of Object.entries(numbers)) checkNumber(name, options[name as keyof typeof numbers], kind);
   for (const [name, kind] of Object.entries(liveNumbers))
     checkNumber(`live.${name}`, live[name as keyof typeof liveNumbers], kind);
+  checkFileOptions(options);
   checkPolicies(options);
 }

@@ -14,6 +14,7 @@ import { Authorizer, Executor, holdCalls, Policies, UnseenQuestions } from "./ap
 import type { BridgeOptions } from "./bridge-options.ts";
 import { ChatTurns, DueWork, Settlement, Submissions } from "./chat/index.ts";
 import { Conversations } from "./conversation/index.ts";
+import { ChatFiles } from "./files/index.ts";
 import { lastMessageAt } from "./log/index.ts";
 import { consoleLogger } from "./support/index.ts";
 
@@ -21,7 +22,7 @@ export type BridgeParts = ReturnType<typeof buildParts>;
 
 /** Builds what a bridge consists of. Throws for an agent that cannot be gated. */
 export function buildParts(options: BridgeOptions) {
-  const { agent, store, logger = consoleLogger, maxLlmCalls = 50, graceMs = 1000 } = options;
+  const { agent, logger = consoleLogger, maxLlmCalls = 50, graceMs = 1000 } = options;
   const { approvalTtlMs = 15 * 60_000, startMs = 5 * 60_000, maxPending = 32, leaseMs = 10_000 } = options;
   requireAgent(agent);
   const appName = options.appName ?? agent.name;
@@ -31,6 +32,8 @@ export function buildParts(options: BridgeOptions) {
   const policies = new Policies({ ...options, inventory: toolsets, logger });
 
   guardCompaction(agent);
+  const files = new ChatFiles(options);
+  const { store } = files;
   const sessions = new StoreSessionService(store);
   const unseen = new UnseenQuestions({ store, lastMessageAt: (chat) => lastMessageAt(store, chat) });
   const holder = holdCalls({ store, policies, logger, approvalTtlMs, startMs, maxPending, unseen });
@@ -44,7 +47,7 @@ export function buildParts(options: BridgeOptions) {
   const executor = new Executor({ store, calls, policies, leaseMs, logger });
   const authorizer = new Authorizer({ authorize: options.authorize, logger });
   const shared = { store, executor, authorizer, logger, maxLlmCalls, graceMs };
-  const conversations = new Conversations({ ...shared, agent, sessions, runners, gate }, options.live ?? {});
+  const conversations = new Conversations({ ...shared, agent, files, sessions, runners, gate }, options.live ?? {});
   const agentNames = new Set(agentTools(agent).map(({ name }) => name));
   const context = { ...shared, conversations, unseen, agentTools: agentNames };
 
@@ -56,9 +59,9 @@ export function buildParts(options: BridgeOptions) {
     isCovered: (row) => turns.covers(row),
     isClosed: () => turns.isClosed,
   });
-  const submissions = new Submissions({ ...context, appName, calls, turns, settlement });
+  const submissions = new Submissions({ ...context, appName, calls, files, turns, settlement });
   return {
-    ...{ store, logger, toolsets, policies, executor, authorizer, conversations, unseen },
+    ...{ store, files, logger, toolsets, policies, executor, authorizer, conversations, unseen },
     ...{ turns, settlement, dueWork, submissions },
     /** Throws for what toolsets bring and cannot be gated, and for policies that match no tool. */
     async checkTools(): Promise<void> {

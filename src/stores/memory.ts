@@ -3,6 +3,7 @@ import { BridgeError, isSettled } from "../protocol/index.ts";
 import { applyChange, dueBatch, exactText, newApprovalRow, refusePast, renewedLease } from "./apply-change.ts";
 import { nextAuditEntry } from "./audit-chain.ts";
 import { copyJson, toJsonCopy } from "./json-copy.ts";
+import { memoryFiles } from "./memory-files.ts";
 import { memoryLog } from "./memory-log.ts";
 import {
   AlreadyResponded,
@@ -55,6 +56,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   };
 
   const { forget, clearListeners, ...log } = memoryLog({ now, requireChat });
+  const { forget: forgetFiles, ...files } = memoryFiles({
+    ...{ now, requireChat, ownerOf: (chat) => sessions.get(chat)?.owner },
+  });
 
   const addSession = (session: Session): Session => {
     sessions.set(session.id, toJsonCopy(session));
@@ -136,6 +140,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       for (const { id: inner, chat } of sessions.values()) if (chat === id) removeSession(inner);
       chats.delete(key(session.owner, session.name ?? ""));
       forget(id);
+      forgetFiles(id);
       audits.delete(id);
       asked.delete(id);
     },
@@ -169,6 +174,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
 
     ...log,
+    ...files,
 
     async createApproval(approval, { maxPending } = {}) {
       const callKey = key(approval.session, approval.toolCallId);

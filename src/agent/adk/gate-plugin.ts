@@ -195,6 +195,7 @@ export class GatePlugin extends BasePlugin {
     const gathered = new GatheredCalls(llmRequest.toolsDict);
     this.#gathered.set(invocationContext, gathered);
     run?.gathered.push(gathered);
+    await run?.scope.fillIn(llmRequest.contents);
     orderResponses(llmRequest.contents);
     beginWithUser(llmRequest.contents, session.events);
     return undefined;

@@ -4,6 +4,7 @@ import type { Approval, Session } from "../../stores/index.ts";
 import type { ToolCalls } from "../adk/tool-calls.ts";
 import type { Authorizer } from "../approval/authorizer.ts";
 import { outcomeChunks } from "../approval/outcome.ts";
+import type { ChatFiles } from "../files/index.ts";
 import { newId } from "../support/index.ts";
 import type { TurnContext } from "../turn.ts";
 import type { Mode } from "../turn-input.ts";
@@ -40,6 +41,7 @@ export interface SubmissionsContext extends TurnContext {
   appName: string;
   authorizer: Authorizer;
   calls: ToolCalls;
+  files: ChatFiles;
   turns: ChatTurns;
   settlement: Settlement;
 }
@@ -64,8 +66,9 @@ export class Submissions {
     }
   }
 
-  async #say({ owner, actor }: Identity, chatName: string, message: UIMessage, mode: Mode): Promise<Reply> {
-    const { store, turns, appName } = this.#context;
+  async #say({ owner, actor }: Identity, chatName: string, sent: UIMessage, mode: Mode): Promise<Reply> {
+    const { store, turns, appName, files } = this.#context;
+    const message = await files.take(sent, { owner, name: chatName, appName });
     const chat = await store.openChat({ owner, name: chatName, appName });
     return turns.exclusive(chat, async (queue) => {
       await queue.stopAll(new Error("A new message came."));

@@ -12,6 +12,7 @@ import { Toolsets } from "../adk/toolsets.ts";
 import { Executor } from "../approval/executor.ts";
 import { holdCalls } from "../approval/hold-calls.ts";
 import { Policies } from "../approval/policies.ts";
+import { ChatFiles } from "../files/index.ts";
 import { TurnLog } from "../log/turn-log.ts";
 import { silentLogger as logger } from "../support/index.ts";
 import type { Turn } from "../turn-input.ts";
@@ -45,7 +46,18 @@ async function open(...callIds: string[]) {
   await sessions.appendEvent({ session, event: createEvent({ author: "user", content: said("user", "Pay.") }) });
   await sessions.appendEvent({ session, event: createEvent({ author: "agent", content: { role: "model", parts } }) });
 
-  const context = { agent, store, sessions, runners, gate, executor, logger, maxLlmCalls: 5, graceMs: 0 };
+  const context = {
+    agent,
+    store,
+    files: new ChatFiles({ store }),
+    sessions,
+    runners,
+    gate,
+    executor,
+    logger,
+    maxLlmCalls: 5,
+    graceMs: 0,
+  };
   const { signal } = new AbortController();
   const input = { kind: "settled", approvals: [], model: true } as const;
   const turn: Turn = { id: "turn", chat, reply: "msg_1", input, mode: "request", actor: "me", signal };

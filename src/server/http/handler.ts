@@ -5,6 +5,7 @@ import { toRefusal } from "../refusal.ts";
 import type { Confirmation } from "../views/index.ts";
 import { approvalRoutes } from "./approval-routes.ts";
 import { preflight, withCors } from "./cors.ts";
+import { fileRoutes } from "./file-routes.ts";
 import { checkGuardOptions, guard, type GuardOptions } from "./guard.ts";
 import { errorResponse, jsonResponse } from "./json-response.ts";
 import { defaultMaxBodyBytes } from "./read-body.ts";
@@ -32,6 +33,7 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
   const routes: Route[] = [
     ...streamRoutes(context),
     ...approvalRoutes(context),
+    ...fileRoutes(context),
     { path: /^\/health$/, methods: { GET: async () => jsonResponse({ ok: true, ...options.health?.() }) } },
   ];
 
