@@ -4,6 +4,7 @@ export {
   type BridgeOptions,
   clientTool,
   createBridge,
+  type FileOptions,
   idempotencyKey,
   type Logger,
   type PolicyContext,

@@ -6,7 +6,19 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { openLiveStage } from "../fixtures/live-stage.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
-import { afterTools, get, idle, openWorld, post, receive, userMessage, type World } from "../fixtures/world.ts";
+import { majors, stockChat, toolParts } from "../fixtures/stock-chat.ts";
+import {
+  afterTools,
+  demoTools,
+  get,
+  idle,
+  openWorld,
+  payRules,
+  post,
+  receive,
+  userMessage,
+  type World,
+} from "../fixtures/world.ts";
 
 const picture = (size: number) =>
   Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), Buffer.alloc(size, 7)]).toString("base64");
@@ -101,6 +113,19 @@ describe.each(storeKinds)("a user's pictures, on $name", ({ options }) => {
     expect((await send(world, message)).chunks.some(({ type }) => type === "error")).toBe(true);
     await send(world, message);
     expect(shownToModel(world.gemini.requests.at(-1)?.contents)).toEqual(["small", "large"]);
+  });
+
+  it("are stored once when the process dies between a file and its message", async () => {
+    for (const operation of ["saveFile", "append", "appendEvent"] as const) {
+      const world = await openWorld({ rules: hello, ...options() });
+      const message = withFiles("Look.", fileOf(large));
+      world.dieAt((moment) => moment.operation === operation && moment.when === "after");
+      await send(world, message).catch(() => undefined);
+      await world.crash();
+      expect((await send(world, message)).chunks.at(-1)?.type, operation).toBe("finish");
+      expect(shownToModel(world.gemini.requests.at(-1)?.contents), operation).toEqual(["large"]);
+      expect(filesIn(await messagesOf(world)), operation).toEqual([expect.stringMatching(address)]);
+    }
   });
 
   it("go with their chat", async () => {
@@ -317,6 +342,28 @@ describe.each(storeKinds)("a large output, on $name", ({ options }) => {
       (await stage.say("report", { live: false })).chunks.find((chunk) => chunk.type === "tool-output-available");
     expect(await output()).toMatchObject({ output: { size: 92, preview: expect.stringContaining("é") } });
   });
+});
+
+it.each(majors)("X5: a stock yes arrives after five outputs of a megabyte, %s", async (_, ai) => {
+  const tool = new FunctionTool({
+    name: "make_report",
+    description: "",
+    parameters: z.object({}),
+    execute: () => ({ lines: "x".repeat(1024 * 1024) }),
+  });
+  const payments: World["payments"] = [];
+  const world = await openWorld({
+    rules: [...reportRules.slice(0, 2), ...payRules],
+    tools: [tool, ...demoTools(payments)],
+  });
+  const { chat, settled, errors } = stockChat(ai, world);
+  for (let turn = 0; turn < 5; turn += 1) await chat.sendMessage({ text: "report" });
+  await chat.sendMessage({ text: "pay" });
+  const [part] = toolParts(ai, (await settled()).at(-1) ?? { id: "", role: "assistant", parts: [] });
+  await chat.addToolApprovalResponse({ id: part?.approval?.id ?? "", approved: true });
+  await settled();
+  expect(errors).toEqual([]);
+  expect(payments).toHaveLength(1);
 });
 
 it("a long error of a tool is cut in what clients get", async () => {

@@ -29,7 +29,7 @@ import { noteHandover } from "./live/handover.ts";
 import { isPlaceholder, markUnknown, placeholder, takePlaceholders } from "./marked-results.ts";
 import { MissingTool } from "./missing-tool.ts";
 import { isNodeTool } from "./refuse-agents.ts";
-import { beginWithUser, orderResponses } from "./request-contents.ts";
+import { repairContents } from "./request-contents.ts";
 import type { CallHolder, HeldCall, RunScope } from "./run-scope.ts";
 import { readActions } from "./tool-actions.ts";
 import { invalidArguments } from "./tool-checks.ts";
@@ -195,9 +195,8 @@ export class GatePlugin extends BasePlugin {
     const gathered = new GatheredCalls(llmRequest.toolsDict);
     this.#gathered.set(invocationContext, gathered);
     run?.gathered.push(gathered);
+    repairContents(llmRequest.contents, session.events);
     await run?.scope.fillIn(llmRequest.contents);
-    orderResponses(llmRequest.contents);
-    beginWithUser(llmRequest.contents, session.events);
     return undefined;
   }
 

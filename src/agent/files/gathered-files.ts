@@ -28,6 +28,6 @@ export class GatheredFiles {
  * the model's history is stored once, and a write that is repeated after a crash changes nothing. Ids are no secrets: only
  * the owner of a chat gets its files.
  */
-export function fileId(mediaType: string, data: Uint8Array): string {
+function fileId(mediaType: string, data: Uint8Array): string {
   return createHash("sha256").update(mediaType).update("\0").update(data).digest("hex").slice(0, 32);
 }

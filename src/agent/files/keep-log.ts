@@ -58,7 +58,7 @@ function keepChunk(chunk: UIMessageChunk, limits: FileLimits, files: GatheredFil
 }
 
 /** The address in the place of a data URL. */
-export function keepUrl(
+function keepUrl(
   url: string,
   mediaType: string,
   { inlineBytes }: Pick<FileLimits, "inlineBytes">,
