@@ -14,14 +14,14 @@ interface MemoryFilesOptions {
 /** The files of the store in memory. */
 export function memoryFiles({ now, requireChat, ownerOf }: MemoryFilesOptions): MemoryFiles {
   const files = new Map<string, Map<string, StoredFile>>();
-  const copy = (file: StoredFile | undefined) => file && { ...file, data: Uint8Array.from(file.data) };
+  const copy = (file: StoredFile | undefined) => file && { ...file, data: new Uint8Array(file.data) };
 
   return {
     async saveFile(file) {
       requireChat(file.chat);
       const ofChat = files.get(file.chat) ?? new Map<string, StoredFile>();
       files.set(file.chat, ofChat);
-      if (!ofChat.has(file.id)) ofChat.set(file.id, { ...file, data: Uint8Array.from(file.data), at: now() });
+      if (!ofChat.has(file.id)) ofChat.set(file.id, { ...file, data: new Uint8Array(file.data), at: now() });
     },
 
     async getFile(chat, id) {

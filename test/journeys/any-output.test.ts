@@ -86,7 +86,7 @@ describe.each(majors)("any output of a tool, %s", (_, ai) => {
       expect(messages.map(wordsOf)).toEqual(["go", "Done.", "hello", "Hello."]);
       const [part] = toolParts(ai, messages[1] ?? { id: "", role: "assistant", parts: [] });
       expect(["output-available", "output-error"]).toContain(part?.state);
-      expect((requests.at(-1)?.["messages"] as unknown[]).length).toBe(3);
+      expect(requests.at(-1)?.["messages"]).toHaveLength(3);
       for (const { status } of await replies()) expect(status).toBe(200);
       const page = (await get(world, `/stream/${id}/messages`)).body.messages;
       await ai.validateUIMessages({ messages: page });

@@ -4,7 +4,7 @@
  *
  *   take-files        checks what a user attaches
  *   keeping-store     takes files and large outputs out of everything that is stored
- *   keep-log          how the log and the messages refer to files
+ *   keep-entry        how the log and the messages refer to files; inline-files puts small ones back
  *   keep-event        how events refer to files, and how a request to the model gets them back
  *   large-outputs     outputs that travel as a preview
  */

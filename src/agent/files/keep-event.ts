@@ -1,10 +1,10 @@
 import type { Content, Part } from "@google/genai";
 import { fileIdOf, isLargeOutput } from "../../protocol/index.ts";
 import type { FileStore, JsonObject } from "../../stores/index.ts";
-import { toMediaType } from "./data-url.ts";
+import { readBase64, toMediaType } from "./data-url.ts";
 import type { FileLimits } from "./file-options.ts";
 import type { GatheredFiles } from "./gathered-files.ts";
-import { minKeptBytes } from "./keep-log.ts";
+import { minKeptBytes } from "./keep-entry.ts";
 import { keepResponse, readWhole } from "./large-outputs.ts";
 
 /**
@@ -36,8 +36,8 @@ function keepPart(part: Part, limits: FileLimits, files: GatheredFiles): Part {
   }
   const { data, mimeType, displayName } = inlineData ?? {};
   if (!data || data.length < minKeptBytes) return part;
-  const bytes = Buffer.from(data, "base64");
-  if (bytes.toString("base64") !== data) return part;
+  const bytes = readBase64(data);
+  if (!bytes) return part;
   const { inlineData: _inline, ...rest } = part;
   const fileUri = files.add(toMediaType(mimeType ?? "") ?? "application/octet-stream", bytes, displayName);
   return { ...rest, fileData: { mimeType, fileUri, ...(displayName !== undefined && { displayName }) } };

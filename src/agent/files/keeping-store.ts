@@ -1,7 +1,8 @@
 import type { Approval, Change, JsonObject, NewApproval, Store } from "../../stores/index.ts";
 import type { FileLimits } from "./file-options.ts";
 import { GatheredFiles } from "./gathered-files.ts";
-import { keepEntry, FileReader } from "./keep-log.ts";
+import { InlineFiles } from "./inline-files.ts";
+import { keepEntry } from "./keep-entry.ts";
 import { keepEvent } from "./keep-event.ts";
 import { cutErrorText, keepResponse } from "./large-outputs.ts";
 
@@ -23,29 +24,29 @@ export function keepingStore(store: Store, limits: FileLimits): Store {
     },
 
     async read(chat, range) {
-      const reader = new FileReader(store, chat);
-      return Promise.all((await store.read(chat, range)).map((entry) => reader.entry(entry)));
+      const inlined = new InlineFiles(store, chat);
+      return Promise.all((await store.read(chat, range)).map((entry) => inlined.entry(entry)));
     },
 
     async messages(chat, range) {
-      const reader = new FileReader(store, chat, { isBounded: true });
+      const inlined = new InlineFiles(store, chat, { isBounded: true });
       const messages = await store.messages(chat, range);
       // The newest first: they are the ones that fit.
       for (let index = messages.length - 1; index >= 0; index -= 1) {
         const message = messages[index];
-        if (message) messages[index] = await reader.stored(message);
+        if (message) messages[index] = await inlined.stored(message);
       }
       return messages;
     },
 
     async getMessage(chat, id) {
       const message = await store.getMessage(chat, id);
-      return message && new FileReader(store, chat).stored(message);
+      return message && new InlineFiles(store, chat).stored(message);
     },
 
     async lastMessage(chat, role) {
       const message = await store.lastMessage(chat, role);
-      return message && new FileReader(store, chat).stored(message);
+      return message && new InlineFiles(store, chat).stored(message);
     },
 
     async appendEvent(sessionId, event) {

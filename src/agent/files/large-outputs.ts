@@ -60,7 +60,16 @@ function isWithin(text: string, maxBytes: number): boolean {
 
 function toJson(value: unknown): string | undefined {
   try {
-    return JSON.stringify(value, (_key, item: unknown) => (typeof item === "bigint" ? String(item) : item)) ?? "null";
+    return JSON.stringify(value) ?? "null";
+  } catch {
+    return toJsonWithText(value);
+  }
+}
+
+/** The same with big integers as text. Slower, and rarely needed. */
+function toJsonWithText(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value, (_key, item: unknown) => (typeof item === "bigint" ? String(item) : item));
   } catch {
     return undefined;
   }

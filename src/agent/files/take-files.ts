@@ -5,7 +5,7 @@ import type { FileStore } from "../../stores/index.ts";
 import { readDataUrl, toMediaType } from "./data-url.ts";
 import type { FileLimits } from "./file-options.ts";
 import { GatheredFiles } from "./gathered-files.ts";
-import { contradictsType } from "./sniff.ts";
+import { contradictsType } from "./contradicts-type.ts";
 
 /** A checked message, and the files it refers to by address. */
 export interface TakenMessage {

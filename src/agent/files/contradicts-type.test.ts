@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { contradictsType } from "./sniff.ts";
+import { contradictsType } from "./contradicts-type.ts";
 
 const bytes = (text: string) => Buffer.from(text, "latin1");
 const png = bytes("\x89PNG\r\n\x1a\n....");
