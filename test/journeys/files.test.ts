@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { openLiveStage } from "../fixtures/live-stage.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
-import { majors, stockChat, toolParts } from "../fixtures/stock-chat.ts";
+import { majors, stockChat, toolParts, wordsOf } from "../fixtures/stock-chat.ts";
 import {
   afterTools,
   demoTools,
@@ -177,6 +177,32 @@ it("a picture reaches a live model, also one that takes text as realtime input",
   }
 });
 
+it.each([
+  ["ai@6", "SSE"],
+  ["ai@7", "SSE"],
+  ["ai@6", "chat wire"],
+  ["ai@7", "chat wire"],
+  ["ai@7", "AI SDK wire"],
+] as const)("X23: a stock chat sends a picture, and not an address, %s over %s", async (major, wire) => {
+  const ai = majors.find(([name]) => name === major)?.[1] ?? majors[1][1];
+  const world = await openWorld({ rules: hello });
+  const { chat, settled, errors } = stockChat(ai, world, { wire });
+  await chat.sendMessage({ text: "Look.", files: [fileOf(small)] });
+  expect(wordsOf((await settled()).at(-1) ?? userMessage(""))).toBe("Nice.");
+  const sent = () => [
+    world.gemini.requests.map(({ contents }) => contents),
+    world.gemini.live.sessions.map(({ messages }) => messages),
+  ];
+  expect(new Set(shownToModel(sent()))).toEqual(new Set(["small"]));
+  expect(errors).toEqual([]);
+  const url = "http://169.254.169.254/computeMetadata/v1/";
+  await chat.sendMessage({ text: "And this.", files: [{ type: "file", mediaType: "image/png", url }] });
+  await settled();
+  expect(errors.map(({ message }) => message).join()).toContain("is not allowed");
+  expect(JSON.stringify(sent())).not.toContain("computeMetadata");
+  expect(filesIn(await messagesOf(world))).toEqual([urlOf(small)]);
+});
+
 describe("a file's address", () => {
   const authenticate = (request: Request) => request.headers.get("x-user") ?? undefined;
   const as = (user: string) => ({ headers: { "x-user": user } });
@@ -300,6 +326,26 @@ describe.each(storeKinds)("a large output, on $name", ({ options }) => {
       expect(Buffer.from(file?.data ?? []).toString()).toBe(whole);
       expect(await stage.bridge.file("mallory", file?.id ?? "")).toBeUndefined();
     });
+  });
+
+  it("of a call that was answered on another connection is in the note to the model", async () => {
+    const stage = await openLiveStage({ ...options(), rules: reportRules, tools: [reportTool(true)] });
+    await stage.say("report");
+    const [question] = await stage.pending();
+    await stage.restart();
+    stage.gemini.reset();
+    await stage.answer([{ id: question?.id ?? "", approved: true }]);
+    await stage.untilIdle();
+    expect(stage.textToModel().some((said) => said.includes(report.lines))).toBe(true);
+  });
+
+  it("of a tool with a time limit reaches the model whole", async () => {
+    const bridge = { tools: { make_report: { timeoutMs: 5000 } } };
+    const stage = await openLiveStage({ ...options(), rules: reportRules, tools: [reportTool(false)], bridge });
+    const reply = await stage.say("report", { live: false });
+    expect(reply.chunks.find((chunk) => chunk.type === "tool-output-available")?.output).toEqual(preview);
+    expect(JSON.stringify(stage.gemini.requests.at(-1)?.contents).includes(report.lines)).toBe(true);
+    expect(await stage.rows()).toMatchObject([{ outcome: preview }]);
   });
 
   it("that is reported twice is the same report", async () => {

@@ -15,6 +15,8 @@ export function withFiles(
       return sendHistory(filled);
     },
     async sendContent(content: Content): Promise<void> {
+      // Responses are sent as their tools gave them. Which content is a handover is known by its object (`isHandover`).
+      if (!content.parts?.some(({ fileData }) => fileData)) return sendContent(content);
       const filled = [content];
       await fillIn(filled);
       return sendContent(filled[0] ?? content);
