@@ -7,6 +7,7 @@ import type { ServerLimits } from "../server-limits.ts";
 import type { Confirmation } from "../views/index.ts";
 import { approvalRoutes } from "./approval-routes.ts";
 import { preflight, withCors } from "./cors.ts";
+import { fileRoutes } from "./file-routes.ts";
 import { checkGuardOptions, guard, type GuardOptions } from "./guard.ts";
 import { errorResponse, jsonResponse } from "./json-response.ts";
 import { defaultMaxBodyBytes, LateBody } from "./read-body.ts";
@@ -40,6 +41,7 @@ export function createHandler(
   const routes: Route[] = [
     ...streamRoutes(context),
     ...approvalRoutes(context),
+    ...fileRoutes(context),
     { path: /^\/health$/, methods: { GET: async () => jsonResponse({ ok: true, ...options.health?.() }) } },
   ];
 

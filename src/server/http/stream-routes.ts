@@ -5,7 +5,6 @@ import { withHistory } from "../with-history.ts";
 import { jsonResponse } from "./json-response.ts";
 import { nameChat } from "./name-chat.ts";
 import { limitOf } from "./page-limit.ts";
-import { nameChat } from "./name-chat.ts";
 import { readBody } from "./read-body.ts";
 import type { Route, RouteContext } from "./route.ts";
 import { sseResponse } from "./sse-response.ts";
