@@ -1,11 +1,18 @@
-import { BridgeError, parseJson } from "../../protocol/index.ts";
+import { BridgeError } from "../../protocol/index.ts";
+import { parseJsonBytes } from "../../protocol/parse-json.ts";
 import { quote } from "../../protocol/quote.ts";
 
-/** Largest body of a chat request, unless the options say otherwise. */
+/** How many bytes of a chat request may be new, unless the options say otherwise. */
 export const defaultMaxBodyBytes = 4 * 1024 * 1024;
 
 /** The JSON body of a request. Throws a `BridgeError` that says what is wrong with it; reads at most `maxBytes`. */
 export async function readBody(request: Request, maxBytes: number): Promise<unknown> {
+  // Deeper than the limit for a call's arguments, because a report may contain arguments.
+  return parseJsonBytes(await readBytes(request, maxBytes), { maxDepth: 64 });
+}
+
+/** The bytes of a JSON body, at most `maxBytes`, without a byte order mark. */
+export async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
   const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
   if (type !== "application/json")
     throw new BridgeError(
@@ -14,17 +21,26 @@ export async function readBody(request: Request, maxBytes: number): Promise<unkn
     );
   const tooLarge = () => new BridgeError("too_large", `The body is larger than ${maxBytes} bytes.`);
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge();
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  let text = "";
+  const pieces: Uint8Array[] = [];
   let bytes = 0;
   for await (const piece of piecesOf(request)) {
     bytes += piece.byteLength;
     if (bytes > maxBytes) throw tooLarge();
-    text += decode(decoder, piece);
+    pieces.push(piece);
   }
-  text += decode(decoder);
-  // Deeper than the limit for a call's arguments, because clients send back messages that contain arguments.
-  return parseJson(text, { maxDepth: 64 });
+  const [first = new Uint8Array()] = pieces;
+  const whole = pieces.length > 1 ? join(pieces, bytes) : first;
+  return whole[0] === 0xef && whole[1] === 0xbb && whole[2] === 0xbf ? whole.subarray(3) : whole;
+}
+
+function join(pieces: readonly Uint8Array[], bytes: number): Uint8Array {
+  const whole = new Uint8Array(bytes);
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
 }
 
 /** A body that ends early is an error of the client, not of the server. */
@@ -33,13 +49,5 @@ async function* piecesOf({ body }: Request): AsyncGenerator<Uint8Array> {
     yield* body ?? [];
   } catch (error) {
     throw new BridgeError("malformed", "The body ended before it was complete.", { cause: error });
-  }
-}
-
-function decode(decoder: TextDecoder, piece?: Uint8Array): string {
-  try {
-    return decoder.decode(piece, { stream: piece !== undefined });
-  } catch (error) {
-    throw new BridgeError("malformed", "The body is not UTF-8.", { cause: error });
   }
 }

@@ -3,7 +3,7 @@ import { interpret } from "../interpret.ts";
 import { dialectOf, findRunning, messagesInDialect, viewOf } from "../views/index.ts";
 import { jsonResponse } from "./json-response.ts";
 import { limitOf } from "./page-limit.ts";
-import { readBody } from "./read-body.ts";
+import { readChatBody } from "./read-chat-body.ts";
 import type { Route, RouteContext } from "./route.ts";
 import { sseResponse } from "./sse-response.ts";
 
@@ -16,7 +16,7 @@ export function streamRoutes(context: RouteContext): Route[] {
       methods: {
         async POST({ request, url, owner, identity }) {
           const confirmation = dialectOf(url, context);
-          const body = parseChatRequest(await readBody(request, maxBodyBytes));
+          const body = parseChatRequest(await readChatBody(request, maxBodyBytes));
           const reply = await bridge.submit(identity, body.id, interpret(body));
           return sseResponse(bridge, reply, viewOf({ bridge, owner, confirmation }), { logger });
         },

@@ -6,6 +6,7 @@ import { consoleLogger } from "../../agent/index.ts";
 import { BridgeError } from "../../protocol/index.ts";
 import { checkGuardOptions, defaultMaxBodyBytes, type HandlerOptions, refuseConnection } from "../http/index.ts";
 import { toRequest } from "../node.ts";
+import { maxHistoryBytes } from "../read-chat.ts";
 import { malformedRequest, toRefusal } from "../refusal.ts";
 import { AtOnce } from "./at-once.ts";
 import { ChatArrivals } from "./chat-arrivals.ts";
@@ -66,8 +67,10 @@ export function attachLive(server: Server, options: LiveOptions): Live {
     arrivals: new ChatArrivals(),
     sent: new SentMessages(bridge),
     heartbeats: new AtOnce(heartbeatsAtOnce),
+    maxBodyBytes,
     now: () => performance.now(),
   };
+  const maxFrameBytes = Math.max(maxHistoryBytes, maxBodyBytes);
   // The types of `ws` do not know this option yet.
   const untyped = { closeTimeout: closingMs };
   const sockets = new WebSocketServer({
@@ -76,10 +79,12 @@ export function attachLive(server: Server, options: LiveOptions): Live {
     perMessageDeflate: false,
     // The connection counts pings and replies to them: a client must not make the server write more than it reads.
     autoPong: false,
-    maxPayload: maxBodyBytes,
+    maxPayload: maxFrameBytes,
+    // What is read of a frame is checked when it is read. Checking a whole history at once would hold the event loop.
+    skipUTF8Validation: true,
     // A large message over a slow link comes in many fragments, but not in as many as an attacker could send.
-    maxFragments: Math.max(64, Math.ceil(maxBodyBytes / 4096)),
-    maxBufferedChunks: Math.max(1024, Math.ceil(maxBodyBytes / 512)),
+    maxFragments: Math.max(64, Math.ceil(maxFrameBytes / 4096)),
+    maxBufferedChunks: Math.max(1024, Math.ceil(maxFrameBytes / 512)),
     ...untyped,
   });
   sockets.on("wsClientError", (error, stream) =>
