@@ -20,6 +20,11 @@ const closeBracket = 0x5d;
 export const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
+/** What other steps cost, in bytes that could be scanned in the same time. */
+const memberCost = 64;
+const elementCost = 16;
+export const parseCost = 256;
+
 /**
  * Walks through JSON text in UTF-8 without making values of it. It stops after a slice of bytes, so that a long text
  * does not hold the event loop: the generators here yield `undefined` at each stop, and the caller lets other work run
@@ -51,6 +56,11 @@ export class JsonScanner {
     this.#sliceEnd = Math.min(this.at + this.#sliceBytes, this.bytes.length);
   }
 
+  /** Makes this slice shorter, for work that takes as long as scanning some bytes. */
+  charge(bytes: number): void {
+    this.#sliceEnd = Math.max(this.at, this.#sliceEnd - bytes);
+  }
+
   /** Begins to read at another place of the text. */
   moveTo(at: number): void {
     this.at = at;
@@ -70,10 +80,10 @@ export class JsonScanner {
   }
 
   /**
-   * The members of the object that begins here: yields each name of `names`, or "" for another name, with the scanner at
-   * the member's value. The caller steps over the value before it asks for the next member.
+   * The members of the object that begins here whose names are in `names`: yields the name, with the scanner at the
+   * member's value. The caller steps over the value before it asks for the next member.
    */
-  *members<Name extends string>(names: readonly Name[]): Generator<Name | "" | undefined, void> {
+  *members<Name extends string>(names: readonly Name[]): Generator<Name | undefined, void> {
     this.at++;
     let byte;
     while ((byte = this.#peek()) === paused) yield;
@@ -88,7 +98,9 @@ export class JsonScanner {
       this.at++;
       while ((byte = this.#peek()) === paused) yield;
       if (byte === ended) throw notJson();
-      yield name;
+      this.charge(memberCost);
+      if (name === "") while (!this.skipValue()) yield;
+      else yield name;
       while ((byte = this.#peek()) === paused) yield;
       if (byte === closeBrace) return this.#step();
       if (byte !== comma) throw notJson();
@@ -104,6 +116,7 @@ export class JsonScanner {
     while ((byte = this.#peek()) === paused) yield;
     if (byte === closeBracket) return this.#step();
     for (let index = 0; ; index++) {
+      this.charge(elementCost);
       yield index;
       while ((byte = this.#peek()) === paused) yield;
       if (byte === closeBracket) return this.#step();
@@ -221,6 +234,7 @@ export class JsonScanner {
     }
     // An escape has at most six bytes for one character.
     if (length <= longest * 6 && bytes.subarray(start, end).includes(backslash)) {
+      this.charge(parseCost);
       const written = parseString(bytes.subarray(start, end));
       return names.find((name) => name === written) ?? "";
     }

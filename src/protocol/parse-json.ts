@@ -8,6 +8,8 @@ export interface ParseLimits {
   maxDepth: number;
   /** Object members in the whole text; unlimited when absent. */
   maxKeys?: number;
+  /** Objects, lists and what is in them, in the whole text; unlimited when absent. */
+  maxValues?: number;
   /** Where the text is inside a larger one, for error sentences. Its levels count. */
   at?: readonly PathSegment[];
 }
@@ -51,6 +53,7 @@ function parse(text: string): unknown {
 }
 
 const quote = 0x22;
+const comma = 0x2c;
 const colon = 0x3a;
 const openBracket = 0x5b;
 const backslash = 0x5c;
@@ -59,8 +62,12 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 /** Counts the colons outside strings, one per member. For text that is not JSON the count is wrong, but parsing fails. */
-function countMembers(text: string, { maxDepth, maxKeys = Infinity, at = [] }: ParseLimits): number {
+function countMembers(
+  text: string,
+  { maxDepth, maxKeys = Infinity, maxValues = Infinity, at = [] }: ParseLimits,
+): number {
   let members = 0;
+  let values = 1;
   let depth = at.length;
   let inString = false;
   for (let index = 0; index < text.length; index++) {
@@ -72,7 +79,10 @@ function countMembers(text: string, { maxDepth, maxKeys = Infinity, at = [] }: P
       inString = true;
     } else if (unit === colon) {
       if (++members > maxKeys) throw new BridgeError("invalid", `The JSON has more than ${maxKeys} keys.`);
+    } else if (unit === comma) {
+      if (++values > maxValues) throw tooManyValues(maxValues);
     } else if (unit === openBracket || unit === openBrace) {
+      if (++values > maxValues) throw tooManyValues(maxValues);
       if (++depth > maxDepth) {
         const within = at.length > 0 ? ` of ${jsonPath(at)}` : "";
         throw new BridgeError(
@@ -85,6 +95,10 @@ function countMembers(text: string, { maxDepth, maxKeys = Infinity, at = [] }: P
     }
   }
   return members;
+}
+
+function tooManyValues(maxValues: number): BridgeError {
+  return new BridgeError("invalid", `The JSON has more than ${maxValues} values.`);
 }
 
 type Container = Record<PathSegment, unknown>;

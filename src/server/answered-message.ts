@@ -1,9 +1,10 @@
 import { BridgeError } from "../protocol/index.ts";
-import { type ByteRange, type JsonScanner, openBrace, openBracket } from "../protocol/json-scanner.ts";
+import { type ByteRange, type JsonScanner, openBrace, openBracket, parseCost } from "../protocol/json-scanner.ts";
 import type { PathSegment } from "../protocol/json-path.ts";
 import { decodeText, parseJson } from "../protocol/parse-json.ts";
 import { type ReadBudget, UnreadJson } from "../protocol/unread-json.ts";
-import { maxDepth, sameKeyTwice, tooLarge } from "./chat-outline.ts";
+import { sameKeyTwice, tooLarge } from "./chat-outline.ts";
+import { requestLimits } from "./request-limits.ts";
 
 /** The fields of a part in which a client can answer. */
 const small = ["type", "toolCallId", "toolName", "state", "approval", "preliminary"] as const;
@@ -48,7 +49,6 @@ export class AnsweredMessage {
     const lists: Part = {};
     for (const name of scanner.members(["id", "role", "parts", "content"])) {
       if (name === undefined) yield;
-      else if (name === "") while (!scanner.skipValue()) yield;
       else if (fields.has(name) || name in lists) throw sameKeyTwice();
       else if (name === "content" && scanner.firstByte() === 0x22) {
         // Words of the assistant. They cannot be an answer.
@@ -83,7 +83,6 @@ export class AnsweredMessage {
     const fields: Fields<(typeof partFields)[number]> = new Map();
     for (const name of scanner.members(partFields)) {
       if (name === undefined) yield;
-      else if (name === "") while (!scanner.skipValue()) yield;
       else if (fields.has(name)) throw sameKeyTwice();
       else fields.set(name, yield* scanner.value());
     }
@@ -106,7 +105,7 @@ export class AnsweredMessage {
     const output = fields.get("output");
     const error = fields.get("errorText");
     const { bytes } = this.#scanner;
-    const limits = { maxDepth, at: [...at, "output"] };
+    const limits = { ...requestLimits, at: [...at, "output"] };
     return {
       ...(output && { output: new UnreadJson(bytes.subarray(output.start, output.end), limits, this.#outputs) }),
       ...(error && { errorText: beginningOfString(bytes.subarray(error.start, error.end)) }),
@@ -124,7 +123,9 @@ export class AnsweredMessage {
       if (this.#keptBytes > this.#maxBytes) throw tooLarge(this.#maxBytes);
       members.push(`"${name}":${decodeText(bytes.subarray(range.start, range.end))}`);
     }
-    return parseJson(`{${members.join(",")}}`, { maxDepth, at }) as Part;
+    if (members.length === 0) return {};
+    this.#scanner.charge(members.length * parseCost);
+    return parseJson(`{${members.join(",")}}`, { ...requestLimits, at }) as Part;
   }
 }
 

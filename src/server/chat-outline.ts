@@ -1,9 +1,7 @@
 import { BridgeError } from "../protocol/index.ts";
 import { type ByteRange, type JsonScanner, openBrace, openBracket } from "../protocol/json-scanner.ts";
 import { decodeText, parseJson } from "../protocol/parse-json.ts";
-
-/** How deep a request may be, without what is skipped. */
-export const maxDepth = 64;
+import { requestLimits } from "./request-limits.ts";
 
 /** How many messages of the list are remembered: the last ones. */
 const rememberedMessages = 1000;
@@ -35,11 +33,10 @@ export function* chatOutline(scanner: JsonScanner, maxBytes: number): Generator<
     if (name === undefined) yield;
     else if (name === "messages" && scanner.firstByte() === openBracket) yield* addList("outer");
     else if (name === "data" && scanner.firstByte() === openBrace) {
-      for (const inner of scanner.members(["messages"])) {
+      for (const inner of scanner.members(["messages"]))
         if (inner === undefined) yield;
-        else if (inner === "messages" && scanner.firstByte() === openBracket) yield* addList("inner");
+        else if (scanner.firstByte() === openBracket) yield* addList("inner");
         else while (!scanner.skipValue()) yield;
-      }
     } else while (!scanner.skipValue()) yield;
   }
   yield* scanner.end();
@@ -82,7 +79,7 @@ function parseRest(bytes: Uint8Array, lists: readonly MessageList[], maxBytes: n
   }
   pieces.push(bytes.subarray(from));
   if (pieces.reduce((sum, piece) => sum + piece.length, 0) > maxBytes) throw tooLarge(maxBytes);
-  return parseJson(pieces.map(decodeText).join(""), { maxDepth });
+  return parseJson(pieces.map(decodeText).join(""), requestLimits);
 }
 
 /** The error for a request whose new part has more bytes than it may have. */

@@ -64,7 +64,7 @@ function* headRanges(scanner: JsonScanner): Generator<undefined, { id?: ByteRang
     }
     const start = scanner.at;
     while (!scanner.skipValue()) yield;
-    if (name !== "") found[name] = { start, end: scanner.at };
+    found[name] = { start, end: scanner.at };
   }
   return found;
 }

@@ -4,8 +4,9 @@ import { JsonScanner } from "../protocol/json-scanner.ts";
 import type { PathSegment } from "../protocol/json-path.ts";
 import { parseJsonBytes } from "../protocol/parse-json.ts";
 import { AnsweredMessage } from "./answered-message.ts";
-import { chatOutline, type ChatOutline, maxDepth, type MessageList, tooLarge } from "./chat-outline.ts";
+import { chatOutline, type ChatOutline, type MessageList, tooLarge } from "./chat-outline.ts";
 import { findAssistantMessage, messageHead, type MessageHead } from "./message-heads.ts";
+import { requestLimits } from "./request-limits.ts";
 
 /** Largest request with a chat's history, in bytes. Only a part of it is read. */
 export const maxHistoryBytes = 32 * 1024 * 1024;
@@ -112,7 +113,10 @@ function* newMessages(
   const last = list.rangeOf(lastIndex) ?? list;
   const kept = outside + last.end - last.start;
   if (kept > maxNewBytes) throw tooLarge(maxNewBytes);
-  const message = parseJsonBytes(scanner.bytes.subarray(last.start, last.end), { maxDepth, at: [...at, lastIndex] });
+  const message = parseJsonBytes(scanner.bytes.subarray(last.start, last.end), {
+    ...requestLimits,
+    at: [...at, lastIndex],
+  });
   // A request without an id begins a chat, so its earlier messages are new as well.
   if (!isFrame && fields["id"] === undefined && fields["chatId"] === undefined)
     return place.with([...(yield* earlierMessages(scanner, list, maxNewBytes - kept)), message]);
@@ -157,7 +161,7 @@ function* earlierMessages(scanner: JsonScanner, list: MessageList, maxBytes: num
       yield;
     }
     try {
-      const limits = { maxDepth, at: ["messages", index] };
+      const limits = { ...requestLimits, at: ["messages", index] };
       messages.push(parseJsonBytes(scanner.bytes.subarray(range.start, range.end), limits));
     } catch {
       messages.push(...known(yield* messageHead(scanner, range.start)));

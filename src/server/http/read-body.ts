@@ -1,5 +1,6 @@
 import { BridgeError } from "../../protocol/index.ts";
 import { parseJsonBytes } from "../../protocol/parse-json.ts";
+import { requestLimits } from "../request-limits.ts";
 import { quote } from "../../protocol/quote.ts";
 
 /** How many bytes of a chat request may be new, unless the options say otherwise. */
@@ -7,8 +8,7 @@ export const defaultMaxBodyBytes = 4 * 1024 * 1024;
 
 /** The JSON body of a request. Throws a `BridgeError` that says what is wrong with it; reads at most `maxBytes`. */
 export async function readBody(request: Request, maxBytes: number): Promise<unknown> {
-  // Deeper than the limit for a call's arguments, because a report may contain arguments.
-  return parseJsonBytes(await readBytes(request, maxBytes), { maxDepth: 64 });
+  return parseJsonBytes(await readBytes(request, maxBytes), requestLimits);
 }
 
 /** The bytes of a JSON body, at most `maxBytes`, without a byte order mark. */
