@@ -8,6 +8,7 @@
  * The comment at the top of each section says what it measures. The sections over WebSocket also measure ADK's own
  * server, which is installed into `peers/` when it is first needed.
  */
+import { reading } from "./reading.ts";
 import { sseApprovals } from "./sse-approvals.ts";
 import { sseStreams } from "./sse-streams.ts";
 import { wsApprovals } from "./ws-approvals.ts";
@@ -15,6 +16,7 @@ import { wsMemory } from "./ws-memory.ts";
 import { wsStreams } from "./ws-streams.ts";
 
 const sections: Record<string, () => Promise<void>> = {
+  reading,
   "sse streams": sseStreams,
   "sse approvals": sseApprovals,
   "ws streams": wsStreams,

@@ -1,4 +1,5 @@
 import { BridgeError } from "./errors.ts";
+import { decodeText } from "./parse-json.ts";
 
 /** A part of a text, by its first byte and the byte after its last. */
 export interface ByteRange {
@@ -38,6 +39,7 @@ export class JsonScanner {
   /** The next byte to read. */
   at = 0;
   readonly #sliceBytes: number;
+  /** Where this slice ends. It may be after the end of the text. */
   #sliceEnd: number;
   // Where the scanner is inside a value that did not end in its slice.
   #braces = 0;
@@ -48,12 +50,12 @@ export class JsonScanner {
   constructor(bytes: Uint8Array, { sliceBytes }: { sliceBytes: number }) {
     this.bytes = bytes;
     this.#sliceBytes = sliceBytes;
-    this.#sliceEnd = Math.min(sliceBytes, bytes.length);
+    this.#sliceEnd = sliceBytes;
   }
 
   /** Begins the next slice. */
   nextSlice(): void {
-    this.#sliceEnd = Math.min(this.at + this.#sliceBytes, this.bytes.length);
+    this.#sliceEnd = this.at + this.#sliceBytes;
   }
 
   /** Makes this slice shorter, for work that takes as long as scanning some bytes. */
@@ -143,7 +145,8 @@ export class JsonScanner {
   /** Steps over white space, and returns the byte after it, `paused` or `ended`. */
   #peek(): number {
     const { bytes } = this;
-    for (; this.at < this.#sliceEnd; this.at++) {
+    const end = Math.min(this.#sliceEnd, bytes.length);
+    for (; this.at < end; this.at++) {
       const byte = bytes[this.at] ?? 0;
       if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return byte;
     }
@@ -158,7 +161,7 @@ export class JsonScanner {
       if (first !== quote && first !== openBrace && first !== openBracket) return this.#skipScalar();
       this.#inValue = true;
     }
-    const end = this.#sliceEnd;
+    const end = Math.min(this.#sliceEnd, bytes.length);
     let { at } = this;
     let braces = this.#braces;
     let brackets = this.#brackets;
@@ -243,15 +246,13 @@ export class JsonScanner {
 }
 
 /** The error for bytes that are not JSON; it does not say where, as `parseJson` does not. */
-export function notJson(cause?: unknown): BridgeError {
+function notJson(cause?: unknown): BridgeError {
   return new BridgeError("malformed", "The text is not valid JSON.", { cause });
 }
 
-const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
 function parseString(bytes: Uint8Array): string {
   try {
-    return JSON.parse(decoder.decode(bytes)) as string;
+    return JSON.parse(decodeText(bytes)) as string;
   } catch (cause) {
     throw notJson(cause);
   }
@@ -274,7 +275,7 @@ const longestScalar = 1024;
 
 function isScalar(bytes: Uint8Array): boolean {
   try {
-    JSON.parse(decoder.decode(bytes));
+    JSON.parse(decodeText(bytes));
     return true;
   } catch {
     return false;

@@ -1,4 +1,5 @@
 import { type ByteRange, type JsonScanner, openBrace } from "../protocol/json-scanner.ts";
+import { decodeText } from "../protocol/parse-json.ts";
 import type { MessageList } from "./chat-outline.ts";
 
 /** The id and the role of a message, whatever else is in it. */
@@ -79,13 +80,11 @@ function isText(bytes: Uint8Array, range: ByteRange, wanted: Uint8Array, text: s
   return textAt(bytes, range) === text;
 }
 
-const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
 /** A string of the text; undefined if it is not one, or longer than an id may be. */
 function textAt(bytes: Uint8Array, { start, end }: ByteRange): string | undefined {
   if (bytes[start] !== 0x22 || end - start > longestIdBytes) return undefined;
   try {
-    const text = JSON.parse(decoder.decode(bytes.subarray(start, end))) as string;
+    const text = JSON.parse(decodeText(bytes.subarray(start, end))) as string;
     return text.length <= longestId ? text : undefined;
   } catch {
     return undefined;

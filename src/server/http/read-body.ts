@@ -1,3 +1,4 @@
+import { setImmediate as pause } from "node:timers/promises";
 import { BridgeError } from "../../protocol/index.ts";
 import { parseJsonBytes } from "../../protocol/parse-json.ts";
 import { requestLimits } from "../request-limits.ts";
@@ -29,16 +30,24 @@ export async function readBytes(request: Request, maxBytes: number): Promise<Uin
     pieces.push(piece);
   }
   const [first = new Uint8Array()] = pieces;
-  const whole = pieces.length > 1 ? join(pieces, bytes) : first;
+  const whole = pieces.length > 1 ? await join(pieces, bytes) : first;
   return whole[0] === 0xef && whole[1] === 0xbb && whole[2] === 0xbf ? whole.subarray(3) : whole;
 }
 
-function join(pieces: readonly Uint8Array[], bytes: number): Uint8Array {
-  const whole = new Uint8Array(bytes);
+/** How many bytes are copied before other work may run. */
+const copiedAtOnce = 4 * 1024 * 1024;
+
+async function join(pieces: readonly Uint8Array[], bytes: number): Promise<Uint8Array> {
+  const whole = Buffer.allocUnsafe(bytes);
   let at = 0;
+  let copied = 0;
   for (const piece of pieces) {
     whole.set(piece, at);
     at += piece.length;
+    copied += piece.length;
+    if (copied < copiedAtOnce) continue;
+    copied = 0;
+    await pause();
   }
   return whole;
 }
