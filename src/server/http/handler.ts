@@ -19,7 +19,7 @@ export interface HandlerOptions extends GuardOptions {
   bridge: Bridge;
   /** The dialect for connections that do not choose one with `?confirmation=`. */
   confirmation?: Confirmation;
-  /** Largest chat request in bytes; stock clients send their whole history. Default 4 MiB. */
+  /** How many bytes of a chat request may be new, beside the history that stock clients send. Default 4 MiB. */
   maxBodyBytes?: number;
   /** What clients may use of the server, each owner alone and all together. The defaults are far above what people do. */
   limits?: Partial<ServerLimits>;
