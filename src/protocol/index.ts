@@ -9,6 +9,7 @@ export {
   type LocalText,
   textIn,
 } from "./card.ts";
+export { cleanTitle, maxTitleLength, titleOf } from "./chat-title.ts";
 export { BridgeError, errorTable, type ErrorCode } from "./errors.ts";
 export { type Identity, isName, nameRule, type OwnerOrIdentity, toIdentity } from "./identity.ts";
 export { canonicalJson, defaultJsonLimits, type JsonLimits } from "./canonical-json.ts";

@@ -3,12 +3,14 @@ import { BridgeError, isSettled } from "../protocol/index.ts";
 import { applyChange, dueBatch, exactText, newApprovalRow, refusePast, renewedLease } from "./apply-change.ts";
 import { nextAuditEntry } from "./audit-chain.ts";
 import { copyJson, toJsonCopy } from "./json-copy.ts";
+import { memoryChats } from "./memory-chats.ts";
 import { memoryLog } from "./memory-log.ts";
 import {
   AlreadyResponded,
   type Approval,
   type ApprovalFilter,
   type AuditEntry,
+  type AuditHash,
   type Session,
   type Store,
 } from "./store.ts";
@@ -47,6 +49,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const asked = new Map<string, Set<string>>();
   const calls = new Map<string, string>();
   const audits = new Map<string, AuditEntry[]>();
+  /** In which order the rows were created. */
+  const positions = new Map<string, number>();
+  /** What is left of the audits of deleted chats. */
+  const hashes = new Map<string, AuditHash[]>();
+  let created = 0;
 
   const requireChat = (id: string): Session => {
     const chat = sessions.get(id);
@@ -54,7 +61,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     return chat;
   };
 
-  const { forget, clearListeners, ...log } = memoryLog({ now, requireChat });
+  const noteChange = (id: string, at: number) => {
+    const chat = sessions.get(id);
+    if (chat) sessions.set(id, { ...chat, updatedAt: at });
+  };
+
+  const { forget, hasOpenTurn, trim, clearListeners, ...log } = memoryLog({ now, requireChat, noteChange });
 
   const addSession = (session: Session): Session => {
     sessions.set(session.id, toJsonCopy(session));
@@ -75,6 +87,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     const { id: approvalId, state, digest } = approval;
     chain.push(toJsonCopy(nextAuditEntry(chain.at(-1), { at, approvalId, event, state, by, digest })));
     audits.set(approval.chat, chain);
+    noteChange(approval.chat, at);
   };
 
   const mark = (id: string, field: "told" | "shown"): boolean => {
@@ -87,6 +100,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const removeSession = (id: string) => {
     for (const approval of select({ session: id })) {
       approvals.delete(approval.id);
+      positions.delete(approval.id);
       asked.get(approval.chat)?.delete(approval.id);
       calls.delete(key(approval.session, approval.toolCallId));
     }
@@ -135,6 +149,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (session.chat !== id) return removeSession(id);
       for (const { id: inner, chat } of sessions.values()) if (chat === id) removeSession(inner);
       chats.delete(key(session.owner, session.name ?? ""));
+      const audit = audits.get(id) ?? [];
+      if (audit.length > 0)
+        hashes.set(
+          id,
+          audit.map(({ sequence, hash }) => ({ sequence, hash })),
+        );
       forget(id);
       audits.delete(id);
       asked.delete(id);
@@ -169,6 +189,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
 
     ...log,
+    ...memoryChats({ sessions, select, positions, hashes, log: { ...log, hasOpenTurn, trim } }),
 
     async createApproval(approval, { maxPending } = {}) {
       const callKey = key(approval.session, approval.toolCallId);
@@ -187,6 +208,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const at = now();
       const row = toJsonCopy(newApprovalRow(approval, at));
       approvals.set(row.id, row);
+      positions.set(row.id, (created += 1));
       asked.set(row.chat, (asked.get(row.chat) ?? new Set()).add(row.id));
       calls.set(callKey, row.id);
       addAudit(row, "create", row.requestedBy, at);

@@ -3,10 +3,11 @@ import { applyChange, dueLimit, newApprovalRow, refusePast, renewedLease } from 
 import { nextAuditEntry } from "./audit-chain.ts";
 import type { SqliteDatabase } from "./sqlite-database.ts";
 import { approvalToParameters, insertApproval, rowToApproval, rowToAuditEntry, updateApproval } from "./sqlite-rows.ts";
-import { readSession } from "./sqlite-sessions.ts";
+import { noteChange, readSession } from "./sqlite-sessions.ts";
 import type { Approval, ApprovalStore, AuditEntry } from "./store.ts";
 
-const settledStates = approvalStates
+/** For SQL: a list of the states of settled rows. */
+export const settledStates = approvalStates
   .filter(isSettled)
   .map((state) => `'${state}'`)
   .join(", ");
@@ -61,6 +62,7 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
         const row = newApprovalRow(approval, at);
         db.runNamed(insertApproval, approvalToParameters(row));
         addAudit(row, "create", row.requestedBy, at);
+        noteChange(db, row.chat, at);
         return getApproval(id) as Approval;
       });
     },
@@ -99,6 +101,7 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
         if (!applied) return { moved: false, approval: row };
         saveApproval(applied.approval, row);
         addAudit(applied.approval, applied.event, applied.by, at);
+        noteChange(db, row.chat, at);
         return { moved: applied.moved, applied: applied.event, approval: getApproval(id) };
       });
     },

@@ -1,5 +1,6 @@
 import { BridgeError } from "../protocol/index.ts";
 import { exactText } from "./apply-change.ts";
+import { deleteSqliteSession } from "./sqlite-deletion.ts";
 import type { SqliteDatabase } from "./sqlite-database.ts";
 import { parse, rowToSession } from "./sqlite-rows.ts";
 import { AlreadyResponded, type Session, type SessionStore } from "./store.ts";
@@ -8,7 +9,7 @@ import { AlreadyResponded, type Session, type SessionStore } from "./store.ts";
 export function sqliteSessions(db: SqliteDatabase, { now, newId }: SqliteSessionsOptions): SessionStore {
   const getSession = (id: string) => readSession(db, id);
   const findChat = (owner: string, name: string) =>
-    rowToSession(db.one("SELECT * FROM session WHERE owner = ? AND name = ?", owner, name));
+    rowToSession(db.one("SELECT * FROM session WHERE owner = ? AND name = ? AND deleted = 0", owner, name));
   const addSession = ({ id, chat, owner, name, appName, state, createdAt, updatedAt }: Session): Session => {
     db.run(
       "INSERT INTO session (id, chat, owner, name, appName, state, createdAt, updatedAt) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -60,7 +61,7 @@ export function sqliteSessions(db: SqliteDatabase, { now, newId }: SqliteSession
     },
 
     async deleteSession(id) {
-      await db.transaction("FULL", () => db.run("DELETE FROM session WHERE id = ?", id));
+      await deleteSqliteSession(db, id);
     },
 
     async events(sessionId) {
@@ -116,7 +117,12 @@ interface SqliteSessionsOptions {
 }
 
 export function readSession(db: SqliteDatabase, id: string): Session | undefined {
-  return rowToSession(db.one("SELECT * FROM session WHERE id = ?", id));
+  return rowToSession(db.one("SELECT * FROM session WHERE id = ? AND deleted = 0", id));
+}
+
+/** A chat has changed; the list of chats is in the order of these times. */
+export function noteChange(db: SqliteDatabase, chat: string, at: number): void {
+  db.run("UPDATE session SET updatedAt = ? WHERE id = ?", at, chat);
 }
 
 /** The session of a chat; throws `not_found` for an unknown id and for the id of an inner session. */

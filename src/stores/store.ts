@@ -1,6 +1,8 @@
 import type { ApprovalCard, ApprovalState, EffectClass } from "../protocol/index.ts";
+import type { ChatStore } from "./chat-store.ts";
 import type { LogStore, MessageStore } from "./log-store.ts";
 
+export type * from "./chat-store.ts";
 export type * from "./log-store.ts";
 
 /**
@@ -9,7 +11,7 @@ export type * from "./log-store.ts";
  *
  * Times are milliseconds by the store's own clock (`now`), so that one clock decides what has expired.
  */
-export interface Store extends SessionStore, LogStore, MessageStore, ApprovalStore {
+export interface Store extends SessionStore, LogStore, MessageStore, ApprovalStore, ChatStore {
   /** The only clock that decides about expiry and leases. */
   now(): number;
   close(): Promise<void>;
@@ -27,8 +29,9 @@ export interface SessionStore {
   openSession(session: { id: string; chat: string; appName: string; state?: JsonObject }): Promise<Session>;
   getSession(id: string): Promise<Session | undefined>;
   /**
-   * Removes a session with everything that belongs to it; for a chat, also its inner sessions. The audit of an inner
-   * session stays, because it is part of the chat's audit.
+   * Removes a session with everything that belongs to it; for a chat, also its inner sessions, and its watchers are
+   * called. The audit of an inner session stays, because it is part of the chat's audit. Of a chat's audit only the hashes
+   * stay (`auditHashes`).
    */
   deleteSession(id: string): Promise<void>;
   /** Events in append order, without the withdrawn ones. */
