@@ -1,5 +1,6 @@
 import {
   agentTools,
+  deleteArtifacts,
   GatePlugin,
   guardCompaction,
   refuseAgents,
@@ -12,7 +13,7 @@ import {
 } from "./adk/index.ts";
 import { Authorizer, Executor, holdCalls, Policies, UnseenQuestions } from "./approval/index.ts";
 import type { BridgeOptions } from "./bridge-options.ts";
-import { ChatTurns, DueWork, Settlement, Submissions } from "./chat/index.ts";
+import { Chats, ChatTurns, DueWork, Retention, Settlement, Submissions, Titles } from "./chat/index.ts";
 import { Conversations } from "./conversation/index.ts";
 import { lastMessageAt } from "./log/index.ts";
 import { consoleLogger } from "./support/index.ts";
@@ -56,10 +57,19 @@ export function buildParts(options: BridgeOptions) {
     isCovered: (row) => turns.covers(row),
     isClosed: () => turns.isClosed,
   });
-  const submissions = new Submissions({ ...context, appName, calls, turns, settlement });
+  const titles = new Titles({ store, logger, title: options.title });
+  const submissions = new Submissions({ ...context, appName, calls, turns, settlement, titles });
+  const chats = new Chats({
+    ...{ store, logger, executor, turns, appName, agentName: agent.name },
+    deleteArtifacts: ({ id, owner }) => deleteArtifacts(artifactService, { appName, userId: owner, sessionId: id }),
+  });
+  const retention = new Retention({
+    ...{ store, logger, retention: options.retention },
+    deleteUnchanged: (chat, before) => chats.deleteUnchanged(chat, before),
+  });
   return {
     ...{ store, logger, toolsets, policies, executor, authorizer, conversations, unseen },
-    ...{ turns, settlement, dueWork, submissions },
+    ...{ turns, settlement, dueWork, submissions, chats, retention },
     /** Throws for what toolsets bring and cannot be gated, and for policies that match no tool. */
     async checkTools(): Promise<void> {
       await refuseToolsets(agent, confirmed);

@@ -14,6 +14,14 @@ export { clientTool, idempotencyKey } from "./adk/index.ts";
 export type { Authorize, PolicyContext, ToolPolicy } from "./approval/index.ts";
 export { Bridge, createBridge } from "./bridge.ts";
 export type { BridgeOptions } from "./bridge-options.ts";
-export { type Answer, type Reading, type Reply, type Report, StateConflict, type Submission } from "./chat/index.ts";
+export {
+  type Answer,
+  type ChatView,
+  type Reading,
+  type Reply,
+  type Report,
+  StateConflict,
+  type Submission,
+} from "./chat/index.ts";
 export { consoleLogger, type Logger, silentLogger } from "./support/index.ts";
 export type { LogEntry } from "../stores/index.ts";

@@ -22,6 +22,11 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
+/** True for the error of something that does not exist, or no longer. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof BridgeError && error.code === "not_found";
+}
+
 /** A broken rule, with a message that is safe to show. */
 export class BridgeError extends Error {
   override readonly name = "BridgeError";

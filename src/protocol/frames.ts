@@ -67,6 +67,10 @@ const resolutionRequestSchema = z.looseObject({
 });
 export type ResolutionRequest = z.output<typeof resolutionRequestSchema>;
 
+/** The body of `PATCH /chats/:id`. */
+const chatChangeSchema = z.looseObject({ title: z.string().max(4000) });
+export type ChatChange = z.output<typeof chatChangeSchema>;
+
 const requestId = z.string().max(256);
 const sequence = z.int().nonnegative();
 
@@ -118,6 +122,7 @@ export type ControlFrame =
   | { type: "attached"; id: string; sequence: number; running: boolean }
   | { type: "turn"; turn: string; reply: string; sequence: number }
   | { type: "parked"; turn: string; sequence: number }
+  | { type: "deleted"; id: string }
   | { type: "accepted"; requestId: string; turn: string }
   | { type: "refused"; requestId: string; code: ErrorCode; message: string };
 
@@ -172,6 +177,8 @@ export const parseChatRequest = (body: unknown): ChatRequest => parseWith(chatRe
 export const parseDecisionRequest = (body: unknown): DecisionRequest => parseWith(decisionRequestSchema, body);
 export const parseReportRequest = (body: unknown): ReportRequest => parseWith(reportRequestSchema, body);
 export const parseResolutionRequest = (body: unknown): ResolutionRequest => parseWith(resolutionRequestSchema, body);
+
+export const parseChatChange = (body: unknown): ChatChange => parseWith(chatChangeSchema, body);
 
 function parseWith<T>(schema: z.ZodType<T>, body: unknown, whole = "the body"): T {
   const result = schema.safeParse(body);

@@ -10,7 +10,7 @@ export {
   textIn,
 } from "./card.ts";
 export { cleanTitle, maxTitleLength, titleOf } from "./chat-title.ts";
-export { BridgeError, errorTable, type ErrorCode } from "./errors.ts";
+export { BridgeError, errorTable, type ErrorCode, isNotFound } from "./errors.ts";
 export { type Identity, isName, nameRule, type OwnerOrIdentity, toIdentity } from "./identity.ts";
 export { canonicalJson, defaultJsonLimits, type JsonLimits } from "./canonical-json.ts";
 export { actionDigest, digest, type Action } from "./digest.ts";
@@ -21,6 +21,7 @@ export { mixedScripts, visibleText, type VisibleRun } from "./visible-text.ts";
 export {
   type AiSdkFrame,
   type BridgeFrame,
+  type ChatChange,
   type ChatRequest,
   type ChatRequestMessage,
   type ClientFrame,
@@ -28,6 +29,7 @@ export {
   type DecisionRequest,
   frameVersion,
   isAiSdkFrame,
+  parseChatChange,
   parseChatRequest,
   parseDecisionRequest,
   parseReportRequest,

@@ -1,5 +1,5 @@
 import type { StoredMessage } from "./log-store.ts";
-import type { Approval, ApprovalFilter, Session } from "./store.ts";
+import type { Approval, ApprovalFilter, JsonObject, Session } from "./store.ts";
 
 /** The chats of an owner as a list, and what is removed with time. */
 export interface ChatStore {
@@ -13,6 +13,8 @@ export interface ChatStore {
    * changed.
    */
   setTitle(chat: string, title: string, was?: { title: string | undefined }): Promise<boolean>;
+  /** Appends events that answer no calls, in one transaction. Throws `not_found` without the session. */
+  appendEvents(sessionId: string, events: readonly { id: string; event: JsonObject }[]): Promise<void>;
   /** Messages in order, those with a higher place in the log than `after`. */
   messagesAfter(chat: string, page?: { after?: number; limit?: number }): Promise<StoredMessage[]>;
   /** Approvals in the order of their creation, those after the position `after`. */

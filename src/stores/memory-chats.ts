@@ -2,10 +2,21 @@ import { isSettled } from "../protocol/index.ts";
 import { dueAt } from "./apply-change.ts";
 import { copyJson } from "./json-copy.ts";
 import type { MemoryLog } from "./memory-log.ts";
-import type { Approval, ApprovalFilter, AuditHash, ChatPlace, ChatStore, ListedChat, Session } from "./store.ts";
+import type {
+  Approval,
+  ApprovalFilter,
+  AuditHash,
+  ChatPlace,
+  ChatStore,
+  JsonObject,
+  ListedChat,
+  Session,
+} from "./store.ts";
 
 interface MemoryChatsOptions {
   sessions: Map<string, Session>;
+  /** Throws without the session. */
+  appendEvent: (session: string, id: string, event: JsonObject) => void;
   select: (filter: ApprovalFilter) => Approval[];
   /** In which order the rows were created. */
   positions: ReadonlyMap<string, number>;
@@ -15,7 +26,7 @@ interface MemoryChatsOptions {
 }
 
 /** The list of chats of the store in memory, pages of what chats have, and what is removed with time. */
-export function memoryChats({ sessions, select, positions, log, hashes }: MemoryChatsOptions): ChatStore {
+export function memoryChats({ sessions, appendEvent, select, positions, log, hashes }: MemoryChatsOptions): ChatStore {
   const chats = () => [...sessions.values()].filter(({ id, chat }) => id === chat);
 
   return {
@@ -33,6 +44,10 @@ export function memoryChats({ sessions, select, positions, log, hashes }: Memory
       if (chat?.chat !== id || (was && chat.title !== was.title)) return false;
       sessions.set(id, { ...chat, title });
       return true;
+    },
+
+    async appendEvents(sessionId, events) {
+      for (const { id, event } of events) appendEvent(sessionId, id, event);
     },
 
     async messagesAfter(chat, { after = 0, limit = Infinity } = {}) {

@@ -11,6 +11,7 @@ import {
   type ApprovalFilter,
   type AuditEntry,
   type AuditHash,
+  type JsonObject,
   type Session,
   type Store,
 } from "./store.ts";
@@ -88,6 +89,19 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     chain.push(toJsonCopy(nextAuditEntry(chain.at(-1), { at, approvalId, event, state, by, digest })));
     audits.set(approval.chat, chain);
     noteChange(approval.chat, at);
+  };
+
+  const addEvent = (sessionId: string, id: string, event: JsonObject) => {
+    const rows = events.get(sessionId);
+    if (!rows) throw new BridgeError("not_found", `There is no session ${sessionId}.`);
+    const text = JSON.stringify(event);
+    rows.push({
+      id: exactText(id, "An event's id"),
+      position: rows.length + 1,
+      text,
+      responses: new Set(),
+      withdrawn: false,
+    });
   };
 
   const mark = (id: string, field: "told" | "shown"): boolean => {
@@ -189,7 +203,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
 
     ...log,
-    ...memoryChats({ sessions, select, positions, hashes, log: { ...log, hasOpenTurn, trim } }),
+    ...memoryChats({ sessions, appendEvent: addEvent, select, positions, hashes, log: { ...log, hasOpenTurn, trim } }),
 
     async createApproval(approval, { maxPending } = {}) {
       const callKey = key(approval.session, approval.toolCallId);

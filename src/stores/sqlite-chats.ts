@@ -1,7 +1,10 @@
+import { BridgeError } from "../protocol/index.ts";
+import { exactText } from "./apply-change.ts";
 import type { SqliteDatabase } from "./sqlite-database.ts";
 import { rowToMessage } from "./sqlite-messages.ts";
 import { type Row, rowToApproval, rowToSession } from "./sqlite-rows.ts";
 import { settledStates } from "./sqlite-approvals.ts";
+import { readSession } from "./sqlite-sessions.ts";
 import type { Approval, AuditHash, ChatStore, ListedChat, Session } from "./store.ts";
 
 const listedColumns = "id, owner, name, title, appName, createdAt, updatedAt";
@@ -36,6 +39,18 @@ export function sqliteChats(db: SqliteDatabase): ChatStore {
       const same = was ? "AND title IS ?3" : "";
       const sql = `UPDATE session SET title = ?1 WHERE id = ?2 AND name IS NOT NULL AND deleted = 0 ${same}`;
       return db.writeAlone("FULL", () => db.run(sql, title, chat, ...(was ? [was.title ?? null] : [])) > 0);
+    },
+
+    async appendEvents(sessionId, events) {
+      await db.transaction("FULL", () => {
+        if (!readSession(db, sessionId)) throw new BridgeError("not_found", `There is no session ${sessionId}.`);
+        const last = db.one("SELECT max(position) AS last FROM event WHERE session = ?", sessionId);
+        for (const [index, { id, event }] of events.entries()) {
+          const position = Number(last?.["last"] ?? 0) + index + 1;
+          const sql = "INSERT INTO event (session, position, id, event) VALUES (?, ?, ?, ?)";
+          db.run(sql, sessionId, position, exactText(id, "An event's id"), JSON.stringify(event));
+        }
+      });
     },
 
     async messagesAfter(chat, { after = 0, limit = Infinity } = {}) {

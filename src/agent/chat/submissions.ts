@@ -14,6 +14,7 @@ import { unknownApproval, unknownChat } from "./errors.ts";
 import { permittedAnswers } from "./permitted-answers.ts";
 import { findReply } from "./regenerate.ts";
 import type { Settlement } from "./settlement.ts";
+import type { Titles } from "./titles.ts";
 
 /** What a chat request asks for, from any wire and in any shape. */
 export type Submission =
@@ -42,6 +43,7 @@ export interface SubmissionsContext extends TurnContext {
   calls: ToolCalls;
   turns: ChatTurns;
   settlement: Settlement;
+  titles: Titles;
 }
 
 /** Takes in chat requests: messages, answers, and the wish for another reply. */
@@ -69,6 +71,7 @@ export class Submissions {
     const chat = await store.openChat({ owner, name: chatName, appName });
     return turns.exclusive(chat, async (queue) => {
       await queue.stopAll(new Error("A new message came."));
+      await this.#context.titles.give(chat, message);
       const input = { kind: "message", message, record: true } as const;
       const turn = await turns.enqueue(queue, { reply: newId("msg"), input, mode, actor });
       return { chat: chat.id, turn };

@@ -4,6 +4,7 @@ import { quote } from "../../protocol/quote.ts";
 import { toRefusal } from "../refusal.ts";
 import type { Confirmation } from "../views/index.ts";
 import { approvalRoutes } from "./approval-routes.ts";
+import { chatRoutes } from "./chat-routes.ts";
 import { preflight, withCors } from "./cors.ts";
 import { checkGuardOptions, guard, type GuardOptions } from "./guard.ts";
 import { errorResponse, jsonResponse } from "./json-response.ts";
@@ -32,6 +33,7 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
   const routes: Route[] = [
     ...streamRoutes(context),
     ...approvalRoutes(context),
+    ...chatRoutes(context),
     { path: /^\/health$/, methods: { GET: async () => jsonResponse({ ok: true, ...options.health?.() }) } },
   ];
 
