@@ -2,6 +2,7 @@ export {
   type Authorize,
   Bridge,
   type BridgeOptions,
+  type ChatView,
   clientTool,
   createBridge,
   idempotencyKey,

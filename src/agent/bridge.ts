@@ -153,15 +153,15 @@ export class Bridge {
     return messages;
   }
 
-  /** One message of a chat and the approvals of its calls, without what the running turn adds to it. */
+  /** One message of a chat, its place in the log, and the approvals of its calls, without what the running turn adds to it. */
   async message(
     owner: string,
     chatName: string,
     id: string,
-  ): Promise<{ message: UIMessage; approvals: ApprovalView[] } | undefined> {
+  ): Promise<{ message: UIMessage; place: number; approvals: ApprovalView[] } | undefined> {
     const { id: chat } = await this.#requireChat(owner, chatName);
     const found = await readMessage(this.#parts.store, chat, id);
-    return found && { message: found.message, approvals: toViews(found.rows) };
+    return found && { message: found.message, place: found.place, approvals: toViews(found.rows) };
   }
 
   /**

@@ -8,6 +8,10 @@ const firstWordsLength = 60;
 /** More of a text is not looked at: a message may be long. */
 const lookedAt = 2000;
 
+/** What a person sees as one character may be many. */
+const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+const maxUnits = 8;
+
 /** A title as one line of characters that can be seen. Empty if nothing is left. */
 export function cleanTitle(text: string, maxLength = maxTitleLength): string {
   const runs = visibleText(text.slice(0, lookedAt));
@@ -27,9 +31,12 @@ export function titleOf({ parts }: UIMessage): string {
 
 /** Cuts at the end of a word; within a word only if it is long, or in a language that writes no spaces. */
 function shorten(text: string, maxLength: number): string {
-  const characters = [...text];
-  if (characters.length <= maxLength) return text;
-  const cut = characters.slice(0, maxLength - 1).join("");
+  const characters = Array.from(segmenter.segment(text), ({ segment }) => segment);
+  if (characters.length <= maxLength && text.length <= maxLength * maxUnits) return text;
+  const cut = characters
+    .slice(0, maxLength - 1)
+    .join("")
+    .slice(0, maxLength * maxUnits);
   const isWordEnd = characters[maxLength - 1] === " ";
   const space = isWordEnd ? -1 : cut.lastIndexOf(" ");
   const words = space > cut.length / 2 ? cut.slice(0, space) : cut;

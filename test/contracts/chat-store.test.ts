@@ -99,21 +99,18 @@ describe.each(stores)("chats in the $name store", ({ open }) => {
     await store.createApproval(newApproval(chat, "two", { session: "inner" }));
     const { id } = await store.createApproval(newApproval(chat, "three"));
     await store.move(id, { event: "deny", by: "alice" });
-    const pending = async () => (await store.listChats("alice")).map((each) => [each.name, each.pending]).toSorted();
-    expect(await pending()).toEqual([
-      ["a", 2],
-      ["b", 0],
-    ]);
+    const listed = await store.listChats("alice");
+    expect(Object.fromEntries(listed.map(({ name, pending }) => [name, pending]))).toEqual({ a: 2, b: 0 });
   });
 
   test("come in pages that miss nothing that stays, also when many changed at the same time", async () => {
     const store = openStore();
     for (let number = 0; number < 10; number += 1) await openChat(store, `chat ${number}`);
-    const seen: (string | undefined)[] = [];
+    const seen: string[] = [];
     let after: { updatedAt: number; id: string } | undefined;
     for (;;) {
       const page = await store.listChats("alice", { limit: 3, after });
-      seen.push(...page.map(({ name }) => name));
+      seen.push(...page.map(({ name }) => name ?? ""));
       after = page.at(-1);
       if (!after) break;
       // A chat that is seen changes, one that is seen goes, and a new one comes: the later pages stay.

@@ -63,9 +63,9 @@ export class Chats {
   /** Gives a chat another title. Throws if nothing of the title can be seen, or it is too long. */
   async rename(owner: string, name: string, title: string): Promise<ChatView> {
     const { store } = this.#context;
-    const text = cleanTitle(title, Infinity);
+    const text = cleanTitle(title);
     if (text === "") throw new BridgeError("invalid", "title must have characters that can be seen.");
-    if ([...text].length > maxTitleLength || title.length > 10 * maxTitleLength)
+    if (text !== cleanTitle(title, Infinity))
       throw new BridgeError("invalid", `title must have at most ${maxTitleLength} characters.`);
     const chat = await this.#require(owner, name);
     if (!(await store.setTitle(chat.id, text))) throw unknownChat(name);

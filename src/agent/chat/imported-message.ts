@@ -39,7 +39,7 @@ function assistantPart(part: Fields): Part[] {
   switch (type) {
     case "text":
     case "reasoning":
-      return [{ type, text: textOf(part, "text"), state: "done" } as Part];
+      return [{ type, text: textOf(part, "text"), state: "done" }];
     case "step-start":
       return [{ type }];
     case "file":

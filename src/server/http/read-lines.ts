@@ -9,13 +9,20 @@ export async function* readLines(
   request: Request,
   { type, maxBytes }: { type: string; maxBytes: number },
 ): AsyncGenerator<string> {
-  let rest = "";
+  // A long line comes in many pieces, which are joined once.
+  let pieces: string[] = [];
+  let length = 0;
   for await (const text of readText(request, { type, maxBytes })) {
-    const lines = (rest + text).split("\n");
-    rest = lines.pop() ?? "";
-    if (rest.length > maxLineLength)
-      throw new BridgeError("too_large", `A line has more than ${maxLineLength} characters.`);
+    const [first = "", ...lines] = text.split("\n");
+    pieces.push(first);
+    length += first.length;
+    if (length > maxLineLength) throw new BridgeError("too_large", `A line has more than ${maxLineLength} characters.`);
+    const rest = lines.pop();
+    if (rest === undefined) continue;
+    yield pieces.join("");
     yield* lines;
+    pieces = [rest];
+    length = rest.length;
   }
-  if (rest !== "") yield rest;
+  if (length > 0) yield pieces.join("");
 }

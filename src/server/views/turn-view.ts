@@ -26,6 +26,12 @@ export class TurnView {
     else if (entry.kind === "chunk" && this.#options.confirmation !== "approval") this.#skipped.push(entry.chunk);
   }
 
+  /** The next `start` is followed by this message, which the reader does not have. */
+  replay(message: UIMessage): void {
+    this.#replay = message;
+    this.#view = this.#nextView();
+  }
+
   /** The chunks that the reader gets for an entry. */
   async next(entry: LogEntry): Promise<UIMessageChunk[]> {
     if (entry.kind === "begin") {
