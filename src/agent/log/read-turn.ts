@@ -1,6 +1,7 @@
 import type { UIMessageChunk } from "ai";
 import { BridgeError } from "../../protocol/index.ts";
 import type { Store } from "../../stores/index.ts";
+import { chatDeleted } from "./chat-deleted.ts";
 import { followLog } from "./follow-log.ts";
 
 /** A turn in the log, as its reader needs it. */
@@ -71,5 +72,7 @@ export async function* readTurn(
     if (chunks.length > 0) yield chunks;
     if (ended) return;
   }
+  // The entries of a deleted chat may have gone before this reader got to the end.
+  if (!signal?.aborted && !(await store.getSession(chat))) throw chatDeleted;
   if (!signal?.aborted) throw new BridgeError("unavailable", "The server stopped in the middle of this reply.");
 }
