@@ -228,6 +228,23 @@ describe.each(storeKinds)("a chat that is deleted, on $name", ({ options }) => {
     for (const socket of sockets) expect(sequence(await socket.turn())).toBe("start ss text fs finish [DONE]");
   });
 
+  it("closes its live connection, also one on which a question waits", async () => {
+    const { world, lines } = await open();
+    const socket = await openSocket(world, "?sequence=1");
+    socket.send({ type: "message", id: "chat-1", messages: [userMessage("pay")] });
+    await socket.question();
+    const [session] = world.gemini.live.sessions;
+    expect(session?.closeCode).toBeUndefined();
+    expect(await remove(world)).toBe(204);
+    await session?.closed;
+    await socket.until(({ controls }) => controls.some(({ type }) => type === "deleted"));
+    expect(await world.store.listApprovals({})).toEqual([]);
+    socket.send({ type: "message", id: "chat-1", messages: [userMessage("hello")] });
+    expect(sequence(await socket.turn())).toBe("start ss text fs finish [DONE]");
+    expect(world.gemini.live.sessions).toHaveLength(2);
+    expect(lines).toEqual([]);
+  });
+
   it("may be deleted by two at once, and while messages and answers come", async () => {
     const { world, lines } = await open();
     const question = asked(await say(world, "pay"));
