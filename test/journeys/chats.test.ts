@@ -1,5 +1,5 @@
 /** Chats as their owner has them: listed, renamed, deleted. */
-import { FunctionTool } from "@google/adk";
+import { FunctionTool, InMemoryArtifactService } from "@google/adk";
 import { silentLogger } from "adk-stream-protocol";
 import { call, gate, pause, text } from "adk-stream-protocol/testing";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -226,6 +226,24 @@ describe.each(storeKinds)("a chat that is deleted, on $name", ({ options }) => {
     ]);
     await say(world, "hello");
     for (const socket of sockets) expect(sequence(await socket.turn())).toBe("start ss text fs finish [DONE]");
+  });
+
+  it("takes its artifacts with it, and leaves those of the user and of other chats", async () => {
+    const artifactService = new InMemoryArtifactService();
+    const { world } = await open({ bridge: { artifactService } });
+    const key = async (chat: string) => ({
+      ...{ appName: "root_agent", userId: "local" },
+      sessionId: (await world.store.findChat("local", chat))?.id ?? "",
+    });
+    for (const chat of ["chat-1", "chat-2"]) {
+      await say(world, "hello", { chat });
+      for (const filename of ["report.txt", "user:photo.png"])
+        await artifactService.saveArtifact({ ...(await key(chat)), filename, artifact: { text: "x" } });
+    }
+    const [one, two] = [await key("chat-1"), await key("chat-2")];
+    expect(await remove(world)).toBe(204);
+    expect(await artifactService.listArtifactKeys(one)).toEqual(["user:photo.png"]);
+    expect(await artifactService.listArtifactKeys(two)).toEqual(["report.txt", "user:photo.png"]);
   });
 
   it("closes its live connection, also one on which a question waits", async () => {
