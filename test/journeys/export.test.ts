@@ -200,6 +200,16 @@ describe.each(storeKinds)("the list of approvals, on $name", ({ options }) => {
     const second = await page(`?limit=4&cursor=${first.cursor}`);
     expect([...first.approvals, ...second.approvals]).toEqual(all.approvals);
     expect(second.cursor).toBeUndefined();
+    expect((await page("?limit=6")).cursor).toBeUndefined();
+    for (const limit of [1, 2, 5]) {
+      const rows: unknown[] = [];
+      for (let query: string | undefined = `?limit=${limit}`; query !== undefined;) {
+        const { approvals, cursor } = await page(query);
+        rows.push(...approvals);
+        query = cursor === undefined ? undefined : `?limit=${limit}&cursor=${cursor}`;
+      }
+      expect(rows).toEqual(all.approvals);
+    }
     expect((await page("?chat=two&limit=1")).approvals).toEqual(all.approvals.slice(2, 3));
     expect((await page("?state=denied")).approvals).toEqual([]);
     for (const query of ["?limit=0", "?cursor=!", "?cursor=WyJhIl0"])

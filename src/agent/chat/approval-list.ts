@@ -43,14 +43,17 @@ export async function listApprovals(
   let isEnd = false;
   while (found.length < limit && size < maxPageSize && !isEnd) {
     if (after > 0) await new Promise((resolve) => setImmediate(resolve));
-    const batch = await store.approvalPage({ owner, chat: chatId, state }, { after, limit: batchSize, maxOutput });
-    isEnd = batch.length < batchSize;
-    for (const row of batch) {
-      if (found.length >= limit || size >= maxPageSize) {
+    const wanted = Math.min(batchSize, limit - found.length);
+    // One more than wanted, to know whether there are more.
+    const batch = await store.approvalPage({ owner, chat: chatId, state }, { after, limit: wanted + 1, maxOutput });
+    isEnd = batch.length <= wanted;
+    for (const row of batch.slice(0, wanted)) {
+      if (size >= maxPageSize) {
         isEnd = false;
         break;
       }
       after = row.position;
+      // Calls that no one is asked about are not shown.
       if (!row.approval.gated) continue;
       found.push(row);
       size += sizeOf(row.approval);
