@@ -6,6 +6,7 @@ import { ServerBounds } from "../server-bounds.ts";
 import type { ServerLimits } from "../server-limits.ts";
 import type { Confirmation } from "../views/index.ts";
 import { approvalRoutes } from "./approval-routes.ts";
+import { chatRoutes } from "./chat-routes.ts";
 import { preflight, withCors } from "./cors.ts";
 import { fileRoutes } from "./file-routes.ts";
 import { checkGuardOptions, guard, type GuardOptions } from "./guard.ts";
@@ -42,6 +43,7 @@ export function createHandler(
     ...streamRoutes(context),
     ...approvalRoutes(context),
     ...fileRoutes(context),
+    ...chatRoutes(context),
     { path: /^\/health$/, methods: { GET: async () => jsonResponse({ ok: true, ...options.health?.() }) } },
   ];
 

@@ -21,11 +21,37 @@ export async function readBody(request: Request, maxBytes: number): Promise<unkn
 
 /** The bytes of a JSON body, at most `maxBytes`, without a byte order mark. */
 export async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
-  const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
-  if (type !== "application/json")
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of readPieces(request, { type: "application/json", maxBytes })) {
+    pieces.push(piece);
+    bytes += piece.byteLength;
+  }
+  const [first = new Uint8Array()] = pieces;
+  const whole = pieces.length > 1 ? await join(pieces, bytes) : first;
+  return whole[0] === 0xef && whole[1] === 0xbb && whole[2] === 0xbf ? whole.subarray(3) : whole;
+}
+
+/** The text of a body of this content type, in the pieces in which it comes. */
+export async function* readText(request: Request, expected: ExpectedBody): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  for await (const piece of readPieces(request, expected)) yield decode(decoder, piece);
+  yield decode(decoder);
+}
+
+interface ExpectedBody {
+  /** The content type that the body must have. */
+  type: string;
+  maxBytes: number;
+}
+
+/** The pieces of a body, counted among the bytes in memory. */
+async function* readPieces(request: Request, { type, maxBytes }: ExpectedBody): AsyncGenerator<Uint8Array> {
+  const given = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
+  if (given !== type)
     throw new BridgeError(
       "unsupported_media_type",
-      `The content type must be application/json; ${type ? `${quote(type)} came` : "the request has none"}.`,
+      `The content type must be ${type}; ${given ? `${quote(given)} came` : "the request has none"}.`,
     );
   const place = placeOf(request);
   const tooLarge = () => new BridgeError("too_large", `The body is larger than ${maxBytes} bytes.`);
@@ -33,7 +59,6 @@ export async function readBytes(request: Request, maxBytes: number): Promise<Uin
   if (named > maxBytes) throw tooLarge();
   let counted = named > 0 ? named : 0;
   place?.reserve(counted);
-  const pieces: Uint8Array[] = [];
   let bytes = 0;
   for await (const piece of piecesOf(request, place)) {
     bytes += piece.byteLength;
@@ -42,11 +67,8 @@ export async function readBytes(request: Request, maxBytes: number): Promise<Uin
       place?.reserve(bytes - counted);
       counted = bytes;
     }
-    pieces.push(piece);
+    yield piece;
   }
-  const [first = new Uint8Array()] = pieces;
-  const whole = pieces.length > 1 ? await join(pieces, bytes) : first;
-  return whole[0] === 0xef && whole[1] === 0xbb && whole[2] === 0xbf ? whole.subarray(3) : whole;
 }
 
 /** How many bytes are copied before other work may run. */
@@ -101,5 +123,13 @@ export class LateBody extends BridgeError {
   readonly status = 408;
   constructor(ms: number) {
     super("malformed", `The body did not arrive within ${ms / 1000} seconds.`);
+  }
+}
+
+function decode(decoder: TextDecoder, piece?: Uint8Array): string {
+  try {
+    return decoder.decode(piece, { stream: piece !== undefined });
+  } catch (error) {
+    throw new BridgeError("malformed", "The body is not UTF-8.", { cause: error });
   }
 }
