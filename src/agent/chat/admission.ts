@@ -66,6 +66,6 @@ export class Admission {
   async #checkModel({ owner, chatName, mode }: Requested): Promise<void> {
     const { modelCalls, conversations, store } = this.#context;
     modelCalls.check(owner);
-    if (mode === "live") await conversations.checkRoom(owner, async () => (await store.findChat(owner, chatName))?.id);
+    await conversations.checkRoom(mode, owner, async () => (await store.findChat(owner, chatName))?.id);
   }
 }

@@ -28,8 +28,9 @@ export class Conversations {
     return new RequestConversation(turn, this.#context, () => this.#pool.close(turn.chat.id));
   }
 
-  /** Throws if the owner may not open another live connection. `findChat` finds the chat, which may have one already. */
-  async checkRoom(owner: string, findChat: () => Promise<string | undefined>): Promise<void> {
+  /** Throws if a turn needs a connection that the owner may not open. `findChat` finds the chat, which may have one. */
+  async checkRoom(mode: Mode, owner: string, findChat: () => Promise<string | undefined>): Promise<void> {
+    if (mode !== "live") return;
     try {
       this.#pool.checkRoom(owner);
     } catch (error) {
