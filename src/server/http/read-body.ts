@@ -1,6 +1,6 @@
 import { BridgeError, parseJson } from "../../protocol/index.ts";
 import { quote } from "../../protocol/quote.ts";
-import { placeOf, type RequestPlace } from "./request-place.ts";
+import { placeOf } from "./request-place.ts";
 
 /** Largest body of a chat request, unless the options say otherwise. */
 export const defaultMaxBodyBytes = 4 * 1024 * 1024;
@@ -28,7 +28,7 @@ export async function readBody(request: Request, maxBytes: number): Promise<unkn
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let text = "";
   let bytes = 0;
-  for await (const piece of piecesOf(request, place)) {
+  await readPieces(request, place?.bodyMs ?? defaultBodyMs, (piece) => {
     bytes += piece.byteLength;
     if (bytes > maxBytes) throw tooLarge();
     if (bytes > counted) {
@@ -36,37 +36,33 @@ export async function readBody(request: Request, maxBytes: number): Promise<unkn
       counted = bytes;
     }
     text += decode(decoder, piece);
-  }
+  });
   text += decode(decoder);
   // Deeper than the limit for a call's arguments, because clients send back messages that contain arguments.
   return parseJson(text, { maxDepth: 64 });
 }
 
 /** A body that ends early or comes too slowly is an error of the client, not of the server. */
-async function* piecesOf({ body }: Request, place: RequestPlace | undefined): AsyncGenerator<Uint8Array> {
+async function readPieces({ body }: Request, ms: number, take: (piece: Uint8Array) => void): Promise<void> {
   if (!body) return;
-  const ms = place?.bodyMs ?? defaultBodyMs;
   const reader = body.getReader();
-  let isLate = false;
-  const timer = setTimeout(() => {
-    isLate = true;
-    // Ends a pending read.
-    void reader.cancel().catch(() => undefined);
-  }, ms);
+  // The reason says what becomes of the rest. Cancelling also ends a pending read.
+  const cancel = (reason: unknown) => void reader.cancel(reason).catch(() => undefined);
+  let late: LateBody | undefined;
+  const timer = setTimeout(() => cancel((late = new LateBody(ms))), ms);
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (isLate) throw new LateBody(ms);
+      if (late) throw late;
       if (done) return;
-      yield value;
+      take(value);
     }
   } catch (error) {
+    cancel(error);
     if (error instanceof BridgeError) throw error;
     throw new BridgeError("malformed", "The body ended before it was complete.", { cause: error });
   } finally {
     clearTimeout(timer);
-    // Drops the rest, if there is any.
-    void reader.cancel().catch(() => undefined);
   }
 }
 
