@@ -33,7 +33,7 @@ export function memoryChats({ sessions, putEvent, select, positions, log, hashes
     async listChats(owner, { after, limit = Infinity } = {}) {
       const own = chats().filter((chat) => chat.owner === owner && (!after || isEarlier(chat, after)));
       const page = own.toSorted((one, other) => (isEarlier(one, other) ? 1 : -1)).slice(0, limit);
-      return page.map(({ state: _state, chat: _chat, ...fields }): ListedChat => ({
+      return page.map(({ state: _state, chat: _chat, revision: _revision, ...fields }): ListedChat => ({
         ...copyJson(fields),
         pending: select({ chat: fields.id, state: "pending" }).length,
       }));

@@ -74,7 +74,7 @@ export function createHandler(
       return response ?? errorResponse({ code: "not_found", message: `There is nothing at ${url.pathname}.` });
     } catch (error) {
       // Otherwise the rest of the body stays in the connection.
-      if (!request.bodyUsed) void request.body?.cancel().catch(() => undefined);
+      if (!request.bodyUsed) void request.body?.cancel(error).catch(() => undefined);
       if (error instanceof StateConflict) return conflictResponse(error);
       const refusal = toRefusal(error, logger, "A request failed.", { method: request.method });
       return errorResponse(refusal, {}, error instanceof LateBody ? error.status : undefined);

@@ -3,7 +3,7 @@ import { BridgeError } from "../../protocol/index.ts";
 import { parseJsonBytes } from "../../protocol/parse-json.ts";
 import { requestLimits } from "../request-limits.ts";
 import { quote } from "../../protocol/quote.ts";
-import { placeOf, type RequestPlace } from "./request-place.ts";
+import { placeOf } from "./request-place.ts";
 
 /** How many bytes of a chat request may be new, unless the options say otherwise. */
 export const defaultMaxBodyBytes = 4 * 1024 * 1024;
@@ -60,15 +60,14 @@ async function* readPieces(request: Request, { type, maxBytes }: ExpectedBody): 
   let counted = named > 0 ? named : 0;
   place?.reserve(counted);
   let bytes = 0;
-  for await (const piece of piecesOf(request, place)) {
+  const count = (piece: Uint8Array) => {
     bytes += piece.byteLength;
     if (bytes > maxBytes) throw tooLarge();
-    if (bytes > counted) {
-      place?.reserve(bytes - counted);
-      counted = bytes;
-    }
-    yield piece;
-  }
+    if (bytes <= counted) return;
+    place?.reserve(bytes - counted);
+    counted = bytes;
+  };
+  yield* piecesOf(request, place?.bodyMs ?? defaultBodyMs, count);
 }
 
 /** How many bytes are copied before other work may run. */
@@ -90,30 +89,32 @@ async function join(pieces: readonly Uint8Array[], bytes: number): Promise<Uint8
 }
 
 /** A body that ends early or comes too slowly is an error of the client, not of the server. */
-async function* piecesOf({ body }: Request, place: RequestPlace | undefined): AsyncGenerator<Uint8Array> {
+async function* piecesOf(
+  { body }: Request,
+  ms: number,
+  count: (piece: Uint8Array) => void,
+): AsyncGenerator<Uint8Array> {
   if (!body) return;
-  const ms = place?.bodyMs ?? defaultBodyMs;
   const reader = body.getReader();
-  let isLate = false;
-  const timer = setTimeout(() => {
-    isLate = true;
-    // Ends a pending read.
-    void reader.cancel().catch(() => undefined);
-  }, ms);
+  // The reason says what becomes of the rest. Cancelling also ends a pending read.
+  const cancel = (reason: unknown) => void reader.cancel(reason).catch(() => undefined);
+  let late: LateBody | undefined;
+  const timer = setTimeout(() => cancel((late = new LateBody(ms))), ms);
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (isLate) throw new LateBody(ms);
+      if (late) throw late;
       if (done) return;
+      count(value);
       yield value;
     }
   } catch (error) {
+    cancel(error);
     if (error instanceof BridgeError) throw error;
     throw new BridgeError("malformed", "The body ended before it was complete.", { cause: error });
   } finally {
     clearTimeout(timer);
-    // Drops the rest, if there is any.
-    void reader.cancel().catch(() => undefined);
+    cancel(undefined);
   }
 }
 
