@@ -1,7 +1,7 @@
 import { copyJson, toJsonCopy } from "./json-copy.ts";
 import { logListeners } from "./log-listeners.ts";
 import { toLogged } from "./logged-entry.ts";
-import type { LogEntry, LogStore, MessageStore, StoredMessage } from "./store.ts";
+import type { LogEntry, LogStore, MessageStore, StoredMessage, Withdrawal } from "./store.ts";
 
 interface MemoryLog extends LogStore, MessageStore {
   /** Removes everything of a chat. */
@@ -16,7 +16,16 @@ interface OpenTurn {
 }
 
 /** The logs and messages of the store in memory. */
-export function memoryLog({ now, requireChat }: { now: () => number; requireChat: (id: string) => void }): MemoryLog {
+export function memoryLog({
+  now,
+  requireChat,
+  withdraw,
+}: {
+  now: () => number;
+  requireChat: (id: string) => void;
+  /** Changes the history and the rows of a chat, or throws and changes nothing. */
+  withdraw: (chat: string, withdrawal: Withdrawal) => void;
+}): MemoryLog {
   const logs = new Map<string, LogEntry[]>();
   const messages = new Map<string, StoredMessage[]>();
   const turns = new Map<string, OpenTurn>();
@@ -36,8 +45,9 @@ export function memoryLog({ now, requireChat }: { now: () => number; requireChat
   };
 
   return {
-    async append(chat, entries) {
+    async append(chat, entries, withdrawal) {
       requireChat(chat);
+      if (withdrawal) withdraw(chat, withdrawal);
       const at = now();
       const log = logs.get(chat) ?? [];
       logs.set(chat, log);

@@ -9,8 +9,11 @@ import {
   type Approval,
   type ApprovalFilter,
   type AuditEntry,
+  type NewEvent,
   type Session,
   type Store,
+  type StoredEvent,
+  type Withdrawal,
 } from "./store.ts";
 
 export interface MemoryStoreOptions {
@@ -54,7 +57,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     return chat;
   };
 
-  const { forget, clearListeners, ...log } = memoryLog({ now, requireChat });
+  const { forget, clearListeners, ...log } = memoryLog({
+    now,
+    requireChat,
+    withdraw: (chat, withdrawal) => withdraw(chat, withdrawal),
+  });
 
   const addSession = (session: Session): Session => {
     sessions.set(session.id, toJsonCopy(session));
@@ -82,6 +89,45 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     if (!row || row[field] || !isSettled(row.state)) return false;
     approvals.set(id, { ...row, [field]: true });
     return true;
+  };
+
+  const putEvent = (sessionId: string, { id, event, responses, stateDelta }: NewEvent): StoredEvent => {
+    const session = sessions.get(sessionId);
+    const rows = events.get(sessionId);
+    if (!session || !rows) throw new BridgeError("not_found", `There is no session ${sessionId}.`);
+    for (const text of [id, ...responses]) exactText(text, "An event's id and its calls' ids");
+    const standing = rows.filter((row) => !row.withdrawn);
+    for (const callId of responses) {
+      if (standing.some((row) => row.id !== id && row.responses.has(callId))) throw new AlreadyResponded(callId);
+    }
+    const text = JSON.stringify(event);
+    const state = { ...session.state, ...(stateDelta && toJsonCopy(stateDelta)) };
+
+    const existing = standing.find((row) => row.id === id);
+    const position = existing?.position ?? rows.length + 1;
+    rows[position - 1] = { id, position, text, responses: new Set(responses), withdrawn: false };
+    sessions.set(sessionId, { ...session, state, updatedAt: now() });
+    return { position, event: JSON.parse(text) };
+  };
+
+  const withdraw = (chat: string, { events: positions, put, closed, moved }: Withdrawal) => {
+    const before = events.get(chat) ?? [];
+    const leaving = new Set(positions);
+    events.set(
+      chat,
+      before.map((row) => (leaving.has(row.position) ? { ...row, withdrawn: true } : row)),
+    );
+    try {
+      for (const event of put) putEvent(chat, event);
+    } catch (error) {
+      events.set(chat, before);
+      throw error;
+    }
+    for (const id of closed) for (const field of ["told", "shown"] as const) mark(id, field);
+    for (const id of moved.rows) {
+      const row = approvals.get(id);
+      if (row?.chat === chat) approvals.set(id, { ...row, messageId: moved.messageId });
+    }
   };
 
   const removeSession = (id: string) => {
@@ -145,23 +191,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return rows.filter((row) => !row.withdrawn).map(({ position, text }) => ({ position, event: JSON.parse(text) }));
     },
 
-    async appendEvent(sessionId, { id, event, responses, stateDelta }) {
-      const session = sessions.get(sessionId);
-      const rows = events.get(sessionId);
-      if (!session || !rows) throw new BridgeError("not_found", `There is no session ${sessionId}.`);
-      for (const text of [id, ...responses]) exactText(text, "An event's id and its calls' ids");
-      const standing = rows.filter((row) => !row.withdrawn);
-      for (const callId of responses) {
-        if (standing.some((row) => row.id !== id && row.responses.has(callId))) throw new AlreadyResponded(callId);
-      }
-      const text = JSON.stringify(event);
-      const state = { ...session.state, ...(stateDelta && toJsonCopy(stateDelta)) };
-
-      const existing = standing.find((row) => row.id === id);
-      const position = existing?.position ?? rows.length + 1;
-      rows[position - 1] = { id, position, text, responses: new Set(responses), withdrawn: false };
-      sessions.set(sessionId, { ...session, state, updatedAt: now() });
-      return { position, event: JSON.parse(text) };
+    async appendEvent(sessionId, event) {
+      return putEvent(sessionId, event);
     },
 
     async withdrawEvents(sessionId, position) {

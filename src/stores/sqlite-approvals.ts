@@ -73,7 +73,9 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
       const known = ["chat", "session", "owner", "state", "idempotencyKey", "messageId"] as const;
       const fields = known.filter((field) => filter[field] !== undefined);
       const values = fields.map((field) => filter[field] as string);
-      const conditions = fields.map((field) => `${field} = ?`);
+      const conditions = fields.map(
+        (field) => `${field === "messageId" ? "coalesce(placedIn, messageId)" : field} = ?`,
+      );
       if (filter.about) {
         const list = "(SELECT value FROM json_each(?))";
         // Each half has an index of its own.

@@ -161,7 +161,8 @@ export const migrations: readonly string[] = [
     data      BLOB NOT NULL
   ) STRICT;
   CREATE INDEX file_of_chat ON file (chat);
-  CREATE INDEX approval_of_message ON approval (chat, messageId);
+  ALTER TABLE approval ADD COLUMN placedIn TEXT;
+  CREATE INDEX approval_of_message ON approval (chat, coalesce(placedIn, messageId));
   CREATE INDEX approval_of_call ON approval (toolCallId);
   `,
 ];
