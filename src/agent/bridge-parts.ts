@@ -56,7 +56,8 @@ export function buildParts(options: BridgeOptions) {
     isCovered: (row) => turns.covers(row),
     isClosed: () => turns.isClosed,
   });
-  const submissions = new Submissions({ ...context, appName, calls, turns, settlement });
+  const effectOf = (toolName: string) => policies.get(toolName)?.effect ?? "opaque";
+  const submissions = new Submissions({ ...context, appName, calls, turns, settlement, effectOf });
   return {
     ...{ store, logger, toolsets, policies, executor, authorizer, conversations, unseen },
     ...{ turns, settlement, dueWork, submissions },

@@ -6,7 +6,10 @@ import { WebSocketConnection } from "./websocket-connection.ts";
 import type { WebSocketConnectionOptions } from "./websocket-connection-options.ts";
 
 export interface WebSocketChatTransportOptions extends WebSocketConnectionOptions {
-  /** Called with every chunk of the chat as it comes, also with those of turns that no request asked for. */
+  /**
+   * Called with every chunk of the chat as it comes, also with those of turns that no request asked for. `data-withdrawn`
+   * with `data: { from }` says that the messages from this id on were withdrawn; no stream has it.
+   */
   onChunk?: (chunk: UIMessageChunk) => void;
   /** How many chunks of turns that no request has read are kept for a later request. Default 10,000. */
   maxKept?: number;
@@ -178,13 +181,20 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
 
 /**
  * The server keeps the history and reads only the last message, or the one that `messageId` names. With the others a
- * frame would grow until it is too large.
+ * frame would grow until it is too large. Of the message before a new one only the id matters: it says where in the chat
+ * the new one belongs.
  */
 function unread<UI_MESSAGE extends UIMessage>(
   messages: readonly UI_MESSAGE[],
   messageId: string | undefined,
-): UI_MESSAGE[] {
-  return messages.filter(({ id }, index) => index === messages.length - 1 || (id === messageId && id !== undefined));
+): (UI_MESSAGE | Pick<UIMessage, "id" | "role" | "parts">)[] {
+  const last = messages.length - 1;
+  const isNew = messages[last]?.role === "user" && (messageId === undefined || messageId === messages[last].id);
+  return messages.flatMap((message, index): ReturnType<typeof unread<UI_MESSAGE>> => {
+    const { id, role } = message;
+    if (index === last || (id === messageId && id !== undefined)) return [message];
+    return isNew && index === last - 1 ? [{ id, role, parts: [] }] : [];
+  });
 }
 
 function abortError(): DOMException {

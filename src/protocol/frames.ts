@@ -118,6 +118,7 @@ export type ControlFrame =
   | { type: "attached"; id: string; sequence: number; running: boolean }
   | { type: "turn"; turn: string; reply: string; sequence: number }
   | { type: "parked"; turn: string; sequence: number }
+  | { type: "withdrawn"; from: string; sequence: number }
   | { type: "accepted"; requestId: string; turn: string }
   | { type: "refused"; requestId: string; code: ErrorCode; message: string };
 

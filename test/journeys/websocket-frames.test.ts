@@ -961,6 +961,19 @@ describe("a chat that continues", () => {
     expect(world.gemini.requests).toHaveLength(2);
   });
 
+  test("regenerates in each chat if two chats use the same request id (X25)", async () => {
+    const world = await openWorld();
+    const clients = await Promise.all([openSocket(world, "?sequence=1"), openSocket(world, "?sequence=1")]);
+    for (const [index, client] of clients.entries()) {
+      const said = { ...message("hello"), id: `chat-${index}` };
+      client.send(said);
+      await client.turn();
+      client.send({ ...said, trigger: "regenerate-message", requestId: "r-1" });
+      await client.turn();
+    }
+    expect(world.gemini.requests).toHaveLength(4);
+  });
+
   test("gives a new reply to an edited message", async () => {
     const world = await openWorld();
     const client = await openSocket(world);

@@ -1,3 +1,4 @@
+import type { UIMessageChunk } from "ai";
 import { BridgeError } from "../../protocol/index.ts";
 import type { Approval, Session } from "../../stores/index.ts";
 import { cancelFamily } from "../approval/family.ts";
@@ -10,6 +11,13 @@ import { markShownRows } from "./shown-outcomes.ts";
 
 export interface ChatTurnsContext extends TurnContext {
   unseen: UnseenQuestions;
+}
+
+/** A turn whose first entries are in the log already, after this sequence number. */
+export interface BegunTurn {
+  id: string;
+  after: number;
+  chunks: readonly UIMessageChunk[];
 }
 
 /** The turns of every chat: which comes next, and which message it writes to. */
@@ -116,7 +124,11 @@ export class ChatTurns {
     return this.enqueue(queue, { reply, input, mode, actor: await this.#actorOf(queue.chat, approvals, reply) });
   }
 
-  async enqueue(queue: ChatQueue, turn: Pick<Turn, "reply" | "input" | "mode" | "actor">): Promise<QueuedTurn> {
+  async enqueue(
+    queue: ChatQueue,
+    { begun, ...turn }: Pick<Turn, "reply" | "input" | "mode" | "actor"> & { begun?: BegunTurn },
+  ): Promise<QueuedTurn> {
+    if (begun) return queue.enqueue({ ...turn, id: begun.id, after: begun.after, begun: begun.chunks });
     const after = await this.#context.store.lastSequence(queue.chat.id);
     return queue.enqueue({ ...turn, id: newId("turn"), after });
   }

@@ -1,23 +1,28 @@
+import { isDeepStrictEqual } from "node:util";
 import type { UIMessage, UIMessageChunk } from "ai";
-import { type Identity, isSettled } from "../../protocol/index.ts";
+import { BridgeError, type Identity, isSettled } from "../../protocol/index.ts";
 import type { Approval, Session } from "../../stores/index.ts";
 import type { ToolCalls } from "../adk/tool-calls.ts";
 import type { Authorizer } from "../approval/authorizer.ts";
 import { outcomeChunks } from "../approval/outcome.ts";
 import { newId } from "../support/index.ts";
-import type { TurnContext } from "../turn.ts";
 import type { Mode } from "../turn-input.ts";
 import { type Answer, type Given, matchesDecision, resolveAnswers, toOutcome } from "./answers.ts";
 import type { ChatQueue, QueuedTurn } from "./chat-queue.ts";
-import type { ChatTurns } from "./chat-turns.ts";
 import { unknownApproval, unknownChat } from "./errors.ts";
 import { permittedAnswers } from "./permitted-answers.ts";
-import { findReply } from "./regenerate.ts";
+import { findEdit, findReply, refuseTakenId, type WantedReply } from "./find-cut.ts";
+import { Revisions, type RevisionsContext } from "./revisions.ts";
 import type { Settlement } from "./settlement.ts";
 
 /** What a chat request asks for, from any wire and in any shape. */
 export type Submission =
-  | { type: "message"; message: UIMessage }
+  | {
+      type: "message";
+      message: UIMessage;
+      /** The id of the message before it in the client's list. */
+      after?: string;
+    }
   | {
       type: "answers";
       answers: readonly Answer[];
@@ -25,7 +30,7 @@ export type Submission =
       /** The answers came outside a chat request, so no client waits for them in the message they are about. */
       aside?: boolean;
     }
-  | { type: "regenerate"; messageId?: string };
+  | ({ type: "regenerate" } & WantedReply);
 
 /** A turn of a chat, to be read from the log. */
 export interface Reading {
@@ -36,63 +41,72 @@ export interface Reading {
 /** How to read what a request caused: a turn in the log, or a few chunks that are not in the log. */
 export type Reply = Reading | { chunks: () => AsyncGenerator<UIMessageChunk> };
 
-export interface SubmissionsContext extends TurnContext {
+export interface SubmissionsContext extends RevisionsContext {
   appName: string;
   authorizer: Authorizer;
   calls: ToolCalls;
-  turns: ChatTurns;
   settlement: Settlement;
 }
 
 /** Takes in chat requests: messages, answers, and the wish for another reply. */
 export class Submissions {
   readonly #context: SubmissionsContext;
+  readonly #revisions: Revisions;
 
   constructor(context: SubmissionsContext) {
     this.#context = context;
+    this.#revisions = new Revisions(context);
   }
 
   async submit(identity: Identity, chatName: string, submission: Submission, mode: Mode): Promise<Reply> {
     this.#context.turns.refuseWhenClosed();
     switch (submission.type) {
       case "message":
-        return this.#say(identity, chatName, submission.message, mode);
+        return this.#say(identity, chatName, submission, mode);
       case "answers":
         return this.#answer(identity, chatName, submission, mode);
       case "regenerate":
-        return this.#regenerate(identity, chatName, submission.messageId, mode);
+        return this.#regenerate(identity, chatName, submission, mode);
     }
   }
 
-  async #say({ owner, actor }: Identity, chatName: string, message: UIMessage, mode: Mode): Promise<Reply> {
+  /** A message is added to the chat, or replaces a part of it. One that comes twice while its turn runs joins that turn. */
+  async #say(
+    { owner, actor }: Identity,
+    chatName: string,
+    { message, after }: Submission & { type: "message" },
+    mode: Mode,
+  ): Promise<Reply> {
     const { store, turns, appName } = this.#context;
     const chat = await store.openChat({ owner, name: chatName, appName });
     return turns.exclusive(chat, async (queue) => {
+      const same = queue.find((turn) => isDeepStrictEqual(turn.message, message));
+      if (same) return { chat: chat.id, turn: same };
+      refuseTakenId(message.id, await store.getMessage(chat.id, message.id));
+      refuseRunningReply(message.id, queue);
       await queue.stopAll(new Error("A new message came."));
+      const edit = await findEdit(store, chat.id, message, after);
+      const how = { mode, actor };
+      if (edit?.isSame) {
+        const wanted = await findReply(store, chat.id, { messageId: message.id });
+        return { chat: chat.id, turn: await this.#revisions.again(queue, wanted, how) };
+      }
+      if (edit) return { chat: chat.id, turn: await this.#revisions.edit(queue, edit, message, how) };
       const input = { kind: "message", message, record: true } as const;
-      const turn = await turns.enqueue(queue, { reply: newId("msg"), input, mode, actor });
-      return { chat: chat.id, turn };
+      return { chat: chat.id, turn: await turns.enqueue(queue, { reply: newId("msg"), input, ...how }) };
     });
   }
 
-  async #regenerate(
-    { owner, actor }: Identity,
-    chatName: string,
-    messageId: string | undefined,
-    mode: Mode,
-  ): Promise<Reply> {
-    const { store, turns, conversations } = this.#context;
+  async #regenerate({ owner, actor }: Identity, chatName: string, wanted: WantedReply, mode: Mode): Promise<Reply> {
+    const { store, turns } = this.#context;
     const chat = await this.#requireChat(owner, chatName);
     return turns.exclusive(chat, async (queue) => {
+      // A refused request changes nothing, so it stops nothing either. The reply that is being made is not stored yet.
+      const isRunning = queue.find(({ reply }) => reply === wanted.messageId) !== undefined;
+      if (!isRunning) await findReply(store, chat.id, wanted);
       await queue.stopAll(new Error("The reply is made again."));
-      const found = await findReply(chat, messageId, store);
-      // A model that listens between turns remembers what it said.
-      await conversations.close(chat.id);
-      await found.withdraw();
-      const { message } = found;
-      const input = { kind: "message", message, record: false } as const;
-      const turn = await turns.enqueue(queue, { reply: newId("msg"), input, mode, actor });
-      return { chat: chat.id, turn };
+      const found = await findReply(store, chat.id, wanted);
+      return { chat: chat.id, turn: await this.#revisions.again(queue, found, { mode, actor }) };
     });
   }
 
@@ -116,7 +130,8 @@ export class Submissions {
         changed.filter((approval) => approval.messageId !== about),
       ];
       // Found before other turns begin: they write to older messages, and this one would no longer be the last.
-      const reply = aside ? await conversations.placeFor(chat.id, about) : about;
+      const isGone = here.length > 0 && (await this.#isWithdrawn(chat.id, about, queue));
+      const reply = aside || isGone ? await conversations.placeFor(chat.id, about) : about;
       for (const approval of elsewhere) await turns.continue(queue, [approval], { reply: approval.messageId, mode });
       if (here.length === 0) return this.#replyToRepeated(chat, queue, given, said, about);
       // Every answered call is settled in the reply to its answer. Stock clients send an unsettled answer again, for ever.
@@ -127,6 +142,12 @@ export class Submissions {
       const turn = await turns.continue(queue, [...repeated, ...here], { reply, answered: said, mode });
       return { chat: chat.id, turn };
     });
+  }
+
+  /** True for a message that was withdrawn. One that is being generated is not stored yet. */
+  async #isWithdrawn(chat: string, messageId: string, queue: ChatQueue): Promise<boolean> {
+    if (queue.find(({ reply }) => reply === messageId)) return false;
+    return (await this.#context.store.getMessage(chat, messageId)) === undefined;
   }
 
   /** Records decisions and results. Returns the rows this changed, and what the client said about each. */
@@ -205,4 +226,13 @@ export class Submissions {
     if (!chat) throw unknownChat(name);
     return chat;
   }
+}
+
+/** Throws if the id of a user's message belongs to a reply that is being generated. */
+function refuseRunningReply(id: string, queue: ChatQueue): void {
+  if (queue.find(({ reply }) => reply === id))
+    throw new BridgeError(
+      "conflict",
+      `The message id ${id} belongs to a reply of this chat; a new message needs another.`,
+    );
 }

@@ -84,11 +84,12 @@ export class ChatWire implements Wire {
     const submit = () => this.#context.submit(chat, submission);
     switch (submission.type) {
       case "regenerate":
-        return sent.once(owner, frame.requestId, submit);
+        return sent.once(owner, frame.requestId && JSON.stringify([chat, frame.requestId]), submit);
       case "answers":
         return submit();
       case "message": {
-        const message = { owner, chat, id: submission.message.id };
+        const { id, parts } = submission.message;
+        const message = { owner, chat, id, parts };
         return frame.resend ? sent.sendAgain(message, submit) : sent.send(message, submit);
       }
     }
