@@ -16,7 +16,6 @@ import {
   type AuditHash,
   type Session,
   type Store,
-  type StoredEvent,
   type Withdrawal,
 } from "./store.ts";
 
