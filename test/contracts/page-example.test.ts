@@ -9,6 +9,12 @@ describe("docs/page.md", () => {
     expect(example).toBe(read("test/fixtures/page-example.tsx"));
   });
 
+  it("shows the runtime for assistant-ui that the browser tests use", () => {
+    expect(read("docs/page.md")).toContain(
+      `\`\`\`ts\n${read("test/fixtures/assistant-ui/use-bridge-runtime.ts")}\`\`\``,
+    );
+  });
+
   it("names only files that exist", () => {
     const links = [...read("docs/page.md").matchAll(/\]\(\.\.\/([^)#]+)\)/g)].map((match) => match[1]!);
     expect(links.length).toBeGreaterThan(0);
