@@ -50,7 +50,7 @@ describe("old messages", () => {
       `{"type":"tool-x","toolCallId":"old","state":"output-available","input":${value},"output":${value}}`,
     );
     const earlier = `{"id":"e","role":"user","parts":[],"metadata":${value}}`;
-    expect(await meaning(bodyOf([earlier, old, user]))).toEqual(said);
+    expect(await meaning(bodyOf([earlier, old, user]))).toEqual({ ...said, after: "a" });
     const yes = assistant(answerTo("apr"));
     expect(await meaning(bodyOf([earlier, yes]))).toEqual(answered);
     expect(await meaning(bodyOf([earlier, yes], ',"messageId":"a"'))).toEqual(answered);
@@ -85,7 +85,7 @@ describe("old messages", () => {
           { id: "l", role: "assistant" },
         ],
       });
-      expect(interpret(parseChatRequest(body))).toEqual({ type: "regenerate", messageId: undefined });
+      expect(interpret(parseChatRequest(body))).toEqual({ type: "regenerate", messageId: undefined, last: "l" });
     }
     await expect(
       read(bodyOf([user, '{"role":"root"}'], ',"trigger":"regenerate-message"')).then(parseChatRequest),
@@ -318,11 +318,12 @@ describe("a frame", () => {
     const messages = `"messages":[${assistant(answerTo("apr"))},${user}]`;
     expect(await frameMeaning(`{"type":"message",${messages},"messageId":"a"}`)).toEqual(answered);
     expect(await frameMeaning(`{"type":"message",${messages},"data":{"messageId":"a"}}`)).toEqual(answered);
-    expect(await frameMeaning(`{"type":"message",${messages},"messageId":null,"data":{"messageId":"a"}}`)).toEqual(
-      said,
-    );
+    expect(await frameMeaning(`{"type":"message",${messages},"messageId":null,"data":{"messageId":"a"}}`)).toEqual({
+      ...said,
+      after: "a",
+    });
     expect(await frameMeaning(`{"type":"send","id":"c","requestId":"r",${messages},"data":{"messageId":"a"}}`)).toEqual(
-      said,
+      { ...said, after: "a" },
     );
   });
 
