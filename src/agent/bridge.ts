@@ -196,6 +196,21 @@ export class Bridge {
     return { sequence, running: this.#parts.turns.running(chat.id) !== undefined };
   }
 
+  /** The turn that a user's message began, and the message as it is now; undefined if the chat has no such message. */
+  async turnOf(
+    owner: string,
+    chatName: string,
+    messageId: string,
+  ): Promise<{ id: string; after: number; message: UIMessage } | undefined> {
+    const { store } = this.#parts;
+    const chat = await store.findChat(owner, chatName);
+    const stored = chat && (await store.getMessage(chat.id, messageId));
+    if (!chat || stored?.message.role !== "user") return undefined;
+    const after = stored.sequence - 1;
+    const [begin] = await store.read(chat.id, { after, limit: 1 });
+    return begin && { id: begin.turn, after, message: stored.message };
+  }
+
   /** An approval, if this owner has it. */
   async approval(owner: string, id: string): Promise<ApprovalView | undefined> {
     const approval = await this.#parts.store.getApproval(id);

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import type { Bridge, LogEntry, Reply } from "../../agent/index.ts";
+import type { Bridge, Reply } from "../../agent/index.ts";
 import { SentMessages } from "./sent-messages.ts";
 
 const message = { owner: "alice", chat: "chat", id: "u1" };
@@ -11,24 +11,17 @@ function openTurn(id: string) {
   return { reply: { chat: "chat", turn: { id, after: 0, done } } as unknown as Reply, end: () => end() };
 }
 
-/** A bridge whose log has these entries. */
-function bridgeWith(...entries: LogEntry[]): Pick<Bridge, "approvals" | "follow"> {
-  return {
-    approvals: async () => ({ approvals: [], sequence: entries.length, running: false }),
-    follow: async () =>
-      (async function* () {
-        for (const entry of entries) yield [entry];
-      })(),
-  };
-}
+type Turn = Awaited<ReturnType<Bridge["turnOf"]>>;
 
-const began = (sequence: number, turn: string, id: string): LogEntry => ({
-  kind: "begin",
-  turn,
-  sequence,
-  at: 0,
-  reply: "m",
-  message: { id, role: "user", parts: [] },
+/** A bridge whose log has the turns of these messages. */
+const bridgeWith = (turns: Record<string, Turn> = {}): Pick<Bridge, "turnOf"> => ({
+  turnOf: async (_owner, _chat, id) => turns[id],
+});
+
+const began = (after: number, id: string, key: string, text = "hello"): Turn => ({
+  id,
+  after,
+  message: { id: key, role: "user", parts: [{ type: "text", text }] },
 });
 
 test("a message that is sent again while its turn runs is not submitted again", async () => {
@@ -41,7 +34,7 @@ test("a message that is sent again while its turn runs is not submitted again", 
 });
 
 test("a message whose turn is over is found in the log", async () => {
-  const sent = new SentMessages(bridgeWith(began(1, "t0", "u0"), began(2, "t1", "u1")));
+  const sent = new SentMessages(bridgeWith({ u0: began(0, "t0", "u0"), u1: began(1, "t1", "u1") }));
   const { reply, end } = openTurn("t1");
   await sent.send(message, async () => reply);
   end();
@@ -55,7 +48,7 @@ test("a message whose turn is over is found in the log", async () => {
 test("a message that never arrived is submitted", async () => {
   const { reply } = openTurn("t1");
   expect(await new SentMessages(bridgeWith()).sendAgain(message, async () => reply)).toBe(reply);
-  const other = new SentMessages(bridgeWith(began(1, "t0", "u0")));
+  const other = new SentMessages(bridgeWith({ u0: began(0, "t0", "u0") }));
   expect(await other.sendAgain(message, async () => reply)).toBe(reply);
 });
 
@@ -97,11 +90,11 @@ test("a request that failed may be sent again", async () => {
 test("a message that was edited since is another one, in memory and in the log", async () => {
   const parts = [{ type: "text" as const, text: "edited" }];
   const [first, second] = [openTurn("t1"), openTurn("t2")];
-  const sent = new SentMessages(bridgeWith(began(1, "t1", "u1")));
+  const sent = new SentMessages(bridgeWith({ u1: began(0, "t1", "u1") }));
   await sent.send({ ...message, parts: [] }, async () => first.reply);
   expect(await sent.sendAgain({ ...message, parts }, async () => second.reply)).toBe(second.reply);
-  const log = new SentMessages(bridgeWith(began(1, "t1", "u1"), began(5, "t2", "u1")));
-  expect(await log.sendAgain({ ...message, parts: [] }, () => Promise.reject(new Error("again")))).toEqual({
+  const log = new SentMessages(bridgeWith({ u1: began(4, "t2", "u1", "edited") }));
+  expect(await log.sendAgain({ ...message, parts }, () => Promise.reject(new Error("again")))).toEqual({
     turn: { id: "t2", after: 4 },
   });
 });

@@ -18,13 +18,13 @@ export interface TurnPlace {
  * a message has begun, the log has it; until then it is kept here.
  */
 export class SentMessages {
-  readonly #bridge: Pick<Bridge, "approvals" | "follow">;
+  readonly #bridge: Pick<Bridge, "turnOf">;
   /** By message. */
   readonly #beginning = new Map<string, Promise<Reply>>();
   /** By request. */
   readonly #requests = new Map<string, Promise<Reply>>();
 
-  constructor(bridge: Pick<Bridge, "approvals" | "follow">) {
+  constructor(bridge: Pick<Bridge, "turnOf">) {
     this.#bridge = bridge;
   }
 
@@ -65,23 +65,11 @@ export class SentMessages {
     return replying;
   }
 
-  /** The last turn of this message in the log. The user may have edited the message since an earlier one. */
+  /** The turn of this message in the log. The user may have edited the message since. */
   async #find({ owner, chat, id, parts }: SentMessage): Promise<{ turn: TurnPlace } | undefined> {
-    const { sequence } = await this.#bridge.approvals(owner, { chat });
-    if (sequence === 0) return undefined;
-    const reader = new AbortController();
-    const wanted = JSON.stringify(parts);
-    let found: { turn: TurnPlace } | undefined;
-    for await (const entries of await this.#bridge.follow(owner, chat, { after: 0, signal: reader.signal })) {
-      for (const entry of entries)
-        if (entry.kind === "begin" && entry.message?.id === id)
-          found =
-            wanted === undefined || JSON.stringify(entry.message.parts) === wanted
-              ? { turn: { id: entry.turn, after: entry.sequence - 1 } }
-              : undefined;
-      if ((entries.at(-1)?.sequence ?? 0) >= sequence) return found;
-    }
-    return found;
+    const found = await this.#bridge.turnOf(owner, chat, id);
+    if (!found || (parts && JSON.stringify(found.message.parts) !== JSON.stringify(parts))) return undefined;
+    return { turn: { id: found.id, after: found.after } };
   }
 }
 
