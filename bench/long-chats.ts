@@ -1,17 +1,22 @@
-/** Long chats on disk: reading the last messages, and the time of a turn, as the chat grows. */
-import { mkdtemp, rm } from "node:fs/promises";
+/**
+ * Long chats on disk: reading the last messages, and the time of a turn, as the chat grows; and what a turn takes on disk
+ * while its chunks are kept and afterwards.
+ */
+import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
+import { DatabaseSync } from "node:sqlite";
 import { sqliteStore } from "adk-stream-protocol/stores/sqlite";
-import type { Store } from "adk-stream-protocol/stores";
+import type { NewLogEntry, Store } from "adk-stream-protocol/stores";
 import type { UIMessage } from "ai";
-import { alternate, median, quantiles, ratio, verdict } from "./figures.ts";
+import { alternate, median, quantiles, ratio, thousands, verdict } from "./figures.ts";
 import { startServer } from "./server-process.ts";
 
 const lengths = [10, 100, 1000, 10_000];
 const pageRounds = 100;
 const turnRounds = 40;
+const foldedTurns = 500;
 
 /** Measures and prints. */
 export async function longChats(): Promise<void> {
@@ -49,6 +54,10 @@ export async function longChats(): Promise<void> {
     const slower = median(turns["1000"] ?? []) / median(turns["100"] ?? []);
     console.log(`  turn 1,000 ÷ turn 100            ${slower.toFixed(2)}`);
     console.log(verdict("≤ 1.1", slower <= 1.1));
+    const [kept, folded] = await bytesPerTurn(join(directory, "folded.db"));
+    console.log(
+      `  bytes on disk per turn, with chunks ${thousands(kept)}, without ${thousands(folded)}   ${ratio(folded, kept)} ×`,
+    );
   } finally {
     await server.stop();
     await gemini.stop();
@@ -56,8 +65,28 @@ export async function longChats(): Promise<void> {
   }
 }
 
+/** What a turn with a reply of 60 pieces takes on disk: with its chunks, and after they were removed. */
+async function bytesPerTurn(path: string): Promise<[number, number]> {
+  let now = 0;
+  const store = sqliteStore({ path, now: () => now });
+  await fill(store, "chat", foldedTurns, 60);
+  const size = async () => {
+    const db = new DatabaseSync(path);
+    db.exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
+    db.close();
+    return (await stat(path)).size / foldedTurns;
+  };
+  await store.close();
+  const kept = await size();
+  now = 1;
+  const later = sqliteStore({ path, now: () => now });
+  while ((await later.trimChunks({ before: 1, limit: 100 })) > 0);
+  await later.close();
+  return [kept, await size()];
+}
+
 /** Writes a chat with so many turns, as the bridge would have. */
-async function fill(store: Store, name: string, turns: number): Promise<void> {
+async function fill(store: Store, name: string, turns: number, pieces = 1): Promise<void> {
   const chat = await store.openChat({ owner: "local", name, appName: "bench" });
   const user = (turn: number) => `Question ${turn}, with a few words more.`;
   const assistant = (turn: number) => `Answer ${turn}: ${"some words of an answer ".repeat(10)}`;
@@ -73,7 +102,11 @@ async function fill(store: Store, name: string, turns: number): Promise<void> {
       { turn: id, kind: "chunk", chunk: { type: "start", messageId: reply } },
       { turn: id, kind: "chunk", chunk: { type: "start-step" } },
       { turn: id, kind: "chunk", chunk: { type: "text-start", id: "text" } },
-      { turn: id, kind: "chunk", chunk: { type: "text-delta", id: "text", delta: assistant(turn) } },
+      ...deltasOf(assistant(turn), pieces).map((delta): NewLogEntry => ({
+        turn: id,
+        kind: "chunk",
+        chunk: { type: "text-delta", id: "text", delta },
+      })),
       { turn: id, kind: "chunk", chunk: { type: "text-end", id: "text" } },
       { turn: id, kind: "chunk", chunk: { type: "finish-step" } },
       { turn: id, kind: "end", message: message(reply, "assistant", assistant(turn)) },
@@ -89,6 +122,11 @@ async function fill(store: Store, name: string, turns: number): Promise<void> {
       await store.appendEvent(chat.id, { id: key, event: stored, responses: [] });
     }
   }
+}
+
+function deltasOf(text: string, pieces: number): string[] {
+  const length = Math.ceil(text.length / pieces);
+  return Array.from({ length: pieces }, (_, index) => text.slice(index * length, (index + 1) * length));
 }
 
 async function readPage(url: string, chat: string): Promise<number> {
