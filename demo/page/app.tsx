@@ -2,6 +2,9 @@ import type { UIMessage } from "ai";
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { fetchHealth, fetchMessages, type Health } from "./api.ts";
 import { chatIdOf, newChatId, withChatId } from "./chat-id.ts";
+import { ChatListView } from "./chat-list-view.tsx";
+import { waitingElsewhere } from "./chat-pages.ts";
+import { ChatSide } from "./chat-side.tsx";
 import { Conversation } from "./conversation.tsx";
 import { Header } from "./header.tsx";
 import { Intro } from "./intro.tsx";
@@ -11,6 +14,8 @@ import { rememberMode, storedMode, usePreferences, useWords, WordsContext } from
 import { ShortcutSheet } from "./shortcut-sheet.tsx";
 import { createStreamTap, type StreamTap } from "./stream-tap.ts";
 import { strings } from "./strings.ts";
+import { useChatList } from "./use-chat-list.ts";
+import { useChatSide } from "./use-chat-side.ts";
 import { useShortcuts } from "./use-shortcuts.ts";
 import { createWires, type Wires } from "./wires.ts";
 
@@ -75,10 +80,21 @@ export function App() {
     wires.choose(next);
     wires.connect();
   };
+  const list = useChatList();
+  const { refresh } = list;
+  const side = useChatSide();
+  // A reply that has begun or ended changes the title, the time or what waits.
+  useEffect(refresh, [busy, refresh]);
   const newChat = () => {
     const chatId = newChatId();
     history.pushState(null, "", withChatId(location.href, chatId));
     setOpened(openChat(chatId, { isNew: true, mode }));
+  };
+  const openFromList = (chatId: string) => {
+    side.leave();
+    if (chatId === opened.chatId) return;
+    history.pushState(null, "", withChatId(location.href, chatId));
+    setOpened(openChat(chatId, { isNew: false, mode }));
   };
 
   return (
@@ -92,10 +108,29 @@ export function App() {
           busy={busy}
           onMode={chooseMode}
           onNewChat={newChat}
+          chats={{
+            isOpen: side.isOpen,
+            waiting: waitingElsewhere(list.chats ?? [], opened.chatId),
+            toggle: side.toggle,
+          }}
           onShortcuts={() => setShowsKeys(true)}
         />
         <Intro mode={mode} />
-        <LoadedChat key={opened.chatId} opened={opened} mode={mode} music={music} health={health} onBusy={setBusy} />
+        <div className="body">
+          <ChatSide isWide={side.isWide} isOpen={side.isOpen} onClose={side.close}>
+            <ChatListView list={list} chatId={opened.chatId} onOpen={openFromList} onCurrentDeleted={newChat} />
+          </ChatSide>
+          <div className="body-chat">
+            <LoadedChat
+              key={opened.chatId}
+              opened={opened}
+              mode={mode}
+              music={music}
+              health={health}
+              onBusy={setBusy}
+            />
+          </div>
+        </div>
         {showsKeys && <ShortcutSheet onClose={() => setShowsKeys(false)} />}
       </div>
     </WordsContext>

@@ -1,0 +1,86 @@
+import type { Language } from "./strings.ts";
+
+/** The texts of what people do with chats: the list, edits, other replies, attachments. */
+export interface ChatStrings {
+  title: string;
+  /** The button that opens the list, with the number of requests that wait in other chats. */
+  open: (waiting: number) => string;
+  close: string;
+  search: string;
+  current: string;
+  waits: (count: number) => string;
+  none: string;
+  noMatch: string;
+  more: string;
+  failed: string;
+  untitled: string;
+  actions: (title: string) => string;
+  rename: string;
+  renameLabel: string;
+  save: string;
+  cancel: string;
+  download: string;
+  delete: string;
+  deleteQuestion: string;
+  deleteText: string;
+  import: string;
+  importHint: string;
+  importFailed: string;
+  importTooLarge: string;
+}
+
+const en: ChatStrings = {
+  title: "Chats",
+  open: (waiting) => (waiting === 0 ? "Chats" : `Chats, ${en.waits(waiting)} in other chats`),
+  close: "Close the list of chats",
+  search: "Search titles",
+  current: "open now",
+  waits: (count) => (count === 1 ? "1 request waits" : `${count} requests wait`),
+  none: "Chats appear here after their first message.",
+  noMatch: "No title has these words.",
+  more: "Show older chats",
+  failed: "The list of chats could not be loaded.",
+  untitled: "Chat without a title",
+  actions: (title) => `Actions for ${title}`,
+  rename: "Rename",
+  renameLabel: "Title of the chat",
+  save: "Save",
+  cancel: "Cancel",
+  download: "Download",
+  delete: "Delete",
+  deleteQuestion: "Delete this chat for good?",
+  deleteText: "Its messages and files are deleted and its waiting requests are withdrawn. What ran stays done.",
+  import: "Import a chat…",
+  importHint: "A file that was downloaded here. Requests that waited come back as withdrawn.",
+  importFailed: "The file could not be imported.",
+  importTooLarge: "The file is larger than 32 MiB.",
+};
+
+const ja: ChatStrings = {
+  title: "チャット一覧",
+  open: (waiting) => (waiting === 0 ? "チャット一覧" : `チャット一覧（ほかのチャットで承認待ち${waiting}件）`),
+  close: "チャット一覧を閉じる",
+  search: "タイトルを検索",
+  current: "表示中",
+  waits: (count) => `承認待ち${count}件`,
+  none: "最初のメッセージを送ると、ここに表示されます。",
+  noMatch: "一致するタイトルはありません。",
+  more: "以前のチャットを表示",
+  failed: "チャット一覧を読み込めませんでした。",
+  untitled: "無題のチャット",
+  actions: (title) => `「${title}」の操作`,
+  rename: "名前を変更",
+  renameLabel: "チャットのタイトル",
+  save: "保存",
+  cancel: "キャンセル",
+  download: "ダウンロード",
+  delete: "削除",
+  deleteQuestion: "このチャットを完全に削除しますか？",
+  deleteText: "メッセージとファイルは削除され、承認待ちの依頼は取り下げられます。実行済みの操作は元に戻りません。",
+  import: "チャットを読み込む…",
+  importHint: "ここでダウンロードしたファイルを選んでください。承認待ちだった依頼は取り下げ済みになります。",
+  importFailed: "ファイルを読み込めませんでした。",
+  importTooLarge: "ファイルが32 MiBを超えています。",
+};
+
+export const chatStrings: Record<Language, ChatStrings> = { en, ja };
