@@ -1,7 +1,6 @@
 import { useEffect, useId, useRef, useState } from "react";
 import { type ChatSummary, deleteChat, exportAddress, renameChat } from "./chats-api.ts";
 import { errorSentence } from "./error-sentence.ts";
-import { fileNameOf } from "./file-name-of.ts";
 import { pointInTime } from "./format.ts";
 import { useWords } from "./preferences.ts";
 import { isSecondClick } from "./second-click.ts";
@@ -110,7 +109,7 @@ export function ChatRow({ chat, isCurrent, address, onOpen, onDeleted, onChanged
           <button type="button" className="link-button" onClick={() => setStep("rename")}>
             {words.rename}
           </button>
-          <a className="link-button" href={exportAddress(chat.id)} download={`${fileNameOf(title)}.jsonl`}>
+          <a className="link-button" href={exportAddress(chat.id)} download>
             {words.download}
           </a>
           <button type="button" className="link-button chat-delete" onClick={() => setStep("delete")}>
