@@ -10,6 +10,7 @@
  */
 import { longChats } from "./long-chats.ts";
 import { neighbour } from "./neighbour.ts";
+import { reading } from "./reading.ts";
 import { sseApprovals } from "./sse-approvals.ts";
 import { sseStreams } from "./sse-streams.ts";
 import { wsApprovals } from "./ws-approvals.ts";
@@ -17,6 +18,7 @@ import { wsMemory } from "./ws-memory.ts";
 import { wsStreams } from "./ws-streams.ts";
 
 const sections: Record<string, () => Promise<void>> = {
+  reading,
   "sse streams": sseStreams,
   "sse approvals": sseApprovals,
   "sse long chats": longChats,

@@ -5,6 +5,7 @@ export {
   type BridgeOptions,
   clientTool,
   createBridge,
+  type FileOptions,
   idempotencyKey,
   type Logger,
   type PolicyContext,

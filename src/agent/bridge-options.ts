@@ -3,6 +3,7 @@ import type { AdkServices } from "./adk/index.ts";
 import { type BridgeLimits, readBridgeLimits } from "./bridge-limits.ts";
 import type { Store } from "../stores/index.ts";
 import { type Authorize, checkPolicies, type PolicyOptions } from "./approval/index.ts";
+import { checkFileOptions, type FileOptions } from "./files/index.ts";
 import type { LiveOptions } from "./conversation/index.ts";
 import { checkNumber, type Logger } from "./support/index.ts";
 
@@ -35,6 +36,10 @@ export interface BridgeOptions extends PolicyOptions, AdkServices {
   drainMs?: number;
   /** What owners may use, each alone and all together. The defaults are far above what people do. */
   limits?: Partial<BridgeLimits>;
+  /** Which files users may attach, and how files travel. See docs/files.md. */
+  files?: FileOptions;
+  /** Outputs of tools with more bytes of JSON travel as a preview with an address. Default 256 KiB. */
+  largeOutputBytes?: number;
   /** How a Gemini Live model is reached. */
   live?: LiveOptions;
   /** Receives details. Default: warnings and errors go to the console. `silentLogger` drops everything. */
@@ -83,5 +88,6 @@ export function checkOptions(options: BridgeOptions): void {
   for (const [name, kind] of Object.entries(liveNumbers))
     checkNumber(`live.${name}`, live[name as keyof typeof liveNumbers], kind);
   readBridgeLimits(options.limits);
+  checkFileOptions(options);
   checkPolicies(options);
 }

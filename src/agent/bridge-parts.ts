@@ -16,6 +16,7 @@ import { readBridgeLimits } from "./bridge-limits.ts";
 import type { BridgeOptions } from "./bridge-options.ts";
 import { Admission, ChatTurns, DueWork, Settlement, Submissions } from "./chat/index.ts";
 import { Conversations, ModelCalls } from "./conversation/index.ts";
+import { ChatFiles } from "./files/index.ts";
 import { lastMessageAt } from "./log/index.ts";
 import { consoleLogger } from "./support/index.ts";
 
@@ -23,7 +24,7 @@ export type BridgeParts = ReturnType<typeof buildParts>;
 
 /** Builds what a bridge consists of. Throws for an agent that cannot be gated. */
 export function buildParts(options: BridgeOptions) {
-  const { agent, store, logger = consoleLogger, maxLlmCalls = 50, graceMs = 1000 } = options;
+  const { agent, logger = consoleLogger, maxLlmCalls = 50, graceMs = 1000 } = options;
   const { approvalTtlMs = 15 * 60_000, startMs = 5 * 60_000, maxPending = 32, leaseMs = 10_000 } = options;
   const limits = readBridgeLimits(options.limits);
   requireAgent(agent);
@@ -34,6 +35,8 @@ export function buildParts(options: BridgeOptions) {
   const policies = new Policies({ ...options, inventory: toolsets, logger });
 
   guardCompaction(agent);
+  const files = new ChatFiles(options);
+  const { store } = files;
   const sessions = new StoreSessionService(store);
   const unseen = new UnseenQuestions({ store, lastMessageAt: (chat) => lastMessageAt(store, chat) });
   const holder = holdCalls({ store, policies, logger, approvalTtlMs, startMs, maxPending, limits, unseen });
@@ -49,7 +52,7 @@ export function buildParts(options: BridgeOptions) {
   const modelCalls = new ModelCalls({ ...limits, now: () => store.now() });
   const shared = { store, executor, authorizer, logger, maxLlmCalls, graceMs };
   const conversations = new Conversations(
-    { ...shared, agent, sessions, runners, gate, modelCalls, limits },
+    { ...shared, agent, files, sessions, runners, gate, modelCalls, limits },
     options.live ?? {},
   );
   const agentNames = new Set(agentTools(agent).map(({ name }) => name));
@@ -64,11 +67,14 @@ export function buildParts(options: BridgeOptions) {
     isCovered: (row) => turns.covers(row),
     isClosed: () => turns.isClosed,
   });
-  const submissions = new Submissions({ ...context, appName, agentName: agent.name, limits, calls, turns, settlement });
+  const submissions = new Submissions({
+    ...context,
+    ...{ appName, agentName: agent.name, limits, calls, files, turns, settlement },
+  });
   const isRunning = (chatId: string) => turns.running(chatId) !== undefined;
   const admission = new Admission({ ...context, modelCalls, isRunning });
   return {
-    ...{ store, logger, toolsets, policies, executor, authorizer, conversations, unseen },
+    ...{ store, files, logger, toolsets, policies, executor, authorizer, conversations, unseen },
     ...{ turns, settlement, dueWork, submissions, admission },
     /** Throws for what toolsets bring and cannot be gated, and for policies that match no tool. */
     async checkTools(): Promise<void> {

@@ -6,7 +6,7 @@ import {
   type OwnerOrIdentity,
   toIdentity,
 } from "../protocol/index.ts";
-import type { Approval, LogEntry, Session } from "../stores/index.ts";
+import type { Approval, LogEntry, Session, StoredFile } from "../stores/index.ts";
 import { approvalToView } from "./approval/index.ts";
 import { type BridgeOptions, checkOptions } from "./bridge-options.ts";
 import { type BridgeParts, buildParts } from "./bridge-parts.ts";
@@ -223,6 +223,11 @@ export class Bridge {
   ): Promise<AsyncGenerator<LogEntry[]>> {
     const { id: chat } = await this.#requireChat(owner, chatName);
     return followLog(this.#parts.store, chat, { after: after ?? (await this.#parts.store.lastSequence(chat)), signal });
+  }
+
+  /** A file of one of the owner's chats: an attachment, a picture of the model, a large output. */
+  file(owner: string, id: string): Promise<StoredFile | undefined> {
+    return this.#parts.files.find(owner, id);
   }
 
   // ── upkeep ─────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -7,6 +7,7 @@
  *   conversation/   how a turn talks to the model, by request or over a live connection
  *   approval/       holding, deciding and executing calls
  *   log/            what readers get: events to chunks to log to messages
+ *   files/          attachments, pictures and large outputs: stored once, beside the log
  *   adk/            everything that touches ADK, with the repairs it needs
  *   support/        small helpers
  */
@@ -24,5 +25,6 @@ export {
   type Submission,
   type Submitted,
 } from "./chat/index.ts";
+export type { FileOptions } from "./files/index.ts";
 export { consoleLogger, type Logger, silentLogger } from "./support/index.ts";
 export type { LogEntry } from "../stores/index.ts";

@@ -14,7 +14,9 @@ export { type Identity, isName, nameRule, type OwnerOrIdentity, toIdentity } fro
 export { canonicalJson, defaultJsonLimits, type JsonLimits } from "./canonical-json.ts";
 export { actionDigest, digest, type Action } from "./digest.ts";
 export { FoldedMessage, foldMessage } from "./fold-message.ts";
+export { fileAddress, fileIdOf, isLargeOutput, type LargeOutput } from "./large-output.ts";
 export { parseJson, type ParseLimits } from "./parse-json.ts";
+export { toSafeJson } from "./safe-json.ts";
 export { decodeSse, encodeSseEvent, sseComment, sseDone, type SseEvent } from "./sse.ts";
 export { mixedScripts, visibleText, type VisibleRun } from "./visible-text.ts";
 export {

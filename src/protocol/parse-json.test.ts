@@ -159,3 +159,16 @@ function objectText(keys: number): string {
 function unicodeEscape(unit: number): string {
   return `\\u${unit.toString(16).padStart(4, "0")}`;
 }
+
+test("counts the levels around a part of a larger text, and names its place", () => {
+  const at = ["messages", 3];
+  expect(parseJson("[[]]", { maxDepth: 4, at })).toEqual([[]]);
+  expect(() => parseJson("[[[]]]", { maxDepth: 4, at })).toThrow("than 4 levels at character 2 of $.messages[3].");
+  expect(() => parseJson('{"a":{"prototype":1}}', { maxDepth: 4, at })).toThrow("$.messages[3].a.prototype");
+});
+
+test("counts values: objects, lists and what is in them", () => {
+  expect(parseJson('[1,",,,[[{{",{}]', { maxDepth: 4, maxValues: 5 })).toHaveLength(3);
+  expect(() => parseJson('[1,"",{}]', { maxDepth: 4, maxValues: 4 })).toThrow("more than 4 values");
+  expect(() => parseJson('{"a":1,"b":[]}', { maxDepth: 4, maxValues: 3 })).toThrow("more than 3 values");
+});

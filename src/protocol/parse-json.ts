@@ -8,6 +8,10 @@ export interface ParseLimits {
   maxDepth: number;
   /** Object members in the whole text; unlimited when absent. */
   maxKeys?: number;
+  /** Objects, lists and what is in them, in the whole text; unlimited when absent. */
+  maxValues?: number;
+  /** Where the text is inside a larger one, for error sentences. Its levels count. */
+  at?: readonly PathSegment[];
 }
 
 /**
@@ -19,8 +23,36 @@ export function parseJson(text: string, limits: ParseLimits): unknown {
   const written = countMembers(text, limits);
   const value = parse(text);
   // JSON.parse keeps the last of two equal keys, however they were escaped, so the value has fewer keys than the text.
-  if (checkKeys(value) !== written) throw new BridgeError("invalid", "The JSON has the same key twice in one object.");
+  if (checkKeys(value, limits.at ?? []) !== written)
+    throw new BridgeError("invalid", "The JSON has the same key twice in one object.");
   return value;
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** `parseJson` for bytes, which must be UTF-8. */
+export function parseJsonBytes(bytes: Uint8Array, limits: ParseLimits): unknown {
+  return parseJson(decodeText(bytes), limits);
+}
+
+const shortText = 32;
+
+/** Bytes from clients as text. Throws if they are not UTF-8. */
+export function decodeText(bytes: Uint8Array): string {
+  if (bytes.length <= shortText) {
+    // For a few characters, a call of the decoder takes longer than this.
+    let text = "";
+    for (const byte of bytes) {
+      if (byte > 0x7f) break;
+      text += String.fromCharCode(byte);
+    }
+    if (text.length === bytes.length) return text;
+  }
+  try {
+    return decoder.decode(bytes);
+  } catch (cause) {
+    throw new BridgeError("malformed", "The text is not UTF-8.", { cause });
+  }
 }
 
 function parse(text: string): unknown {
@@ -32,6 +64,7 @@ function parse(text: string): unknown {
 }
 
 const quote = 0x22;
+const comma = 0x2c;
 const colon = 0x3a;
 const openBracket = 0x5b;
 const backslash = 0x5c;
@@ -40,9 +73,13 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 /** Counts the colons outside strings, one per member. For text that is not JSON the count is wrong, but parsing fails. */
-function countMembers(text: string, { maxDepth, maxKeys = Infinity }: ParseLimits): number {
+function countMembers(
+  text: string,
+  { maxDepth, maxKeys = Infinity, maxValues = Infinity, at = [] }: ParseLimits,
+): number {
   let members = 0;
-  let depth = 0;
+  let values = 1;
+  let depth = at.length;
   let inString = false;
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
@@ -53,15 +90,26 @@ function countMembers(text: string, { maxDepth, maxKeys = Infinity }: ParseLimit
       inString = true;
     } else if (unit === colon) {
       if (++members > maxKeys) throw new BridgeError("invalid", `The JSON has more than ${maxKeys} keys.`);
+    } else if (unit === comma) {
+      if (++values > maxValues) throw tooManyValues(maxValues);
     } else if (unit === openBracket || unit === openBrace) {
+      if (++values > maxValues) throw tooManyValues(maxValues);
       if (++depth > maxDepth) {
-        throw new BridgeError("invalid", `The JSON is nested deeper than ${maxDepth} levels at character ${index}.`);
+        const within = at.length > 0 ? ` of ${jsonPath(at)}` : "";
+        throw new BridgeError(
+          "invalid",
+          `The JSON is nested deeper than ${maxDepth} levels at character ${index}${within}.`,
+        );
       }
     } else if (unit === closeBracket || unit === closeBrace) {
       depth--;
     }
   }
   return members;
+}
+
+function tooManyValues(maxValues: number): BridgeError {
+  return new BridgeError("invalid", `The JSON has more than ${maxValues} values.`);
 }
 
 type Container = Record<PathSegment, unknown>;
@@ -75,7 +123,7 @@ interface Frame {
 }
 
 /** Walks the value with an explicit stack and returns the number of members. */
-function checkKeys(root: unknown): number {
+function checkKeys(root: unknown, at: readonly PathSegment[]): number {
   const stack: Frame[] = [];
   let members = 0;
   enter(root);
@@ -95,7 +143,7 @@ function checkKeys(root: unknown): number {
     const keys = Object.keys(value);
     const forbidden = keys.find((key) => forbiddenKeys.has(key));
     if (forbidden !== undefined) {
-      const path = jsonPath([...stack.map(segmentOf), forbidden]);
+      const path = jsonPath([...at, ...stack.map(segmentOf), forbidden]);
       throw new BridgeError("invalid", `The value at ${path} is under a key that is not allowed.`);
     }
     members += keys.length;

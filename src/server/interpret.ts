@@ -2,6 +2,7 @@ import type { UIMessage } from "ai";
 import type { Answer, Submission } from "../agent/index.ts";
 import { BridgeError, type ChatRequest, type ChatRequestMessage } from "../protocol/index.ts";
 import { quote } from "../protocol/quote.ts";
+import { UnreadJson } from "../protocol/unread-json.ts";
 
 /**
  * What a chat request means. Clients send their whole history; only the new part is read: the last message, or the one
@@ -84,7 +85,9 @@ export function resultToAnswer(id: unknown, result: unknown): Answer {
 }
 
 function outputOf(part: Part): Answer["result"] {
-  if (part["state"] === "output-available" && part["preliminary"] !== true) return { output: part["output"] };
+  const { output } = part;
+  if (part["state"] === "output-available" && part["preliminary"] !== true)
+    return output instanceof UnreadJson ? { unread: output } : { output };
   if (part["state"] === "output-error")
     return { errorText: textOr(part["errorText"], "The tool failed in the browser.").slice(0, 4000) };
   return undefined;

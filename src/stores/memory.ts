@@ -3,6 +3,7 @@ import { BridgeError, isSettled } from "../protocol/index.ts";
 import { applyChange, dueBatch, exactText, newApprovalRow, renewedLease } from "./apply-change.ts";
 import { nextAuditEntry } from "./audit-chain.ts";
 import { copyJson, toJsonCopy } from "./json-copy.ts";
+import { memoryFiles } from "./memory-files.ts";
 import { memoryLog } from "./memory-log.ts";
 import { OpenCallCounts } from "./open-call-counts.ts";
 import { refuseCallPast, refuseChatPast } from "./refuse-past.ts";
@@ -62,6 +63,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   };
 
   const { forget, clearListeners, ...log } = memoryLog({ now, requireChat });
+  const { forget: forgetFiles, ...files } = memoryFiles({
+    ...{ now, requireChat, ownerOf: (chat) => sessions.get(chat)?.owner },
+  });
 
   const addSession = (session: Omit<Session, "revision">): Session => {
     const added = { ...toJsonCopy(session), revision: 0 };
@@ -148,6 +152,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       chats.delete(key(session.owner, session.name ?? ""));
       owners.set(session.owner, (owners.get(session.owner) ?? 1) - 1);
       forget(id);
+      forgetFiles(id);
       audits.delete(id);
       asked.delete(id);
     },
@@ -186,6 +191,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
 
     ...log,
+    ...files,
 
     async createApproval(approval, limits = {}) {
       const callKey = key(approval.session, approval.toolCallId);

@@ -153,15 +153,16 @@ export const migrations: readonly string[] = [
   CREATE INDEX message_of_role ON message (chat, role, sequence);
   CREATE INDEX chat_of_owner ON session (owner, updatedAt, id) WHERE name IS NOT NULL;
   CREATE TABLE file (
-    id        TEXT PRIMARY KEY,
     chat      TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    id        TEXT NOT NULL,
     mediaType TEXT NOT NULL,
     name      TEXT,
     size      INTEGER NOT NULL,
     at        INTEGER NOT NULL,
-    data      BLOB NOT NULL
+    data      BLOB NOT NULL,
+    UNIQUE (chat, id)
   ) STRICT;
-  CREATE INDEX file_of_chat ON file (chat);
+  CREATE INDEX file_id ON file (id);
   CREATE INDEX approval_untold ON approval (chat) WHERE told = 0;
   CREATE INDEX approval_of_agent ON approval (innerSession) WHERE innerSession IS NOT NULL;
   CREATE INDEX approval_of_message ON approval (chat, messageId);

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { sqliteApprovals } from "./sqlite-approvals.ts";
 import { openSqliteDatabase } from "./sqlite-database.ts";
+import { sqliteFiles } from "./sqlite-files.ts";
 import { sqliteLog } from "./sqlite-log.ts";
 import { sqliteSessions } from "./sqlite-sessions.ts";
 import type { Store } from "./store.ts";
@@ -36,6 +37,7 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
     now,
     ...sessions,
     ...log,
+    ...sqliteFiles(db, { now }),
     ...sqliteApprovals(db, { now }),
 
     async deleteSession(id) {

@@ -1,16 +1,18 @@
 import type { ApprovalCard, ApprovalState, EffectClass } from "../protocol/index.ts";
+import type { FileStore } from "./file-store.ts";
 import type { LogStore, MessageStore } from "./log-store.ts";
 import type { CallLimits, ChatLimits } from "./store-limits.ts";
 
+export type * from "./file-store.ts";
 export type * from "./log-store.ts";
 
 /**
  * The data that must survive the process: sessions with their events, the log of chunks, the messages it adds up to, the
- * approvals, and the audit of every change to them. `test/contracts/store.ts` says what each implementation must do.
+ * files of both, the approvals, and the audit of every change to them. `test/contracts/store.ts` says what each implementation must do.
  *
  * Times are milliseconds by the store's own clock (`now`), so that one clock decides what has expired.
  */
-export interface Store extends SessionStore, LogStore, MessageStore, ApprovalStore {
+export interface Store extends SessionStore, LogStore, MessageStore, FileStore, ApprovalStore {
   /** The only clock that decides about expiry and leases. */
   now(): number;
   close(): Promise<void>;

@@ -614,6 +614,55 @@ export function storeContract(name: string, open: OpenStore): void {
       });
     });
 
+    describe("files", () => {
+      const data = Uint8Array.from([0, 255, 1, 128]);
+      const file = (chat: Session, id = "f1") => ({ id, chat: chat.id, mediaType: "image/png", name: "絵.png", data });
+
+      test("come back as they were stored, once", async () => {
+        const { store, chat } = await openChat();
+        await store.saveFile(file(chat));
+        clock.at += 5;
+        await store.saveFile({ ...file(chat), name: "other" });
+        const found = await store.getFile(chat.id, "f1");
+        expect(found).toMatchObject({ id: "f1", chat: chat.id, mediaType: "image/png", name: "絵.png", at: start });
+        expect([...(found?.data ?? [])]).toEqual([...data]);
+        expect(await store.getFile(chat.id, "f2")).toBeUndefined();
+        await store.saveFile({ id: "f2", chat: chat.id, mediaType: "text/plain", data: new Uint8Array() });
+        expect(await store.getFile(chat.id, "f2")).not.toHaveProperty("name");
+      });
+
+      test("are copies", async () => {
+        const { store, chat } = await openChat();
+        const mine = Uint8Array.from(data);
+        await store.saveFile({ ...file(chat), data: mine });
+        mine.fill(9);
+        (await store.getFile(chat.id, "f1"))?.data.fill(8);
+        expect([...((await store.getFile(chat.id, "f1"))?.data ?? [])]).toEqual([...data]);
+      });
+
+      test("A2: belong to their chat and its owner, also if two chats have the same one", async () => {
+        const { store, chat } = await openChat();
+        const second = await store.openChat({ owner: "alice", name: "second", appName: "app" });
+        const others = await store.openChat({ owner: "bob", name: "first", appName: "app" });
+        await store.saveFile(file(chat));
+        await store.saveFile(file(second));
+        expect(await store.getFile(others.id, "f1")).toBeUndefined();
+        expect(await store.findFile("bob", "f1")).toBeUndefined();
+        await store.deleteSession(chat.id);
+        expect(await store.getFile(chat.id, "f1")).toBeUndefined();
+        expect(await store.findFile("alice", "f1")).toMatchObject({ chat: second.id });
+        await store.deleteSession(second.id);
+        expect(await store.findFile("alice", "f1")).toBeUndefined();
+      });
+
+      test("need a chat", async () => {
+        const { store, chat } = await openChat();
+        const inner = await store.openSession({ id: "inner", chat: chat.id, appName: "app" });
+        await refusedWith("not_found", store.saveFile({ ...file(chat), chat: "none" }));
+        await refusedWith("not_found", store.saveFile({ ...file(chat), chat: inner.id }));
+      });
+    });
+
     describe("what is stored is JSON and belongs to the store", () => {
       const tricky = JSON.parse(
         '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"empty":{},"list":[],"no":null,' +

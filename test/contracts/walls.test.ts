@@ -14,7 +14,7 @@ const adk = ["agent/adk", "agent/adk/live"];
 const leaves = ["protocol", "stores", "agent/support"];
 const approval = [...leaves, ...adk];
 const log = [...approval, "agent/approval"];
-const conversation = [...log, "agent/log", "agent/turn-input.ts"];
+const conversation = [...log, "agent/log", "agent/files", "agent/turn-input.ts"];
 const chat = [...conversation, "agent/conversation", "agent/turn.ts"];
 
 /** Every folder of src, and what it may import: a folder means the files in it. Files of the same folder are free. */
@@ -24,6 +24,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   testing: ["protocol"],
   client: ["protocol"],
   "agent/support": [],
+  "agent/files": leaves,
   "agent/adk": [...leaves, ...adk],
   "agent/adk/live": [...leaves, ...adk],
   "agent/approval": approval,

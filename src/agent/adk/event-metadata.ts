@@ -7,6 +7,8 @@ import type { Event } from "@google/adk";
 export interface EventMetadata {
   /** The id of the user's message that this event stores. */
   message?: string;
+  /** A hash of that message's content, if it has files. */
+  said?: string;
   /**
    * On the response event of a step in which calls were held: the results of the other calls, set aside until every call
    * of the step is settled. Empty when there are none, so the field also marks "a call was held here".

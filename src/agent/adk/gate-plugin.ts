@@ -31,7 +31,7 @@ import { noteHandover } from "./live/handover.ts";
 import { isPlaceholder, markUnknown, placeholder, takePlaceholders } from "./marked-results.ts";
 import { MissingTool } from "./missing-tool.ts";
 import { isNodeTool } from "./refuse-agents.ts";
-import { beginWithUser, orderResponses } from "./request-contents.ts";
+import { repairContents } from "./request-contents.ts";
 import type { CallHolder, RunScope } from "./run-scope.ts";
 import { readActions } from "./tool-actions.ts";
 import { invalidArguments } from "./tool-checks.ts";
@@ -200,8 +200,8 @@ export class GatePlugin extends BasePlugin {
     const gathered = new GatheredCalls(llmRequest.toolsDict, this.#holder.callsPerResponse);
     this.#gathered.set(invocationContext, gathered);
     run?.gathered.push(gathered);
-    orderResponses(llmRequest.contents);
-    beginWithUser(llmRequest.contents, session.events);
+    repairContents(llmRequest.contents, session.events);
+    await run?.scope.fillIn(llmRequest.contents);
     return undefined;
   }
 

@@ -1,6 +1,7 @@
+import { createHash } from "node:crypto";
 import { createEvent, createEventActions, type Event } from "@google/adk";
 import type { UIMessage } from "ai";
-import { metadataOf, withMetadata } from "./event-metadata.ts";
+import { type EventMetadata, metadataOf, withMetadata } from "./event-metadata.ts";
 import type { OpenCall } from "./history.ts";
 import type { ToolActions } from "./tool-actions.ts";
 import { messageToContent } from "./message-to-content.ts";
@@ -57,12 +58,27 @@ export function messageEvent(message: UIMessage): Event {
   return createEvent({
     author: "user",
     content: messageToContent(message),
-    ...withMetadata({ message: message.id }),
+    ...withMetadata(messageMetadata(message)),
   });
+}
+
+/** What the event that stores a user's message says about it. The store keeps files elsewhere, hence their hash. */
+export function messageMetadata(message: UIMessage): EventMetadata {
+  const hasFiles = message.parts.some(({ type }) => type === "file");
+  return { message: message.id, ...(hasFiles && { said: contentHash(message) }) };
 }
 
 /** True for the event that stores this message with its present content: users may edit what they sent. */
 export function storesMessage(event: Event, message: UIMessage): boolean {
-  if (metadataOf(event).message !== message.id) return false;
+  const { message: id, said } = metadataOf(event);
+  if (id !== message.id) return false;
+  if (said !== undefined) return said === contentHash(message);
   return JSON.stringify(event.content?.parts) === JSON.stringify(messageToContent(message).parts);
+}
+
+function contentHash(message: UIMessage): string {
+  return createHash("sha256")
+    .update(JSON.stringify(messageToContent(message).parts))
+    .digest("hex")
+    .slice(0, 32);
 }

@@ -1,7 +1,11 @@
 import type { Event } from "@google/adk";
 import type { Content, Part } from "@google/genai";
 
-/** Repairs of what ADK is about to send to the model, in place. */
+/** Repairs what ADK is about to send to the model, in place. */
+export function repairContents(contents: Content[], events: readonly Event[]): void {
+  orderResponses(contents);
+  beginWithUser(contents, events);
+}
 
 /**
  * Puts the responses of a step in the order of its calls, because order is what matches them (K23). In live mode responses

@@ -1,4 +1,5 @@
 import type { BaseAgent, BaseTool, Event, Session as AdkSession } from "@google/adk";
+import type { Content } from "@google/genai";
 import type { Approval } from "../../stores/index.ts";
 
 /**
@@ -38,6 +39,8 @@ export interface RunScope {
    * Returns its result, or undefined while the call has no result.
    */
   runHeld(approval: Approval): Promise<HeldResult | undefined>;
+  /** Puts the content of files and large outputs back into what the model gets. Changes the array only. */
+  fillIn(contents: Content[]): Promise<void>;
   /** Counts usage that is in no event of the run. */
   countUsage(event: Event): void;
 }

@@ -1,5 +1,11 @@
 import type { UIMessageChunk } from "ai";
-import { type ApprovalData, type ApprovalState, type ApprovalView, isSettled } from "../../protocol/index.ts";
+import {
+  type ApprovalData,
+  type ApprovalState,
+  type ApprovalView,
+  isSettled,
+  toSafeJson,
+} from "../../protocol/index.ts";
 import type { Approval } from "../../stores/index.ts";
 import { describeQuestion } from "./describe-question.ts";
 
@@ -96,9 +102,9 @@ export function approvalToData(approval: Approval): ApprovalData {
     ...(approval.decidedBy !== undefined && { decidedBy: approval.decidedBy }),
     ...(approval.reason !== undefined && { reason: approval.reason }),
     ...(approval.state === "waiting" && { reportBy: approval.reportBy }),
-    ...(approval.state === "waiting" && approval.interim && { interim: approval.interim }),
+    ...(approval.state === "waiting" && approval.interim && { interim: toSafeJson(approval.interim) }),
     ...(approval.resolvedBy !== undefined && { resolvedBy: approval.resolvedBy }),
-    ...(approval.state === "succeeded" && { output: approval.outcome }),
+    ...(approval.state === "succeeded" && { output: toSafeJson(approval.outcome) }),
     ...(approval.state !== "succeeded" && isSettled(approval.state) && { errorText: errorText(approval) }),
   };
 }
@@ -140,7 +146,7 @@ export function outcomeChunks(approval: Approval, answered: boolean | undefined)
   if (answered === false && approval.gated) return [...notice, { type: "tool-output-denied", toolCallId }];
   switch (approval.state) {
     case "succeeded":
-      return [...notice, { type: "tool-output-available", toolCallId, output: approval.outcome }];
+      return [...notice, { type: "tool-output-available", toolCallId, output: toSafeJson(approval.outcome) }];
     case "denied":
       return [...notice, answered === true ? failure() : { type: "tool-output-denied", toolCallId }];
     case "expired":
@@ -153,7 +159,7 @@ export function outcomeChunks(approval: Approval, answered: boolean | undefined)
 
 /** What a tool said when it had begun, as AI SDK shows an output that is not the last one. */
 function interimChunks({ toolCallId, interim }: Approval): UIMessageChunk[] {
-  return interim ? [{ type: "tool-output-available", toolCallId, output: interim, preliminary: true }] : [];
+  return interim ? [{ type: "tool-output-available", toolCallId, output: toSafeJson(interim), preliminary: true }] : [];
 }
 
 /** A row as its owner sees it. */

@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { approvalRow } from "../../../test/fixtures/approvals.ts";
 import { approvalStates } from "../../protocol/index.ts";
+import { UnreadJson } from "../../protocol/unread-json.ts";
 import { matchesDecision, resolveAnswers, toOutcome } from "./answers.ts";
 
 const yes = () => Promise.resolve(true);
 const no = () => Promise.resolve(false);
+const unread = (json: string) => new UnreadJson(new TextEncoder().encode(json), { maxDepth: 64 }, { bytes: 1000 });
 
 describe("a row matches a decision", () => {
   it.each(approvalStates)("if it went that way: %s", (state) => {
@@ -36,6 +38,17 @@ describe("a browser tool's result", () => {
     [{ errorText: "denied by the browser" }, { event: "fail", outcome: { error: "denied by the browser" } }],
   ])("%j", (result, outcome) => {
     expect(toOutcome(result)).toEqual(outcome);
+  });
+
+  it("that breaks a limit is a failure that says why, so that the call does not wait for ever", () => {
+    expect(toOutcome({ unread: unread('{"place":"here"}') })).toEqual({ event: "succeed", outcome: { place: "here" } });
+    expect(toOutcome({ unread: unread('{"x":{"__proto__":1}}') })).toEqual({
+      event: "fail",
+      outcome: {
+        error:
+          "The tool ran in the browser, but its output was not accepted. The value at $.x.__proto__ is under a key that is not allowed.",
+      },
+    });
   });
 });
 
@@ -94,5 +107,17 @@ describe("the answers of one request", () => {
   it("refuse a result that comes before a yes", async () => {
     const answers = [{ id: "call-1", result: { output: 1 } }];
     await expect(resolveAnswers(answers, [row], yes)).rejects.toThrow("came without a yes");
+  });
+
+  it("are read only if a call waits for them, and before anything is decided", async () => {
+    const waiting = approvalRow({ id: "apr_2", toolCallId: "call-2", gated: false, external: true, state: "waiting" });
+    const done = approvalRow({ id: "apr_3", toolCallId: "call-3", state: "succeeded" });
+    const broken = { unread: unread("[1,]") };
+    await expect(resolveAnswers([{ id: "call-2", result: broken }], [waiting], yes)).rejects.toThrow("not valid JSON");
+    expect(await resolveAnswers([{ id: "call-3", result: broken }], [done], yes)).toMatchObject([{ shown: true }]);
+    expect(await resolveAnswers([{ id: "free", result: broken }], [waiting, done], yes)).toEqual([]);
+    expect(await resolveAnswers([{ id: "call-2", result: { unread: unread("5") } }], [waiting], yes)).toMatchObject([
+      { answer: { result: { output: 5 } } },
+    ]);
   });
 });

@@ -1,4 +1,5 @@
 import { BridgeError, isSettled } from "../../protocol/index.ts";
+import type { UnreadJson } from "../../protocol/unread-json.ts";
 import type { Approval, JsonObject } from "../../stores/index.ts";
 import type { ToolOutcome } from "../adk/tool-result.ts";
 import { unknownApproval } from "./errors.ts";
@@ -8,8 +9,11 @@ export interface Answer {
   id: string;
   approved?: boolean;
   reason?: string;
-  result?: { output: unknown } | { errorText: string };
+  result?: ReadResult | { unread: UnreadJson };
 }
+
+/** What a browser tool returned, or why it failed. */
+type ReadResult = { output: unknown } | { errorText: string };
 
 /** What one request says about one row. */
 export interface Given {
@@ -26,7 +30,8 @@ export function matchesDecision(approval: Approval, approved: boolean): boolean 
 }
 
 /** A browser tool's result as the outcome of its call. */
-export function toOutcome(result: NonNullable<Answer["result"]>): ToolOutcome {
+export function toOutcome(given: NonNullable<Answer["result"]>): ToolOutcome {
+  const result = readResult(given);
   if ("errorText" in result) return { event: "fail", outcome: { error: result.errorText } };
   const { output } = result;
   const isObject = typeof output === "object" && output !== null && !Array.isArray(output);
@@ -70,6 +75,21 @@ export async function resolveAnswers(
         "conflict",
         `The call ${approval.toolCallId} waits for approval ${approval.id}; its result came without a yes.`,
       );
+    answer.result = readResult(answer.result);
   }
   return [...given.values()];
+}
+
+/**
+ * The result of a call that waits for it. The tool has run, and the client would send the same output with every later
+ * answer. So an output that breaks a limit is recorded as a failure that says why, instead of refusing the request for ever.
+ */
+function readResult(result: NonNullable<Answer["result"]>): ReadResult {
+  if (!("unread" in result)) return result;
+  try {
+    return { output: result.unread.read() };
+  } catch (error) {
+    if (!(error instanceof BridgeError) || error.code === "malformed") throw error;
+    return { errorText: `The tool ran in the browser, but its output was not accepted. ${error.message}` };
+  }
 }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { BridgeError } from "../../protocol/index.ts";
 import type { Approval } from "../../stores/index.ts";
 import { type ToolOutcome, toObject } from "../adk/tool-result.ts";
+import { isPreviewOf } from "../files/index.ts";
 
 /** What someone outside reports about a call that has begun. */
 export type Report = { result: unknown } | { error: string };
@@ -35,7 +36,7 @@ export function reportToOutcome(report: Report): ToolOutcome {
 /** True when the row has this very outcome. */
 export function isSameOutcome({ state, outcome }: Approval, result: ToolOutcome): boolean {
   if (state !== (result.event === "succeed" ? "succeeded" : "failed")) return false;
-  return isDeepStrictEqual(outcome ?? {}, result.outcome);
+  return isDeepStrictEqual(outcome ?? {}, result.outcome) || isPreviewOf(outcome, result.outcome);
 }
 
 /** What a person found out, as the outcome of the call. */

@@ -5,6 +5,7 @@ import type { ToolCalls } from "../adk/tool-calls.ts";
 import type { Authorizer } from "../approval/authorizer.ts";
 import { callInPage } from "../approval/call-in-page.ts";
 import { outcomeChunks } from "../approval/outcome.ts";
+import type { ChatFiles } from "../files/index.ts";
 import { newId } from "../support/index.ts";
 import type { TurnContext } from "../turn.ts";
 import type { Mode } from "../turn-input.ts";
@@ -54,6 +55,7 @@ export interface SubmissionsContext extends TurnContext {
   limits: { chats: number; chatsPerOwner: number };
   authorizer: Authorizer;
   calls: ToolCalls;
+  files: ChatFiles;
   turns: ChatTurns;
   settlement: Settlement;
 }
@@ -92,14 +94,18 @@ export class Submissions {
   async #say(
     { owner, actor }: Identity,
     chatName: string,
-    { message, history = [] }: Submission & { type: "message" },
+    { message: sent, history = [] }: Submission & { type: "message" },
     mode: Mode,
   ): Promise<Reply> {
-    const { store, turns, appName, limits } = this.#context;
-    const chat = await store.openChat({ owner, name: chatName, appName }, limits);
+    const { store, turns, appName, files, limits } = this.#context;
+    const into = { owner, name: chatName, appName };
+    const message = await files.take(sent, into, limits);
+    const earlier: UIMessage[] = [];
+    for (const each of history) earlier.push(await files.take(each, into, limits));
+    const chat = await store.openChat(into, limits);
     return turns.exclusive(chat, async (queue) => {
-      if (history.length > 0 && (await store.lastSequence(chat.id)) === 0)
-        await importHistory(history, chat.id, this.#context);
+      if (earlier.length > 0 && (await store.lastSequence(chat.id)) === 0)
+        await importHistory(earlier, chat.id, this.#context);
       await queue.stopAll(new Error("A new message came."));
       const input = { kind: "message", message, record: true } as const;
       const turn = await turns.enqueue(queue, { reply: newId("msg"), input, mode, actor });

@@ -5,7 +5,8 @@ import type { Approval } from "../../stores/index.ts";
 import { modelName } from "../adk/agents.ts";
 import { lastContent, openCalls } from "../adk/history.ts";
 import { messageToContent } from "../adk/message-to-content.ts";
-import { storesMessage } from "../adk/new-events.ts";
+import { messageMetadata, storesMessage } from "../adk/new-events.ts";
+import { emptyContent } from "../adk/request-run.ts";
 import { cancelFamily, familyOf } from "../approval/family.ts";
 import type { Progress, TurnLog } from "../log/turn-log.ts";
 import { atMost } from "../support/index.ts";
@@ -42,7 +43,10 @@ export class RequestConversation implements Conversation {
     await this.#closeLive();
     const ended = await this.#endWaitingCalls();
     await updateHistory(await this.#historyBefore(message), this.#turn.chat.id, { kind: "message" }, this.#context);
-    this.#session.begin(messageToContent(message), { message: message.id });
+    const said = [messageToContent(message)];
+    // Tools and callbacks see the user's message with its files.
+    await this.#context.files.fillIn(said, this.#turn.chat.id);
+    this.#session.begin(said[0] ?? emptyContent, messageMetadata(message));
     return ended;
   }
 

@@ -6,6 +6,7 @@ import { messageEvent, storesMessage } from "../adk/new-events.ts";
 import type { Runners } from "../adk/runners.ts";
 import type { StoreSessionService } from "../adk/session-service.ts";
 import type { Executor } from "../approval/executor.ts";
+import type { ChatFiles } from "../files/index.ts";
 import type { Logger } from "../support/index.ts";
 import type { ModelCalls } from "./model-calls.ts";
 
@@ -17,6 +18,7 @@ export interface ConversationContext {
   runners: Runners;
   gate: GatePlugin;
   executor: Executor;
+  files: ChatFiles;
   logger: Logger;
   /** How often one turn may ask the model; live, how often the model may call tools. */
   maxLlmCalls: number;

@@ -21,7 +21,7 @@ type Fixed = Pick<RunScope, "mode" | "freeResults" | "refusesCalls" | "beforeReq
 export function newRunScope(
   { id, owner }: Session,
   fixed: Fixed,
-  { store, executor, logger }: ConversationContext,
+  { store, executor, files, logger }: ConversationContext,
   listener: () => Listener,
   runAgent: (approval: Approval, listener: Listener) => Promise<Approval | undefined>,
 ): RunScope {
@@ -50,12 +50,13 @@ export function newRunScope(
     async runHeld(approval) {
       const { turn, log } = listener();
       const isAgent = approval.innerSession !== undefined;
-      const row = await (isAgent ? runAgent(approval, listener()) : executor.execute(approval));
+      const shown = await (isAgent ? runAgent(approval, listener()) : executor.execute(approval));
+      const [row] = shown ? await files.withWholeOutcomes([shown]) : [];
       // The tool runs to its end, also when its turn was stopped meanwhile. Then another turn shows its outcome.
       if (row && !isAgent && turn.signal.aborted) executor.announce(row);
       if (!row || isOpen(row)) return undefined;
-      if (!isSettled(row.state) && !turn.signal.aborted) await log.write(outcomeChunks(row, undefined));
-      const rows = isAgent ? await withFamilies([row], store) : [row];
+      if (!isSettled(row.state) && !turn.signal.aborted) await log.write(outcomeChunks(shown ?? row, undefined));
+      const rows = isAgent ? await files.withWholeOutcomes(await withFamilies([row], store)) : [row];
       const { response, tells, unknown } = tellable(row, rows);
       // The tool has run. A row that could not be marked is marked when the history is brought up to date.
       await markTold(tells, store).catch((error: unknown) =>
@@ -63,6 +64,7 @@ export function newRunScope(
       );
       return { response, stateDelta: row.stateDelta ?? {}, actions: row.actions ?? {}, unknown };
     },
+    fillIn: (contents) => files.fillIn(contents, id),
     countUsage(event) {
       if (!fixed.refusesCalls()) listener().log.countUsage(event);
     },

@@ -12,6 +12,7 @@ import { Toolsets } from "../adk/toolsets.ts";
 import { Executor } from "../approval/executor.ts";
 import { holdCalls } from "../approval/hold-calls.ts";
 import { Policies } from "../approval/policies.ts";
+import { ChatFiles } from "../files/index.ts";
 import { TurnLog } from "../log/turn-log.ts";
 import { silentLogger as logger } from "../support/index.ts";
 import type { Turn } from "../turn-input.ts";
@@ -49,7 +50,8 @@ async function open(...callIds: string[]) {
 
   const limits = { ...defaultBridgeLimits };
   const modelCalls = new ModelCalls({ ...limits, now: () => store.now() });
-  const parties = { agent, store, sessions, runners, gate, executor, modelCalls, logger };
+  const files = new ChatFiles({ store });
+  const parties = { agent, store, files, sessions, runners, gate, executor, modelCalls, logger };
   const context = { ...parties, limits, maxLlmCalls: 5, graceMs: 0 };
   const { signal } = new AbortController();
   const input = { kind: "settled", approvals: [], model: true } as const;

@@ -13,10 +13,10 @@ export async function updateHistory(
   session: AdkSession,
   chat: string,
   occasion: Occasion,
-  { store, sessions }: Pick<ConversationContext, "store" | "sessions">,
+  { store, sessions, files }: Pick<ConversationContext, "store" | "sessions" | "files">,
   send: (applied: Applied, plan: HistoryPlan) => void = () => undefined,
 ): Promise<HistoryPlan> {
-  const rows = await rowsForPlan(chat, session.events, store);
+  const rows = await files.withWholeOutcomes(await rowsForPlan(chat, session.events, store));
   const plan = planHistory({ session: session.id, events: session.events, rows }, occasion);
   const applied = await applyPlan(plan, session, sessions);
   send(applied, plan);

@@ -1,4 +1,5 @@
 import { isToolUIPart, type UIMessage } from "ai";
+import { toSafeJson } from "../../protocol/index.ts";
 import type { Approval } from "../../stores/index.ts";
 import { describeQuestion } from "../approval/describe-question.ts";
 import { approvalToData, errorText } from "../approval/outcome.ts";
@@ -64,10 +65,10 @@ function partState(row: Approval, part: Part) {
     case "executing":
       return row.gated ? { state: "approval-responded", ...approval } : { state: "input-available" };
     case "waiting":
-      if (row.interim) return { state: "output-available", output: row.interim, preliminary: true, ...yes };
+      if (row.interim) return { state: "output-available", output: toSafeJson(row.interim), preliminary: true, ...yes };
       return row.gated ? { state: "approval-responded", ...approval } : { state: "input-available" };
     case "succeeded":
-      return { state: "output-available", output: row.outcome, ...yes };
+      return { state: "output-available", output: toSafeJson(row.outcome), ...yes };
     case "failed":
     case "indeterminate":
       return { state: "output-error", errorText: errorText(row), ...yes };

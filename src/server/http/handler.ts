@@ -7,6 +7,7 @@ import type { ServerLimits } from "../server-limits.ts";
 import type { Confirmation } from "../views/index.ts";
 import { approvalRoutes } from "./approval-routes.ts";
 import { preflight, withCors } from "./cors.ts";
+import { fileRoutes } from "./file-routes.ts";
 import { checkGuardOptions, guard, type GuardOptions } from "./guard.ts";
 import { errorResponse, jsonResponse } from "./json-response.ts";
 import { defaultMaxBodyBytes, LateBody } from "./read-body.ts";
@@ -18,7 +19,7 @@ export interface HandlerOptions extends GuardOptions {
   bridge: Bridge;
   /** The dialect for connections that do not choose one with `?confirmation=`. */
   confirmation?: Confirmation;
-  /** Largest chat request in bytes; stock clients send their whole history. Default 4 MiB. */
+  /** How many bytes of a chat request may be new, beside the history that stock clients send. Default 4 MiB. */
   maxBodyBytes?: number;
   /** What clients may use of the server, each owner alone and all together. The defaults are far above what people do. */
   limits?: Partial<ServerLimits>;
@@ -40,6 +41,7 @@ export function createHandler(
   const routes: Route[] = [
     ...streamRoutes(context),
     ...approvalRoutes(context),
+    ...fileRoutes(context),
     { path: /^\/health$/, methods: { GET: async () => jsonResponse({ ok: true, ...options.health?.() }) } },
   ];
 

@@ -1,8 +1,11 @@
-import { BridgeError, parseJson } from "../../protocol/index.ts";
+import { setImmediate as pause } from "node:timers/promises";
+import { BridgeError } from "../../protocol/index.ts";
+import { parseJsonBytes } from "../../protocol/parse-json.ts";
+import { requestLimits } from "../request-limits.ts";
 import { quote } from "../../protocol/quote.ts";
 import { placeOf, type RequestPlace } from "./request-place.ts";
 
-/** Largest body of a chat request, unless the options say otherwise. */
+/** How many bytes of a chat request may be new, unless the options say otherwise. */
 export const defaultMaxBodyBytes = 4 * 1024 * 1024;
 
 /** How long a body may take to arrive if its server does not count requests. */
@@ -13,6 +16,11 @@ const defaultBodyMs = 60_000;
  * counted among the bytes in memory before it is read, by its length if the request names one, otherwise as it arrives.
  */
 export async function readBody(request: Request, maxBytes: number): Promise<unknown> {
+  return parseJsonBytes(await readBytes(request, maxBytes), requestLimits);
+}
+
+/** The bytes of a JSON body, at most `maxBytes`, without a byte order mark. */
+export async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
   const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
   if (type !== "application/json")
     throw new BridgeError(
@@ -25,8 +33,7 @@ export async function readBody(request: Request, maxBytes: number): Promise<unkn
   if (named > maxBytes) throw tooLarge();
   let counted = named > 0 ? named : 0;
   place?.reserve(counted);
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  let text = "";
+  const pieces: Uint8Array[] = [];
   let bytes = 0;
   for await (const piece of piecesOf(request, place)) {
     bytes += piece.byteLength;
@@ -35,11 +42,29 @@ export async function readBody(request: Request, maxBytes: number): Promise<unkn
       place?.reserve(bytes - counted);
       counted = bytes;
     }
-    text += decode(decoder, piece);
+    pieces.push(piece);
   }
-  text += decode(decoder);
-  // Deeper than the limit for a call's arguments, because clients send back messages that contain arguments.
-  return parseJson(text, { maxDepth: 64 });
+  const [first = new Uint8Array()] = pieces;
+  const whole = pieces.length > 1 ? await join(pieces, bytes) : first;
+  return whole[0] === 0xef && whole[1] === 0xbb && whole[2] === 0xbf ? whole.subarray(3) : whole;
+}
+
+/** How many bytes are copied before other work may run. */
+const copiedAtOnce = 4 * 1024 * 1024;
+
+async function join(pieces: readonly Uint8Array[], bytes: number): Promise<Uint8Array> {
+  const whole = Buffer.allocUnsafe(bytes);
+  let at = 0;
+  let copied = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+    copied += piece.length;
+    if (copied < copiedAtOnce) continue;
+    copied = 0;
+    await pause();
+  }
+  return whole;
 }
 
 /** A body that ends early or comes too slowly is an error of the client, not of the server. */
@@ -76,13 +101,5 @@ export class LateBody extends BridgeError {
   readonly status = 408;
   constructor(ms: number) {
     super("malformed", `The body did not arrive within ${ms / 1000} seconds.`);
-  }
-}
-
-function decode(decoder: TextDecoder, piece?: Uint8Array): string {
-  try {
-    return decoder.decode(piece, { stream: piece !== undefined });
-  } catch (error) {
-    throw new BridgeError("malformed", "The body is not UTF-8.", { cause: error });
   }
 }

@@ -5,8 +5,7 @@ import { withHistory } from "../with-history.ts";
 import { jsonResponse } from "./json-response.ts";
 import { nameChat } from "./name-chat.ts";
 import { limitOf } from "./page-limit.ts";
-import { nameChat } from "./name-chat.ts";
-import { readBody } from "./read-body.ts";
+import { readChatBody } from "./read-chat-body.ts";
 import type { Route, RouteContext } from "./route.ts";
 import { sseResponse } from "./sse-response.ts";
 
@@ -19,7 +18,7 @@ export function streamRoutes(context: RouteContext): Route[] {
       methods: {
         async POST({ request, url, owner, identity }) {
           const confirmation = dialectOf(url, context);
-          const body = parseChatRequest(await readBody(request, maxBodyBytes));
+          const body = parseChatRequest(await readChatBody(request, maxBodyBytes));
           const reply = await bridge.submit(identity, body.id, withHistory(interpret(body), body, body.id));
           const chatId = body.id === undefined ? reply.chatName : undefined;
           const response = sseResponse(bridge, reply, viewOf({ bridge, owner, confirmation, chatId }), { logger });

@@ -6,6 +6,7 @@ import { consoleLogger } from "../../agent/index.ts";
 import { BridgeError } from "../../protocol/index.ts";
 import { checkGuardOptions, defaultMaxBodyBytes, type HandlerOptions, refuseConnection } from "../http/index.ts";
 import { toRequest } from "../node.ts";
+import { maxHistoryBytes } from "../read-chat.ts";
 import { malformedRequest, toRefusal } from "../refusal.ts";
 import { ServerBounds } from "../server-bounds.ts";
 import type { SocketLimits } from "../server-limits.ts";
@@ -64,8 +65,10 @@ export function attachLive(
     arrivals: new ChatArrivals(),
     sent: new SentMessages(bridge),
     heartbeats: new AtOnce(heartbeatsAtOnce),
+    maxBodyBytes,
     now: () => performance.now(),
   };
+  const maxFrameBytes = Math.max(maxHistoryBytes, maxBodyBytes);
   // The types of `ws` do not know this option yet.
   const untyped = { closeTimeout: closingMs };
   const sockets = new WebSocketServer({
@@ -74,10 +77,12 @@ export function attachLive(
     perMessageDeflate: false,
     // The connection counts pings and replies to them: a client must not make the server write more than it reads.
     autoPong: false,
-    maxPayload: maxBodyBytes,
+    maxPayload: maxFrameBytes,
+    // What is read of a frame is checked when it is read. Checking a whole history at once would hold the event loop.
+    skipUTF8Validation: true,
     // A large message over a slow link comes in many fragments, but not in as many as an attacker could send.
-    maxFragments: Math.max(64, Math.ceil(maxBodyBytes / 4096)),
-    maxBufferedChunks: Math.max(1024, Math.ceil(maxBodyBytes / 512)),
+    maxFragments: Math.max(64, Math.ceil(maxFrameBytes / 4096)),
+    maxBufferedChunks: Math.max(1024, Math.ceil(maxFrameBytes / 512)),
     ...untyped,
   });
   sockets.on("wsClientError", (error, stream) =>

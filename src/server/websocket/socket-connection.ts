@@ -1,7 +1,8 @@
 import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
-import { errorTable, isAiSdkFrame, parseFrame, parseJson, requestIdOf } from "../../protocol/index.ts";
+import { errorTable, isAiSdkFrame, parseFrame, requestIdOf } from "../../protocol/index.ts";
 import type { Share } from "../../protocol/quota.ts";
+import { ChatText } from "../read-chat.ts";
 import { type Refusal, toRefusal } from "../refusal.ts";
 import { TokenBucket } from "../token-bucket.ts";
 import { AiSdkWire } from "./ai-sdk-wire.ts";
@@ -171,19 +172,21 @@ export class SocketConnection {
 
   /** Never throws: errors are reported on the socket. */
   async #handle(data: Buffer): Promise<void> {
+    const text = new ChatText(data, { maxNewBytes: this.#shared.maxBodyBytes, isFrame: true });
     let value: unknown;
     try {
-      value = parseJson(data.toString("utf8"), { maxDepth: 64 });
+      value = await text.outline();
+      if (data.length > maxSmallFrameBytes && !hasHistory(value))
+        return this.close(
+          errorTable.too_large.close,
+          `A frame without a chat history may have at most ${maxSmallFrameBytes} bytes.`,
+        );
+      value = await text.read();
     } catch (error) {
-      const refusal = this.#toRefusal(error);
-      if (refusal.code === "malformed") return this.close(errorTable.malformed.close, refusal.message);
-      return this.#refuse(refusal, value);
+      const { code, message } = this.#toRefusal(error);
+      if (code === "malformed" || code === "too_large") return this.close(errorTable[code].close, message);
+      return this.#refuse({ code, message }, value);
     }
-    if (data.length > maxSmallFrameBytes && !hasHistory(value))
-      return this.close(
-        errorTable.too_large.close,
-        `A frame without a chat history may have at most ${maxSmallFrameBytes} bytes.`,
-      );
     try {
       const frame = parseFrame(value);
       this.#hasSpoken = true;

@@ -13,5 +13,7 @@ export interface SocketShared {
   sent: SentMessages;
   /** Where the heartbeats of sockets wait to authenticate. */
   heartbeats: AtOnce;
+  /** How many bytes of a frame may be new. */
+  maxBodyBytes: number;
   now: () => number;
 }

@@ -53,12 +53,16 @@ export async function connectLive(
       );
       // ADK is about to open the other agent's connection; a response on this one would make this agent speak once more.
       if (isHandover(content)) return;
-      const text = parts.every((part) => part.text) ? parts.map((part) => part.text).join("\n") : "";
+      const texts = parts.flatMap((part) => part.text ?? []);
+      const files = parts.filter((part) => part.inlineData ?? part.fileData);
       if (functionResponses.length > 0) session.sendToolResponse({ functionResponses });
       // No content, only "your turn": a sub-agent takes over an existing conversation.
       else if (parts.length === 0) session.sendClientContent({ turnComplete: true });
-      else if (text && takesRealtimeText(model)) session.sendRealtimeInput({ text });
-      else session.sendClientContent({ turns: [content], turnComplete: true });
+      else if (takesRealtimeText(model)) {
+        if (files.length > 0)
+          session.sendClientContent({ turns: [{ role: "user", parts: files }], turnComplete: false });
+        session.sendRealtimeInput({ text: texts.join("\n") || "See the file." });
+      } else session.sendClientContent({ turns: [content], turnComplete: true });
     },
     async sendRealtime(blob) {
       const kind = blob.mimeType?.split("/")[0];

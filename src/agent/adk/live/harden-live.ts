@@ -9,16 +9,20 @@ import {
   isSequentialAgent,
   type LlmAgent,
 } from "@google/adk";
+import type { Content } from "@google/genai";
 import { BridgeError } from "../../../protocol/index.ts";
 import { taskCompleted } from "../missing-tool.ts";
 import { connectLive } from "./connect-live.ts";
 import { announceConnection } from "./notices.ts";
+import { withFiles } from "./with-files.ts";
 
 /** What a connection needs to know of the live run it belongs to. */
 export interface LiveRunScope {
   /** The model's name, if it differs from the agent's own. */
   readonly model?: string | undefined;
   readonly connectMs: number;
+  /** Puts the content of files and large outputs back into what the model gets. Changes the array only. */
+  fillIn(contents: Content[]): Promise<void>;
   /**
    * True when the run must not connect any more. With several agents ADK starts the next one whenever a connection ends,
    * also when the run was closed; a `LoopAgent` would reconnect for ever.
@@ -51,8 +55,9 @@ export function hardenLive(agent: BaseAgent): void {
         const run = runs.getStore();
         if (!run) return connect(request);
         if (run.isOver()) throw new BridgeError("unavailable", "The conversation with the model is over.");
-        if (!(llm instanceof Gemini)) return announceConnection(await connect(request));
-        return connectLive(llm, request, { model: run.model ?? llm.model, connectMs: run.connectMs });
+        if (!(llm instanceof Gemini)) return withFiles(announceConnection(await connect(request)), run);
+        const options = { model: run.model ?? llm.model, connectMs: run.connectMs };
+        return withFiles(await connectLive(llm, request, options), run);
       };
       hardened.add(llm);
     }

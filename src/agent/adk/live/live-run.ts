@@ -43,9 +43,10 @@ export class LiveRun {
   #closing: Promise<void> | undefined;
 
   constructor(options: LiveRunOptions) {
-    const { model, connectMs } = options;
+    const { model, connectMs, scope } = options;
     this.#options = options;
-    this.#scope = { model, connectMs, isOver: () => this.#closing !== undefined };
+    const fillIn = (contents: Content[]) => scope.fillIn(contents);
+    this.#scope = { model, connectMs, fillIn, isOver: () => this.#closing !== undefined };
   }
 
   /** Starts the run. Its connection is there when `connected` resolves. */
