@@ -27,6 +27,16 @@ export interface ChatStrings {
   importHint: string;
   importFailed: string;
   importTooLarge: string;
+  edit: string;
+  editLabel: string;
+  editSend: string;
+  editWarning: string;
+  again: string;
+  againNow: string;
+  againWarning: string;
+  copy: string;
+  copied: string;
+  notCopied: string;
 }
 
 const en: ChatStrings = {
@@ -54,6 +64,17 @@ const en: ChatStrings = {
   importHint: "A file that was downloaded here. Requests that waited come back as withdrawn.",
   importFailed: "The file could not be imported.",
   importTooLarge: "The file is larger than 32 MiB.",
+  edit: "Edit message",
+  editLabel: "Your message",
+  editSend: "Send edit",
+  editWarning: "What follows this message is withdrawn, with requests that wait. What ran stays done.",
+  again: "Make this reply again",
+  againNow: "Make again",
+  againWarning:
+    "This reply and what follows it are withdrawn, with requests that wait. What ran stays done and does not run again.",
+  copy: "Copy text",
+  copied: "Copied.",
+  notCopied: "The browser did not allow it.",
 };
 
 const ja: ChatStrings = {
@@ -81,6 +102,17 @@ const ja: ChatStrings = {
   importHint: "ここでダウンロードしたファイルを選んでください。承認待ちだった依頼は取り下げ済みになります。",
   importFailed: "ファイルを読み込めませんでした。",
   importTooLarge: "ファイルが32 MiBを超えています。",
+  edit: "メッセージを編集",
+  editLabel: "自分のメッセージ",
+  editSend: "編集して送信",
+  editWarning: "これ以降のやり取りは、承認待ちの依頼も含めて取り消されます。実行済みの操作は元に戻りません。",
+  again: "この返答を作り直す",
+  againNow: "作り直す",
+  againWarning:
+    "この返答とそれ以降のやり取りは、承認待ちの依頼も含めて取り消されます。実行済みの操作は元に戻らず、再実行もされません。",
+  copy: "テキストをコピー",
+  copied: "コピーしました。",
+  notCopied: "ブラウザがコピーを許可しませんでした。",
 };
 
 export const chatStrings: Record<Language, ChatStrings> = { en, ja };

@@ -38,6 +38,8 @@ export function readOnlyChat(messages: readonly UIMessage[], clockOffset: number
       remove: nothing,
     },
     send: nothing,
+    edit: undefined,
+    again: undefined,
     answer: nothing,
     resolve: async () => "unreachable",
     sendAgain: nothing,

@@ -20,6 +20,7 @@ import { useLedger, type LedgerState } from "./use-ledger.ts";
 import { type Outbox, useOutbox } from "./use-outbox.ts";
 import { useResendAnswers } from "./use-resend-answers.ts";
 import { useResume } from "./use-resume.ts";
+import { useRevise } from "./use-revise.ts";
 import { useSendUnsent } from "./use-send-unsent.ts";
 import type { Wires } from "./wires.ts";
 
@@ -37,6 +38,10 @@ export interface BridgeChat {
   cards: ReadonlyMap<string, Card>;
   outbox: Outbox;
   send: (text: string) => void;
+  /** Sends other words in the place of a message. What follows it is withdrawn. Ends with the request, also if that fails. */
+  edit: ((messageId: string, text: string) => Promise<void>) | undefined;
+  /** Has a reply made again. What follows it is withdrawn. */
+  again: ((messageId: string) => void) | undefined;
   answer: (approvalId: string, approved: boolean, reason?: string) => void;
   resolve: (approvalId: string, resolution: Resolution) => Promise<Resolved>;
   sendAgain: () => void;
@@ -150,6 +155,7 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
     },
     [chat, isUnsent, setAside, setInBackground],
   );
+  const { edit, again, repeatEdit } = useRevise(chat, { isUnsent, setAside, setInBackground });
   const answer = useCallback(
     (approvalId: string, approved: boolean, reason?: string) => {
       const now = Date.now();
@@ -193,7 +199,7 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
     chat.clearError();
   }, [chat, setAside]);
   const retry = useCallback(async () => {
-    if (isBusy(chat.status)) return;
+    if (isBusy(chat.status) || repeatEdit()) return;
     const now = await fetchLedger(chatId).catch(() => undefined);
     const taken =
       now && (await takeMessages(new Map(now.approvals.map((row) => [row.approvalId, row]))).catch(() => undefined));
@@ -206,7 +212,7 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
     else if (hasUnsent(taken.merged, taken.server)) await chat.sendMessage();
     else if (isDisconnect(chat.error) || taken.merged.length === 0) chat.clearError();
     else await chat.regenerate();
-  }, [chat, chatId, resume, takeMessages, setInBackground]);
+  }, [chat, chatId, resume, takeMessages, setInBackground, repeatEdit]);
   const stop = useCallback(async () => {
     // Over the WebSocket `chat.stop` tells the server. Over HTTP it only closes the response, so tell the server first.
     if (mode === "sse") await stopTurn(chatId).catch(() => undefined);
@@ -226,6 +232,8 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
     cards,
     outbox,
     send,
+    edit,
+    again,
     answer,
     resolve,
     sendAgain: () => void sendAgain(),

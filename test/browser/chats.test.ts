@@ -1,4 +1,4 @@
-/** What people do with chats on the demo page: find, rename, move and delete them. */
+/** What people do with chats on the demo page: find, rename, move and delete them, and change what was said. */
 import { readFile } from "node:fs/promises";
 import { AxeBuilder } from "@axe-core/playwright";
 import { type ScriptedGemini, startScriptedGemini } from "adk-stream-protocol/testing";
@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { demoRules } from "../../demo/script/demo-rules.ts";
 import { type DemoServer, startDemo } from "../fixtures/demo-server.ts";
-import { cards, inState, openVisitor, pathOf, say, type Visitor, waiting } from "./page.ts";
+import { cards, inState, openVisitor, pathOf, say, takesAnswer, type Visitor, waiting } from "./page.ts";
 
 let gemini: ScriptedGemini;
 let demo: DemoServer;
@@ -135,5 +135,85 @@ describe("the list of chats", () => {
     await button("Chats, 1 request waits in other chats").waitFor({ timeout: waiting });
     await page.goBack();
     await inState(cards(page).first(), "asked");
+  });
+});
+
+describe.each([
+  { mode: "sse", major: "ai@7" },
+  { mode: "bidi", major: "ai@6" },
+] as const)("edits and other replies over $mode with $major", ({ mode, major }) => {
+  const users = () => page.locator('[data-role="user"]');
+  const said = async () => (await users().allInnerTexts()).map((words) => words.replace(/^You:\s*/, ""));
+
+  it("withdraw what follows after a warning, and what ran stays done", async () => {
+    const before = await demo.balance();
+    await visitor.visit(demo.url + pathOf(mode, major));
+    await say(page, "hello");
+    await replied();
+    await ready();
+    await say(page, "Send 9 dollars to Ann");
+    await inState(cards(page).first(), "asked");
+    await ready();
+
+    // The keyboard reaches the edit, Escape leaves it, and the warning belongs to the field.
+    await button("Edit message").first().press("Enter");
+    const field = page.getByRole("textbox", { name: "Your message" });
+    await page.getByText("What follows this message is withdrawn").waitFor({ timeout: waiting });
+    await expectAccessible();
+    await field.press("Escape");
+    expect(await page.evaluate(() => document.activeElement?.getAttribute("aria-label"))).toBe("Edit message");
+
+    // An edit that cannot be sent is not lost.
+    await demo.stop("SIGKILL");
+    await button("Edit message").first().press("Enter");
+    await field.fill("Send 7 dollars to Zed");
+    await field.press("Enter");
+    await demo.start();
+    // The page sends it again, or shows the server's messages and the form with the words.
+    const retry = page.locator(".unsent").getByText("Try again");
+    const sendEdit = button("Send edit");
+    await expect
+      .poll(
+        async () => {
+          if (await sendEdit.isVisible()) await sendEdit.click({ timeout: 500 }).catch(() => undefined);
+          else if (await retry.isVisible()) await retry.click({ timeout: 500 }).catch(() => undefined);
+          return (await users().count()) === 1 && (await cards(page).count()) === 1;
+        },
+        { timeout: waiting },
+      )
+      .toBe(true);
+    expect(await said()).toEqual(["Send 7 dollars to Zed"]);
+    const card = cards(page).first();
+    await inState(card, "asked");
+    await takesAnswer(card);
+    await card.getByRole("button", { name: "Approve" }).click();
+    await inState(card, "done");
+    await ready();
+    expect(await demo.balance()).toBe(before - 7);
+
+    // Another reply keeps the payment and does not pay again.
+    const reply = page.locator(".reply").last();
+    const id = await reply.getAttribute("data-message-id");
+    await reply.getByRole("button", { name: "Make this reply again" }).click();
+    await expect.poll(() => reply.getAttribute("data-message-id"), { timeout: waiting }).not.toBe(id);
+    await ready();
+    await inState(cards(page).first(), "done");
+    expect(await cards(page).count()).toBe(1);
+    expect(await demo.balance()).toBe(before - 7);
+    await say(page, "hello");
+    await replied();
+    await ready();
+    // An older reply is made again only after a second click.
+    await page.locator(".reply").first().getByRole("button", { name: "Make this reply again" }).click();
+    await page.getByText("This reply and what follows it are withdrawn").waitFor({ timeout: waiting });
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Cancel");
+    await button("Make again").click();
+    await expect.poll(said, { timeout: waiting }).toEqual(["Send 7 dollars to Zed"]);
+    await ready();
+    await page.reload();
+    await inState(cards(page).first(), "done");
+    expect(await said()).toEqual(["Send 7 dollars to Zed"]);
+    expect(await demo.balance()).toBe(before - 7);
+    expect(gemini.requests.flatMap(({ pairingErrors }) => pairingErrors)).toEqual([]);
   });
 });
