@@ -1,3 +1,4 @@
+import type { RefusedFile } from "./attachments.ts";
 import type { Language } from "./strings.ts";
 
 /** The texts of what people do with chats: the list, edits, other replies, attachments. */
@@ -37,6 +38,13 @@ export interface ChatStrings {
   copy: string;
   copied: string;
   notCopied: string;
+  attach: string;
+  attachTitle: (files: number, total: string) => string;
+  attachments: string;
+  removeFile: (name: string) => string;
+  dropHere: string;
+  refusedFile: Record<RefusedFile["reason"], (limits: { files: number; each: string; total: string }) => string>;
+  wholeOutput: (size: string) => string;
 }
 
 const en: ChatStrings = {
@@ -75,6 +83,21 @@ const en: ChatStrings = {
   copy: "Copy text",
   copied: "Copied.",
   notCopied: "The browser did not allow it.",
+  attach: "Attach files",
+  attachTitle: (files, total) =>
+    `Attach pictures, PDF, text or sound: up to ${files} files, together ${total}. You can also paste or drop them.`,
+  attachments: "Attached files",
+  removeFile: (name) => `Remove ${name}`,
+  dropHere: "Drop the files anywhere to attach them.",
+  refusedFile: {
+    type: () => "this type of file cannot be sent. Pictures, PDF, text and sound can.",
+    size: ({ each }) => `larger than ${each}.`,
+    count: ({ files }) => `a message can have ${files} files.`,
+    total: ({ total }) => `all files together can have ${total}.`,
+    empty: () => "the file is empty.",
+    unreadable: () => "the browser could not read it.",
+  },
+  wholeOutput: (size) => `Show the whole output (${size})`,
 };
 
 const ja: ChatStrings = {
@@ -113,6 +136,21 @@ const ja: ChatStrings = {
   copy: "テキストをコピー",
   copied: "コピーしました。",
   notCopied: "ブラウザがコピーを許可しませんでした。",
+  attach: "ファイルを添付",
+  attachTitle: (files, total) =>
+    `画像・PDF・テキスト・音声を添付できます（${files}個まで、合計${total}まで）。貼り付けやドラッグ＆ドロップも使えます。`,
+  attachments: "添付ファイル",
+  removeFile: (name) => `${name} を外す`,
+  dropHere: "ここにドロップすると添付されます。",
+  refusedFile: {
+    type: () => "この種類のファイルは送信できません。画像・PDF・テキスト・音声を送信できます。",
+    size: ({ each }) => `${each}を超えています。`,
+    count: ({ files }) => `添付できるのは${files}個までです。`,
+    total: ({ total }) => `添付できるのは合計${total}までです。`,
+    empty: () => "ファイルが空です。",
+    unreadable: () => "ブラウザがファイルを読み取れませんでした。",
+  },
+  wholeOutput: (size) => `出力全体を表示（${size}）`,
 };
 
 export const chatStrings: Record<Language, ChatStrings> = { en, ja };

@@ -20,6 +20,7 @@ import { isSecondClick } from "./second-click.ts";
 import { Samples } from "./samples.tsx";
 import { showCard } from "./show-card.ts";
 import type { StreamTap } from "./stream-tap.ts";
+import { useAttachments } from "./use-attachments.ts";
 import { useBridgeChat, type BridgeChat } from "./use-bridge-chat.ts";
 import { useHiddenCards } from "./use-hidden-cards.ts";
 import { useShortcuts } from "./use-shortcuts.ts";
@@ -54,6 +55,7 @@ export function Conversation(props: ConversationProps) {
   const [hidden, setHidden] = useState<readonly string[]>([]);
   const [draft, setDraft] = useState("");
   const field = useRef<HTMLTextAreaElement>(null);
+  const attachments = useAttachments();
   const { approvals, wallet } = bridge.ledger;
 
   useEffect(() => {
@@ -132,6 +134,7 @@ export function Conversation(props: ConversationProps) {
                 draft={draft}
                 onDraft={setDraft}
                 field={field}
+                attachments={attachments}
                 onSend={bridge.send}
                 onStop={bridge.stop}
                 onLeave={leave}

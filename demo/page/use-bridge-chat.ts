@@ -1,6 +1,12 @@
 import { Chat, useChat } from "@ai-sdk/react";
 import type { ApprovalData, ApprovalView } from "adk-stream-protocol/protocol";
-import { isToolUIPart, lastAssistantMessageIsCompleteWithApprovalResponses, type ChatStatus, type UIMessage } from "ai";
+import {
+  isToolUIPart,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  type ChatStatus,
+  type FileUIPart,
+  type UIMessage,
+} from "ai";
 import { useCallback, useMemo, useRef, useState } from "react";
 import { fetchLedger, postDecision, postResolution, stopTurn } from "./api.ts";
 import { approvalDataOf, isDelivering } from "./card-state.ts";
@@ -37,7 +43,7 @@ export interface BridgeChat {
   isAtWork: boolean;
   cards: ReadonlyMap<string, Card>;
   outbox: Outbox;
-  send: (text: string) => void;
+  send: (text: string, files?: FileUIPart[]) => void;
   /** Sends other words in the place of a message. What follows it is withdrawn. Ends with the request, also if that fails. */
   edit: ((messageId: string, text: string) => Promise<void>) | undefined;
   /** Has a reply made again. What follows it is withdrawn. */
@@ -145,10 +151,10 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
 
   // ── what a person does ───────────────────────────────────────────────────────────────────────────────────────────
   const send = useCallback(
-    (text: string) => {
+    (text: string, files: FileUIPart[] = []) => {
       const post = () => {
         setInBackground(false);
-        void chat.sendMessage({ text });
+        void chat.sendMessage(text === "" ? { files } : { text, files });
       };
       if (isUnsent) void setAside().then(post);
       else post();
