@@ -1,6 +1,5 @@
-import type { UIMessage } from "ai";
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
-import { fetchHealth, fetchMessages, type Health } from "./api.ts";
+import { fetchHealth, fetchMessages, type Health, type MessagePage } from "./api.ts";
 import { chatIdOf, newChatId, withChatId } from "./chat-id.ts";
 import { ChatListView } from "./chat-list-view.tsx";
 import { waitingElsewhere } from "./chat-pages.ts";
@@ -148,7 +147,7 @@ interface LoadedChatProps {
 function LoadedChat({ opened, mode, music, health, onBusy }: LoadedChatProps) {
   const { t } = useWords();
   const { chatId, tap, wires } = opened;
-  const [messages, setMessages] = useState<UIMessage[] | undefined>(opened.isNew ? [] : undefined);
+  const [page, setPage] = useState<MessagePage | undefined>(opened.isNew ? { messages: [] } : undefined);
   const [failed, setFailed] = useState(false);
   const [attempt, setAttempt] = useState(0);
 
@@ -157,7 +156,7 @@ function LoadedChat({ opened, mode, music, health, onBusy }: LoadedChatProps) {
     let unmounted = false;
     setFailed(false);
     fetchMessages(opened.chatId).then(
-      (loaded) => !unmounted && setMessages(loaded),
+      (loaded) => !unmounted && setPage(loaded),
       () => !unmounted && setFailed(true),
     );
     return () => {
@@ -165,9 +164,9 @@ function LoadedChat({ opened, mode, music, health, onBusy }: LoadedChatProps) {
     };
   }, [opened, attempt]);
 
-  if (messages) {
+  if (page) {
     const lines = { chatId, tap, wires, mode };
-    return <Conversation {...lines} initialMessages={messages} music={music} health={health} onBusy={onBusy} />;
+    return <Conversation {...lines} initialPage={page} music={music} health={health} onBusy={onBusy} />;
   }
   return (
     <main data-view="chat">

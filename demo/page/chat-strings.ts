@@ -45,6 +45,9 @@ export interface ChatStrings {
   dropHere: string;
   refusedFile: Record<RefusedFile["reason"], (limits: { files: number; each: string; total: string }) => string>;
   wholeOutput: (size: string) => string;
+  older: string;
+  olderLoading: string;
+  olderFailed: string;
 }
 
 const en: ChatStrings = {
@@ -98,6 +101,9 @@ const en: ChatStrings = {
     unreadable: () => "the browser could not read it.",
   },
   wholeOutput: (size) => `Show the whole output (${size})`,
+  older: "Show earlier messages",
+  olderLoading: "Loading earlier messages…",
+  olderFailed: "Earlier messages could not be loaded. Try again",
 };
 
 const ja: ChatStrings = {
@@ -151,6 +157,9 @@ const ja: ChatStrings = {
     unreadable: () => "ブラウザがファイルを読み取れませんでした。",
   },
   wholeOutput: (size) => `出力全体を表示（${size}）`,
+  older: "以前のメッセージを表示",
+  olderLoading: "以前のメッセージを読み込んでいます…",
+  olderFailed: "以前のメッセージを読み込めませんでした。再試行",
 };
 
 export const chatStrings: Record<Language, ChatStrings> = { en, ja };

@@ -1,7 +1,7 @@
 import type { UIMessage } from "ai";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Announcer } from "./announcer.tsx";
-import type { Health } from "./api.ts";
+import type { Health, MessagePage } from "./api.ts";
 import { ApprovalTrack } from "./approval-track.tsx";
 import { BreakIt } from "./break-it.tsx";
 import { Composer } from "./composer.tsx";
@@ -17,6 +17,7 @@ import { Notices } from "./notices.tsx";
 import { NowPlaying } from "./now-playing.tsx";
 import { useWords } from "./preferences.ts";
 import { isSecondClick } from "./second-click.ts";
+import { OlderButton } from "./older-button.tsx";
 import { Samples } from "./samples.tsx";
 import { showCard } from "./show-card.ts";
 import type { StreamTap } from "./stream-tap.ts";
@@ -33,7 +34,7 @@ import type { Wires } from "./wires.ts";
 
 export interface ConversationProps {
   chatId: string;
-  initialMessages: UIMessage[];
+  initialPage: MessagePage;
   tap: StreamTap;
   wires: Wires;
   mode: Mode;
@@ -44,9 +45,9 @@ export interface ConversationProps {
 
 /** One chat: the conversation on the left, the server's data on the right (on a phone, one at a time). */
 export function Conversation(props: ConversationProps) {
-  const { chatId, initialMessages, tap, wires, mode, music, health, onBusy } = props;
+  const { chatId, initialPage, tap, wires, mode, music, health, onBusy } = props;
   const { t, language } = useWords();
-  const bridge = useBridgeChat({ chatId, initialMessages, tap, wires, mode, music });
+  const bridge = useBridgeChat({ chatId, initialPage, tap, wires, mode, music });
   const [view, setView] = useState<"chat" | "panel">("chat");
   const all = [...bridge.cards.values()];
   const waiting = all.filter(({ state }) => state === "asked");
@@ -161,7 +162,7 @@ export function Conversation(props: ConversationProps) {
           <Inspector
             {...{ tap, chatId, mode }}
             debug={health?.debug === true}
-            hasHistory={initialMessages.length > 0}
+            hasHistory={initialPage.messages.length > 0}
             sequence={bridge.ledger.sequence}
           />
           <p className="panel-foot">
@@ -234,6 +235,7 @@ function Messages({ bridge, waiting, onHidden, onSuggestion }: MessagesProps) {
               <Suggestions large bridge={bridge} onSuggestion={onSuggestion} />
             </div>
           )}
+          <OlderButton older={bridge.older} box={box} first={messages[0]?.id} />
           {messages.map((message) => (
             <MessageView key={message.id} message={message} bridge={bridge} />
           ))}

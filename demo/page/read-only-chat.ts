@@ -37,6 +37,7 @@ export function readOnlyChat(messages: readonly UIMessage[], clockOffset: number
       sendNow: async () => undefined,
       remove: nothing,
     },
+    older: { state: "none", load: nothing },
     send: nothing,
     edit: undefined,
     again: undefined,

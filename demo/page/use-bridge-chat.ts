@@ -8,7 +8,7 @@ import {
   type UIMessage,
 } from "ai";
 import { useCallback, useMemo, useRef, useState } from "react";
-import { fetchLedger, postDecision, postResolution, stopTurn } from "./api.ts";
+import { fetchLedger, type MessagePage, postDecision, postResolution, stopTurn } from "./api.ts";
 import { approvalDataOf, isDelivering } from "./card-state.ts";
 import { cardsOf, type Card } from "./cards.ts";
 import { rememberYes, saidYesHere } from "./claim-call.ts";
@@ -23,6 +23,7 @@ import type { StreamTap } from "./stream-tap.ts";
 import { useClientTools } from "./use-client-tools.ts";
 import { useFollowServer } from "./use-follow-server.ts";
 import { useLedger, type LedgerState } from "./use-ledger.ts";
+import { type OlderMessages, useOlderMessages } from "./use-older-messages.ts";
 import { type Outbox, useOutbox } from "./use-outbox.ts";
 import { useResendAnswers } from "./use-resend-answers.ts";
 import { useResume } from "./use-resume.ts";
@@ -43,6 +44,8 @@ export interface BridgeChat {
   isAtWork: boolean;
   cards: ReadonlyMap<string, Card>;
   outbox: Outbox;
+  /** The messages before those that the page has. */
+  older: OlderMessages;
   send: (text: string, files?: FileUIPart[]) => void;
   /** Sends other words in the place of a message. What follows it is withdrawn. Ends with the request, also if that fails. */
   edit: ((messageId: string, text: string) => Promise<void>) | undefined;
@@ -58,7 +61,7 @@ export interface BridgeChat {
 
 export interface BridgeChatOptions {
   chatId: string;
-  initialMessages: UIMessage[];
+  initialPage: MessagePage;
   tap: StreamTap;
   wires: Wires;
   mode: Mode;
@@ -73,12 +76,12 @@ const doubleClickMs = 1000;
  * `chat.messages` after waiting first checks that they are still the same.
  */
 export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
-  const { chatId, initialMessages, tap, wires, mode, music } = options;
+  const { chatId, initialPage, tap, wires, mode, music } = options;
   const [chat] = useState(
     () =>
       new Chat<UIMessage>({
         id: chatId,
-        messages: initialMessages,
+        messages: initialPage.messages,
         transport: wires,
         sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
       }),
@@ -86,7 +89,7 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
   const { messages: chatMessages, status, error } = useChat({ chat });
 
   const busy = isBusy(status);
-  const startsEmpty = initialMessages.length === 0;
+  const startsEmpty = initialPage.messages.length === 0;
   // The server does not know the chat before it has the first message, so there is nothing to ask for.
   const isNew = chatMessages.length === 0 || (chatMessages.length === 1 && startsEmpty && status === "submitted");
   const ledger = useLedger(chatId, { isNew, busy });
@@ -126,6 +129,7 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
     [messages, data, rows, running, delivering],
   );
 
+  const { older, onPage } = useOlderMessages(chat, { chatId, initialPage });
   // The order of these three matters: each one reads a status that the one before it may have changed.
   const takeMessages = useFollowServer({
     chat,
@@ -138,6 +142,7 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
     rows,
     resuming,
     ranHere,
+    onPage,
     lastBusyAt,
   });
   const { askedAt } = ledger;
@@ -237,6 +242,7 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
     isAtWork,
     cards,
     outbox,
+    older,
     send,
     edit,
     again,

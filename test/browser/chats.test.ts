@@ -1,4 +1,4 @@
-/** What people do with chats on the demo page: find, rename, move and delete them, and change what was said. */
+/** What people do with chats on the demo page: find, rename, move and delete them, change what was said, attach files. */
 import { readFile } from "node:fs/promises";
 import { AxeBuilder } from "@axe-core/playwright";
 import { type ScriptedGemini, startScriptedGemini } from "adk-stream-protocol/testing";
@@ -215,5 +215,83 @@ describe.each([
     expect(await said()).toEqual(["Send 7 dollars to Zed"]);
     expect(await demo.balance()).toBe(before - 7);
     expect(gemini.requests.flatMap(({ pairingErrors }) => pairingErrors)).toEqual([]);
+  });
+});
+
+/** A red pixel. */
+const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
+
+describe("files", () => {
+  const picture = { name: "dot.png", mimeType: "image/png", buffer: Buffer.from(pixel, "base64") };
+  const chosen = () => page.getByRole("list", { name: "Attached files" }).getByRole("listitem");
+  /** Hands a file to the page as the clipboard or a drag does. */
+  const hand = (type: "paste" | "drop", name: string) =>
+    page.evaluate(
+      ([event, filename, base64]) => {
+        const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+        const data = new DataTransfer();
+        data.items.add(new File([bytes], filename, { type: "image/png" }));
+        const options = { bubbles: true, cancelable: true };
+        const field = document.querySelector(".composer textarea");
+        if (event === "paste") field?.dispatchEvent(new ClipboardEvent(event, { ...options, clipboardData: data }));
+        else document.body.dispatchEvent(new DragEvent(event, { ...options, dataTransfer: data }));
+      },
+      [type, name, pixel] as const,
+    );
+  const areDrawn = () =>
+    page
+      .locator("img.picture")
+      .evaluateAll((images) => images.map((image) => image instanceof HTMLImageElement && image.naturalWidth > 0));
+
+  it("are chosen, pasted and dropped, checked before sending, and shown after a reload", async () => {
+    gemini.reset([
+      { when: /look/, say: [{ kind: "part", part: { inlineData: { mimeType: "image/png", data: pixel } } }] },
+      ...demoRules,
+    ]);
+    await visitor.visit(demo.url + pathOf("sse", "ai@7"));
+    const letter = { name: "letter.txt", mimeType: "text/plain", buffer: Buffer.alloc(300 * 1024, "word ") };
+    const film = { name: "film.mp4", mimeType: "video/mp4", buffer: Buffer.from("x") };
+    await page.getByTestId("attach-files").setInputFiles([picture, letter, film]);
+    await page.getByText(/film\.mp4: this type of file cannot be sent/).waitFor({ timeout: waiting });
+    await hand("paste", "pasted.png");
+    await hand("drop", "dropped.png");
+    await expect.poll(() => chosen().count(), { timeout: waiting }).toBe(4);
+    await button("Remove pasted.png").click();
+    await expectAccessible();
+    await say(page, "look at this");
+    await expect.poll(areDrawn, { timeout: waiting }).toEqual([true, true, true]);
+    expect(await chosen().count()).toBe(0);
+    await ready();
+    const sent = JSON.stringify(gemini.requests[0]?.body);
+    expect(sent).toContain(pixel);
+
+    await page.reload();
+    await expect.poll(areDrawn, { timeout: waiting }).toEqual([true, true, true]);
+    const link = page.getByRole("link", { name: /letter\.txt/ });
+    expect(await link.getAttribute("href")).toMatch(/^\/files\/[0-9a-f]{32}$/);
+    await expectAccessible();
+  });
+
+  it("are sent in BIDI without words too, and a large output is a preview with a link", async () => {
+    await visitor.visit(demo.url + pathOf("bidi", "ai@6"));
+    await page.getByTestId("attach-files").setInputFiles(picture);
+    await chosen().waitFor({ timeout: waiting });
+    await button("Send").click();
+    await page.locator(".reply").first().waitFor({ timeout: waiting });
+    await ready();
+    expect(await areDrawn()).toEqual([true]);
+
+    const url = `/files/${"a".repeat(32)}`;
+    const output = { preview: '{"rows":["first', size: 3_000_000, url };
+    const part = { type: "tool-get_weather", toolCallId: "c", state: "output-available", input: {}, output };
+    await page.route("**/messages*", (route) =>
+      route.fulfill({ json: { messages: [{ id: "m", role: "assistant", parts: [part] }] } }),
+    );
+    await page.reload();
+    await page.getByText('{"rows":["first').first().click();
+    const link = page.getByRole("link", { name: "Show the whole output (2.9 MiB)" });
+    await link.waitFor({ timeout: waiting });
+    expect(await link.getAttribute("href")).toBe(url);
+    await page.unrouteAll({ behavior: "wait" });
   });
 });
