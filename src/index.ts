@@ -3,6 +3,7 @@ export {
   Bridge,
   type BridgeLimits,
   type BridgeOptions,
+  type ChatView,
   clientTool,
   createBridge,
   type FileOptions,

@@ -4,6 +4,7 @@ import { type BridgeLimits, readBridgeLimits } from "./bridge-limits.ts";
 import type { Store } from "../stores/index.ts";
 import { type Authorize, checkPolicies, type PolicyOptions } from "./approval/index.ts";
 import { checkFileOptions, type FileOptions } from "./files/index.ts";
+import type { MakeTitle, RetentionOptions } from "./chat/index.ts";
 import type { LiveOptions } from "./conversation/index.ts";
 import { checkNumber, type Logger } from "./support/index.ts";
 
@@ -40,6 +41,10 @@ export interface BridgeOptions extends PolicyOptions, AdkServices {
   files?: FileOptions;
   /** Outputs of tools with more bytes of JSON travel as a preview with an address. Default 256 KiB. */
   largeOutputBytes?: number;
+  /** How long chats and chunks are kept. Default: chats for ever, chunks of finished turns for a day. */
+  retention?: RetentionOptions;
+  /** Makes the title of a chat from its first message, within 30 seconds. Default: the first words of the message. */
+  title?: MakeTitle;
   /** How a Gemini Live model is reached. */
   live?: LiveOptions;
   /** Receives details. Default: warnings and errors go to the console. `silentLogger` drops everything. */
@@ -64,6 +69,11 @@ const liveNumbers = {
   idleMs: "duration",
 } as const satisfies Partial<Record<keyof NonNullable<BridgeOptions["live"]>, string>>;
 
+const retentionNumbers = {
+  chatsMs: "positive duration",
+  chunksMs: "duration",
+} as const satisfies Record<keyof RetentionOptions, string>;
+
 /** A method that each service has. */
 const services = {
   artifactService: "saveArtifact",
@@ -73,7 +83,7 @@ const services = {
 
 /** Throws a sentence that names the first wrong option. JavaScript callers, and values from the environment, need this. */
 export function checkOptions(options: BridgeOptions): void {
-  const { agent, store, live = {} } = options as Partial<BridgeOptions>;
+  const { agent, store, live = {}, retention = {} } = options as Partial<BridgeOptions>;
   if (!agent) throw new Error("createBridge needs an agent: createBridge({ agent, store }).");
   if (typeof store?.openChat !== "function")
     throw new Error("createBridge needs a store, for example memoryStore() or sqliteStore({ path }).");
@@ -89,5 +99,9 @@ export function checkOptions(options: BridgeOptions): void {
     checkNumber(`live.${name}`, live[name as keyof typeof liveNumbers], kind);
   readBridgeLimits(options.limits);
   checkFileOptions(options);
+  for (const [name, kind] of Object.entries(retentionNumbers))
+    checkNumber(`retention.${name}`, retention[name as keyof typeof retentionNumbers], kind);
+  if (options.title !== undefined && typeof options.title !== "function")
+    throw new Error("The option title must be a function (message) that returns a text.");
   checkPolicies(options);
 }

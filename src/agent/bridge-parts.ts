@@ -1,5 +1,6 @@
 import {
   agentTools,
+  deleteArtifacts,
   GatePlugin,
   guardCompaction,
   refuseAgents,
@@ -14,7 +15,7 @@ import { Quota } from "../protocol/quota.ts";
 import { Authorizer, Executor, holdCalls, Policies, UnseenQuestions } from "./approval/index.ts";
 import { readBridgeLimits } from "./bridge-limits.ts";
 import type { BridgeOptions } from "./bridge-options.ts";
-import { Admission, ChatTurns, DueWork, Settlement, Submissions } from "./chat/index.ts";
+import { Admission, Chats, ChatTurns, DueWork, Retention, Settlement, Submissions, Titles } from "./chat/index.ts";
 import { Conversations, ModelCalls } from "./conversation/index.ts";
 import { ChatFiles } from "./files/index.ts";
 import { lastMessageAt } from "./log/index.ts";
@@ -67,15 +68,24 @@ export function buildParts(options: BridgeOptions) {
     isCovered: (row) => turns.covers(row),
     isClosed: () => turns.isClosed,
   });
+  const titles = new Titles({ store, logger, title: options.title });
   const submissions = new Submissions({
     ...context,
-    ...{ appName, agentName: agent.name, limits, calls, files, turns, settlement },
+    ...{ appName, agentName: agent.name, limits, calls, files, turns, settlement, titles },
   });
   const isRunning = (chatId: string) => turns.running(chatId) !== undefined;
   const admission = new Admission({ ...context, modelCalls, isRunning });
+  const chats = new Chats({
+    ...{ store, logger, executor, turns, appName, agentName: agent.name },
+    deleteArtifacts: ({ id, owner }) => deleteArtifacts(artifactService, { appName, userId: owner, sessionId: id }),
+  });
+  const retention = new Retention({
+    ...{ store, logger, retention: options.retention },
+    deleteUnchanged: (chat, before) => chats.deleteUnchanged(chat, before),
+  });
   return {
     ...{ store, files, logger, toolsets, policies, executor, authorizer, conversations, unseen },
-    ...{ turns, settlement, dueWork, submissions, admission },
+    ...{ turns, settlement, dueWork, submissions, admission, chats, retention },
     /** Throws for what toolsets bring and cannot be gated, and for policies that match no tool. */
     async checkTools(): Promise<void> {
       await refuseToolsets(agent, confirmed);

@@ -1,18 +1,15 @@
 import type { UIMessage } from "ai";
-import {
-  type ApprovalState,
-  type ApprovalView,
-  type Decision,
-  type OwnerOrIdentity,
-  toIdentity,
-} from "../protocol/index.ts";
+import { type ApprovalView, type Decision, type OwnerOrIdentity, toIdentity } from "../protocol/index.ts";
 import type { Approval, LogEntry, Session, StoredFile } from "../stores/index.ts";
 import { approvalToView } from "./approval/index.ts";
 import { type BridgeOptions, checkOptions } from "./bridge-options.ts";
 import { type BridgeParts, buildParts } from "./bridge-parts.ts";
 import {
+  type ApprovalListFilter,
+  type Chats,
   closeOpenTurns,
   type DecisionResult,
+  listApprovals,
   type Reading,
   type Report,
   type Resolution,
@@ -30,9 +27,6 @@ import {
   readTurn,
 } from "./log/index.ts";
 import { atMost, describeError } from "./support/index.ts";
-
-/** How many waiting approvals a list of those that an actor may decide looks at, the newest first. */
-const maxOthers = 500;
 
 /** Starts a bridge: recovers what a crash left behind, then watches for expiry. */
 export async function createBridge(options: BridgeOptions): Promise<Bridge> {
@@ -123,6 +117,11 @@ export class Bridge {
     return this.#parts.conversations.attach(owner, chatName);
   }
 
+  /** The owner's chats: list, rename, delete, export, import. */
+  get chats(): Chats {
+    return this.#parts.chats;
+  }
+
   // ── out ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** The turn that is being generated, if any. A turn that waits for an approval is not. */
@@ -160,31 +159,30 @@ export class Bridge {
     return messages;
   }
 
-  /** One message of a chat and the approvals of its calls, without what the running turn adds to it. */
+  /** One message of a chat, its place in the log, and the approvals of its calls, without what the running turn adds to it. */
   async message(
     owner: string,
     chatName: string,
     id: string,
-  ): Promise<{ message: UIMessage; approvals: ApprovalView[] } | undefined> {
+  ): Promise<{ message: UIMessage; place: number; approvals: ApprovalView[] } | undefined> {
     const { id: chat } = await this.#requireChat(owner, chatName);
     const found = await readMessage(this.#parts.store, chat, id);
-    return found && { message: found.message, approvals: toViews(found.rows) };
+    return found && { message: found.message, place: found.place, approvals: toViews(found.rows) };
   }
 
-  /** The owner's approvals. Those that wait, asked for without a chat, include those of others that the actor may decide. */
+  /**
+   * The owner's approvals, page by page. Those that wait, asked for without a chat, include those of others that the actor
+   * may decide.
+   */
   async approvals(
     who: OwnerOrIdentity,
-    filter: { chat?: string; state?: ApprovalState },
-  ): Promise<{ approvals: ApprovalView[]; sequence: number; running: boolean }> {
-    const { owner, actor } = toIdentity(who);
-    const chat = filter.chat === undefined ? undefined : await this.#parts.store.findChat(owner, filter.chat);
+    filter: ApprovalListFilter,
+  ): Promise<{ approvals: ApprovalView[]; cursor?: string; sequence: number; running: boolean }> {
+    const identity = toIdentity(who);
+    const chat = filter.chat === undefined ? undefined : await this.#parts.store.findChat(identity.owner, filter.chat);
     if (filter.chat !== undefined && !chat) return { approvals: [], sequence: 0, running: false };
-    const own = await this.#parts.store.listApprovals({ owner, chat: chat?.id, state: filter.state });
-    const others = !chat && filter.state === "pending" ? await this.#decidableOfOthers(owner, actor) : [];
-    const rows =
-      others.length === 0 ? own : [...own, ...others].toSorted((one, other) => one.createdAt - other.createdAt);
     return {
-      approvals: toViews(rows),
+      ...(await listApprovals(identity, filter, chat?.id, this.#parts)),
       sequence: chat ? await this.#parts.store.lastSequence(chat.id) : 0,
       running: chat ? this.#parts.turns.running(chat.id) !== undefined : false,
     };
@@ -232,13 +230,14 @@ export class Bridge {
 
   // ── upkeep ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Expires approvals that are due and takes over calls whose process died. */
+  /** Expires approvals that are due, takes over calls whose process died, and removes what is too old. */
   sweep(): Promise<void> {
     this.#sweeping ??= this.#parts.dueWork
       .settleDue()
       .catch((error: unknown) =>
         this.#parts.logger.error("Looking for due approvals failed.", { error: describeError(error) }),
       )
+      .then(() => this.#parts.retention.sweep())
       .finally(() => (this.#sweeping = undefined));
     return this.#sweeping;
   }
@@ -270,15 +269,6 @@ export class Bridge {
     this.#parts.logger.warn("Closing has left work that takes longer than drainMs.", {
       ...{ drainMs: this.#drainMs, calls: this.#parts.executor.running, chats },
     });
-  }
-
-  async #decidableOfOthers(owner: string, actor: string): Promise<Approval[]> {
-    if (!this.#parts.authorizer.hasHook) return [];
-    const pending = await this.#parts.store.listApprovals({ state: "pending", newest: maxOthers });
-    return this.#parts.authorizer.decidable(
-      actor,
-      pending.filter((row) => row.owner !== owner && row.gated),
-    );
   }
 
   async #requireChat(owner: string, name: string): Promise<Session> {

@@ -18,6 +18,7 @@ export type { BridgeLimits } from "./bridge-limits.ts";
 export type { BridgeOptions } from "./bridge-options.ts";
 export {
   type Answer,
+  type ChatView,
   type Reading,
   type Reply,
   type Report,

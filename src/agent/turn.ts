@@ -4,6 +4,7 @@ import { callInPage } from "./approval/call-in-page.ts";
 import type { Executor } from "./approval/executor.ts";
 import { dataApproval, isOpen, outcomeChunks } from "./approval/outcome.ts";
 import type { Conversation, Conversations } from "./conversation/index.ts";
+import { chatDeleted } from "./log/chat-deleted.ts";
 import { type Progress, TurnLog } from "./log/turn-log.ts";
 import { abortable, type Logger } from "./support/index.ts";
 import { serverCloses, type Turn, type TurnInput } from "./turn-input.ts";
@@ -49,14 +50,15 @@ export async function runTurn(turn: Turn, context: TurnContext): Promise<void> {
   } catch (error) {
     if (signal.reason === serverCloses) return;
     failed = true;
-    if (signal.aborted) {
+    if (signal.reason === chatDeleted) await log.fail(chatDeleted);
+    else if (signal.aborted) {
       await stopAgents(turn, context, log);
       await log.abort();
     } else await log.fail(error);
   } finally {
     if (signal.reason !== serverCloses) await log.end();
     // After the end, because readers need not wait for this. The next turn does.
-    if (failed) await conversation.abandon(message);
+    if (failed && signal.reason !== chatDeleted) await conversation.abandon(message);
   }
 }
 

@@ -105,6 +105,9 @@ export class FollowedChat {
       case "attached":
         if (frame.id === this.id) this.#attached(frame);
         return;
+      case "deleted":
+        if (frame.id === this.id) this.#deleted();
+        return;
       default:
         frame satisfies never;
     }
@@ -234,6 +237,13 @@ export class FollowedChat {
       const error = new TypeError("The network connection is back, but the server has lost this chat.");
       for (const request of this.#requests) if (request.turn) this.#settle(request, error);
     }
+  }
+
+  /** Nothing of the chat is left. Messages that were not sent yet begin a new one. */
+  #deleted(): void {
+    this.#forget(0);
+    const error = new BridgeError("not_found", "This chat was deleted.");
+    for (const request of this.#requests) if (request.sent) this.#settle(request, error);
   }
 
   /** Lets the request read this turn, after the turns of the same message that no request has read. */

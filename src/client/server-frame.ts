@@ -51,6 +51,8 @@ function parseControl(text: string): ServerFrame | undefined {
     }
     case "attached":
       return { type: "attached", id: word("id"), sequence: sequence(), running: frame["running"] === true };
+    case "deleted":
+      return { type: "deleted", id: word("id") };
     case "pong":
       return { type: "pong", timestamp: Number(frame["timestamp"]) };
     default:

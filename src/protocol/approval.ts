@@ -156,6 +156,10 @@ export interface ApprovalData {
 /** A row as `GET /approvals` returns it. */
 export interface ApprovalView extends ApprovalData {
   id: string;
+  /** The id by which clients know the chat. Lists have it. */
+  chat?: string;
+  /** In a list, instead of a large `output`: its size in bytes of JSON. `GET /stream/:id/messages` has the output. */
+  outputSize?: number;
   /** Whose chat the call is in. */
   owner: string;
   /** The actor whose message the call comes from. */

@@ -29,6 +29,11 @@ export function retryAfterOf(code: ErrorCode, given?: number): number | undefine
   return row.retryAfter === undefined ? undefined : (given ?? row.retryAfter);
 }
 
+/** True for the error of something that does not exist, or no longer. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof BridgeError && error.code === "not_found";
+}
+
 /** A broken rule, with a message that is safe to show. */
 export class BridgeError extends Error {
   override readonly name = "BridgeError";

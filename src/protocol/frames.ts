@@ -70,6 +70,10 @@ const resolutionRequestSchema = z.looseObject({
 });
 export type ResolutionRequest = z.output<typeof resolutionRequestSchema>;
 
+/** The body of `PATCH /chats/:id`. */
+const chatChangeSchema = z.looseObject({ title: z.string().max(4000) });
+export type ChatChange = z.output<typeof chatChangeSchema>;
+
 const requestId = z.string().max(256);
 const sequence = z.int().nonnegative();
 
@@ -121,6 +125,7 @@ export type ControlFrame =
   | { type: "attached"; id: string; sequence: number; running: boolean }
   | { type: "turn"; turn: string; reply: string; sequence: number }
   | { type: "parked"; turn: string; sequence: number }
+  | { type: "deleted"; id: string }
   | { type: "accepted"; requestId: string; turn: string }
   | { type: "refused"; requestId: string; code: ErrorCode; message: string; /** In seconds. */ retryAfter?: number };
 
@@ -175,6 +180,8 @@ export const parseChatRequest = (body: unknown): ChatRequest => parseWith(chatRe
 export const parseDecisionRequest = (body: unknown): DecisionRequest => parseWith(decisionRequestSchema, body);
 export const parseReportRequest = (body: unknown): ReportRequest => parseWith(reportRequestSchema, body);
 export const parseResolutionRequest = (body: unknown): ResolutionRequest => parseWith(resolutionRequestSchema, body);
+
+export const parseChatChange = (body: unknown): ChatChange => parseWith(chatChangeSchema, body);
 
 /** Some clients call the id of the chat `chatId`. */
 function withId(value: unknown): unknown {

@@ -9,7 +9,8 @@ export {
   type LocalText,
   textIn,
 } from "./card.ts";
-export { BridgeError, errorTable, type ErrorCode, retryAfterOf } from "./errors.ts";
+export { cleanTitle, maxTitleLength, titleOf } from "./chat-title.ts";
+export { BridgeError, errorTable, type ErrorCode, isNotFound, retryAfterOf } from "./errors.ts";
 export { type Identity, isName, nameRule, type OwnerOrIdentity, toIdentity } from "./identity.ts";
 export { canonicalJson, defaultJsonLimits, type JsonLimits } from "./canonical-json.ts";
 export { actionDigest, digest, type Action } from "./digest.ts";
@@ -22,6 +23,7 @@ export { mixedScripts, visibleText, type VisibleRun } from "./visible-text.ts";
 export {
   type AiSdkFrame,
   type BridgeFrame,
+  type ChatChange,
   type ChatRequest,
   type ChatRequestMessage,
   type ClientFrame,
@@ -29,6 +31,7 @@ export {
   type DecisionRequest,
   frameVersion,
   isAiSdkFrame,
+  parseChatChange,
   parseChatRequest,
   parseDecisionRequest,
   parseReportRequest,

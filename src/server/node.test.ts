@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, request as send, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
+import { BridgeError } from "../protocol/index.ts";
 import { sendResponse, toRequest } from "./node.ts";
 
 const servers: Server[] = [];
@@ -93,10 +94,10 @@ describe("toRequest", () => {
   });
 });
 
-describe("a large body that is not read", () => {
+describe("a body that the server has no room for", () => {
   test("is not taken from the client: the connection is cut after the reply", async () => {
     const { port } = await mount(async (request) => {
-      await request.body?.cancel();
+      await request.body?.cancel(new BridgeError("too_many", "Too much."));
       return new Response("refused", { status: 429 });
     });
     const socket = connect(port, "127.0.0.1");

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { requestUrl } from "./request-url.ts";
+import { BridgeError } from "../protocol/index.ts";
 
 /**
  * `node:http` and `node:https` on one side, the `Request` and `Response` of the Fetch standard on the other, so that
@@ -76,15 +77,13 @@ function drained(outgoing: ServerResponse): Promise<void> {
   });
 }
 
-/** How much of a body that no one reads is read and dropped. */
-const drainBytes = 256 * 1024;
 /** How long a client whose body is not read has to read its reply. */
 const cutMs = 1000;
 
 /**
  * A body that is read on demand. If it is not read to its end, the rest is read and dropped: with `Readable.toWeb` the
- * rest would stay in the connection, and the client's next request would wait for it. If the rest is large, the connection
- * is cut instead: reading it would cost as much as the body that was refused.
+ * rest would stay in the connection, and the client's next request would wait for it. If the server has no room for the
+ * body, the connection is cut instead: reading the rest would cost as much as the body that was refused.
  */
 function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   let pieces: AsyncIterator<Uint8Array, undefined> | undefined;
@@ -95,30 +94,20 @@ function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
       if (done) controller.close();
       else controller.enqueue(value);
     },
-    async cancel() {
-      drop(incoming);
+    async cancel(reason) {
+      if (reason instanceof BridgeError && reason.retryAfter !== undefined) return cut(incoming);
       await pieces?.return?.();
+      incoming.resume();
     },
   };
   return new ReadableStream(source, { highWaterMark: 0 });
 }
 
-/** Reads the rest of a body and drops it, up to a limit. */
-function drop(incoming: IncomingMessage): void {
-  let left = drainBytes;
-  const cut = () => {
-    incoming.pause().off("data", onData);
-    const timer = setTimeout(() => incoming.socket.destroy(), cutMs).unref();
-    incoming.once("close", () => clearTimeout(timer));
-  };
-  const onData = (piece: Uint8Array) => {
-    left -= piece.length;
-    if (left < 0) cut();
-  };
-  if (Number(incoming.headers["content-length"] ?? 0) <= drainBytes) incoming.on("data", onData).resume();
-  else {
-    // Begins to read, so that `node:http` does not read all of it after the reply. It stops when its buffer is full.
-    incoming.read(0);
-    cut();
-  }
+/** Stops reading, and ends the connection after the reply. */
+function cut(incoming: IncomingMessage): void {
+  // Begins to read, if no one has. Otherwise `node:http` would read the whole body after the reply.
+  incoming.read(0);
+  incoming.pause();
+  const timer = setTimeout(() => incoming.socket.destroy(), cutMs).unref();
+  incoming.once("close", () => clearTimeout(timer));
 }

@@ -1,14 +1,16 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import type { DatabaseSync } from "node:sqlite";
-import { foldMessage } from "../protocol/index.ts";
+import { foldMessage, titleOf } from "../protocol/index.ts";
 import type { LogEntry, NewLogEntry } from "./log-store.ts";
 
 /**
- * Fills the table `message` from the logs of a database that has none yet. A turn that has not ended is left out: it is
+ * Fills the tables `message` and `endedTurn` from the logs of a database that has none yet, and gives chats a title. A turn that has not ended is left out: it is
  * stored when it ends. Call it inside the transaction that creates the table.
  */
 export function foldLogs(db: DatabaseSync): void {
   const save = db.prepare("INSERT INTO message (chat, id, sequence, role, at, message) VALUES (?, ?, ?, ?, ?, ?)");
+  const title = db.prepare("UPDATE session SET title = ? WHERE id = ?");
+  const end = db.prepare("INSERT INTO endedTurn (chat, turn, sequence, last, at) VALUES (?, ?, ?, ?, ?)");
   const read = db.prepare("SELECT sequence, at, entry FROM log WHERE chat = ? ORDER BY sequence");
   for (const { id } of db.prepare("SELECT id FROM session WHERE chat = id").all()) {
     const chat = String(id);
@@ -16,10 +18,27 @@ export function foldLogs(db: DatabaseSync): void {
       ...(JSON.parse(String(entry)) as NewLogEntry),
       ...{ sequence: Number(sequence), at: Number(at) },
     }));
+    for (const { turn, sequence, last, at } of endedTurns(entries)) end.run(chat, turn, sequence, last, at);
     // A chunk that does not fit must not keep the whole database from opening.
-    for (const { message, sequence, at } of foldLog(entries, () => undefined))
+    const messages = foldLog(entries, () => undefined);
+    for (const { message, sequence, at } of messages)
       save.run(chat, message.id, sequence, message.role, at, JSON.stringify(message));
+    const first = messages.find(({ message }) => message.role === "user");
+    const words = first && titleOf(first.message);
+    if (words) title.run(words, chat);
   }
+}
+
+/** The turns that have ended, each with the numbers of its first and last entry. */
+function endedTurns(entries: readonly LogEntry[]): { turn: string; sequence: number; last: number; at: number }[] {
+  const begun = new Map<string, number>();
+  return entries.flatMap(({ kind, turn, sequence: last, at }) => {
+    if (kind === "begin" && !begun.has(turn)) begun.set(turn, last);
+    const sequence = begun.get(turn);
+    if (kind !== "end" || sequence === undefined) return [];
+    begun.delete(turn);
+    return [{ turn, sequence, last, at }];
+  });
 }
 
 interface Turn {

@@ -8,11 +8,14 @@ export interface LogStore {
    * user's message of a `begin` and the reply of an `end` are stored, a `withdraw` removes those from its number on.
    */
   append(chat: string, entries: readonly NewLogEntry[]): Promise<LogEntry[]>;
-  /** Entries with `after < sequence`, in order. */
+  /** Entries with `after < sequence`, in order. A missing number is a chunk that was removed (`trimChunks`). */
   read(chat: string, range?: { after?: number; limit?: number }): Promise<LogEntry[]>;
   /** The last sequence number of a chat, 0 when its log is empty. */
   lastSequence(chat: string): Promise<number>;
-  /** Calls back after each append by this process; a hint, the log is the truth. Returns a function that stops it. */
+  /**
+   * Calls back after each append by this process; a hint, the log is the truth. Without entries: the chat was deleted.
+   * Returns a function that stops it.
+   */
   watch(chat: string, listener: (entries: readonly LogEntry[]) => void): () => void;
   /** Turns with a `begin` and no `end`, oldest first. */
   openTurns(): Promise<{ chat: string; turn: string; sequence: number }[]>;

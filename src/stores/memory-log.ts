@@ -3,9 +3,12 @@ import { logListeners } from "./log-listeners.ts";
 import { toLogged } from "./logged-entry.ts";
 import type { LogEntry, LogStore, MessageStore, StoredMessage } from "./store.ts";
 
-interface MemoryLog extends LogStore, MessageStore {
-  /** Removes everything of a chat. */
+export interface MemoryLog extends LogStore, MessageStore {
+  /** Removes everything of a chat, and tells its watchers. */
   forget(chat: string): void;
+  hasOpenTurn(chat: string): boolean;
+  /** Removes chunks of turns that have ended, see `ChatStore.trimChunks`. */
+  trim(range: { before: number; limit: number; mayTrim: (chat: string) => boolean }): number;
   clearListeners(): void;
 }
 
@@ -15,9 +18,21 @@ interface OpenTurn {
   sequence: number;
 }
 
+interface MemoryLogOptions {
+  now: () => number;
+  requireChat: (id: string) => void;
+  /** A turn of the chat has begun or ended. */
+  noteChange: (chat: string, at: number) => void;
+}
+
+/** The chunks that say how a turn ended. */
+const lastChunks: ReadonlySet<string> = new Set(["finish", "error", "abort"]);
+
 /** The logs and messages of the store in memory. */
-export function memoryLog({ now, requireChat }: { now: () => number; requireChat: (id: string) => void }): MemoryLog {
+export function memoryLog({ now, requireChat, noteChange }: MemoryLogOptions): MemoryLog {
   const logs = new Map<string, LogEntry[]>();
+  /** Turns that have ended and have all their chunks, in the order of their ends. */
+  const ended: (OpenTurn & { last: number; at: number })[] = [];
   const messages = new Map<string, StoredMessage[]>();
   const turns = new Map<string, OpenTurn>();
   const listeners = logListeners();
@@ -41,7 +56,7 @@ export function memoryLog({ now, requireChat }: { now: () => number; requireChat
       const at = now();
       const log = logs.get(chat) ?? [];
       logs.set(chat, log);
-      const first = log.length + 1;
+      const first = (log.at(-1)?.sequence ?? 0) + 1;
       const added = entries.map((entry, index): LogEntry => ({
         ...toJsonCopy(toLogged(entry)),
         sequence: first + index,
@@ -51,6 +66,7 @@ export function memoryLog({ now, requireChat }: { now: () => number; requireChat
       for (const [index, entry] of entries.entries()) {
         const sequence = first + index;
         const turnKey = JSON.stringify([chat, entry.turn]);
+        if (entry.kind === "begin" || entry.kind === "end") noteChange(chat, at);
         if (entry.kind === "begin") {
           if (!turns.has(turnKey)) turns.set(turnKey, { chat, turn: entry.turn, sequence });
           if (entry.message) save(chat, entry.message, sequence, at);
@@ -61,6 +77,8 @@ export function memoryLog({ now, requireChat }: { now: () => number; requireChat
           );
         } else if (entry.kind === "end") {
           if (entry.message) save(chat, entry.message, (turns.get(turnKey)?.sequence ?? sequence) + 1, at);
+          const open = turns.get(turnKey);
+          if (open) ended.push({ ...open, last: sequence, at });
           turns.delete(turnKey);
         }
       }
@@ -70,12 +88,13 @@ export function memoryLog({ now, requireChat }: { now: () => number; requireChat
     },
 
     async read(chat, { after = 0, limit = Infinity } = {}) {
-      const start = Math.max(0, after);
-      return (logs.get(chat) ?? []).slice(start, start + limit).map(copyJson);
+      const log = logs.get(chat) ?? [];
+      const start = firstAfter(log, after);
+      return log.slice(start, start + limit).map(copyJson);
     },
 
     async lastSequence(chat) {
-      return logs.get(chat)?.length ?? 0;
+      return logs.get(chat)?.at(-1)?.sequence ?? 0;
     },
 
     watch: listeners.watch,
@@ -102,12 +121,46 @@ export function memoryLog({ now, requireChat }: { now: () => number; requireChat
 
     forget(chat) {
       for (const [key, turn] of turns) if (turn.chat === chat) turns.delete(key);
+      for (const turn of ended.filter((each) => each.chat === chat)) ended.splice(ended.indexOf(turn), 1);
       logs.delete(chat);
       messages.delete(chat);
+      listeners.notify(chat, []);
+    },
+
+    hasOpenTurn(chat) {
+      return [...turns.values()].some((turn) => turn.chat === chat);
+    },
+
+    trim({ before, limit, mayTrim }) {
+      const due = ended.filter(({ chat, at }) => at < before && mayTrim(chat)).slice(0, limit);
+      for (const turn of due) {
+        ended.splice(ended.indexOf(turn), 1);
+        const isTrimmed = (entry: LogEntry) =>
+          entry.kind === "chunk" && entry.turn === turn.turn && !lastChunks.has(entry.chunk.type);
+        const log = logs.get(turn.chat) ?? [];
+        const isInside = ({ sequence }: LogEntry) => sequence > turn.sequence && sequence < turn.last;
+        logs.set(
+          turn.chat,
+          log.filter((entry) => !(isInside(entry) && isTrimmed(entry))),
+        );
+      }
+      return due.length;
     },
 
     clearListeners() {
       listeners.clear();
     },
   };
+}
+
+/** The index of the first entry after a sequence number. Numbers rise, and some are missing. */
+function firstAfter(log: readonly LogEntry[], sequence: number): number {
+  let low = 0;
+  let high = log.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((log[middle]?.sequence ?? 0) > sequence) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }

@@ -3,19 +3,19 @@ import { BridgeError, isSettled } from "../protocol/index.ts";
 import { applyChange, dueBatch, exactText, newApprovalRow, renewedLease } from "./apply-change.ts";
 import { nextAuditEntry } from "./audit-chain.ts";
 import { copyJson, toJsonCopy } from "./json-copy.ts";
+import { memoryChats } from "./memory-chats.ts";
+import { memoryEvents } from "./memory-events.ts";
 import { memoryFiles } from "./memory-files.ts";
 import { memoryLog } from "./memory-log.ts";
 import { OpenCallCounts } from "./open-call-counts.ts";
 import { refuseCallPast, refuseChatPast } from "./refuse-past.ts";
 import {
-  AlreadyResponded,
   type Approval,
   type ApprovalFilter,
   type AuditEntry,
-  type JsonObject,
+  type AuditHash,
   type Session,
   type Store,
-  type StoredEvent,
 } from "./store.ts";
 
 export interface MemoryStoreOptions {
@@ -23,14 +23,6 @@ export interface MemoryStoreOptions {
   now?: () => number;
   /** Ids of new chats: 128 random bits unless given. */
   newId?: () => string;
-}
-
-interface EventRow {
-  id: string;
-  position: number;
-  text: string;
-  responses: ReadonlySet<string>;
-  withdrawn: boolean;
 }
 
 /**
@@ -46,7 +38,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
   const sessions = new Map<string, Session>();
   const chats = new Map<string, string>();
-  const events = new Map<string, EventRow[]>();
+  const history = memoryEvents({ now, sessions });
   const approvals = new Map<string, Approval>();
   /** The ids of each chat's approvals, oldest first. */
   const asked = new Map<string, Set<string>>();
@@ -55,6 +47,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   /** How many chats each owner has. */
   const owners = new Map<string, number>();
   const audits = new Map<string, AuditEntry[]>();
+  /** In which order the rows were created. */
+  const positions = new Map<string, number>();
+  /** What is left of the audits of deleted chats. */
+  const hashes = new Map<string, AuditHash[]>();
+  let created = 0;
 
   const requireChat = (id: string): Session => {
     const chat = sessions.get(id);
@@ -62,7 +59,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     return chat;
   };
 
-  const { forget, clearListeners, ...log } = memoryLog({ now, requireChat });
+  const noteChange = (id: string, at: number) => {
+    const chat = sessions.get(id);
+    if (chat) sessions.set(id, { ...chat, updatedAt: at });
+  };
+
+  const { forget, hasOpenTurn, trim, clearListeners, ...log } = memoryLog({ now, requireChat, noteChange });
   const { forget: forgetFiles, ...files } = memoryFiles({
     ...{ now, requireChat, ownerOf: (chat) => sessions.get(chat)?.owner },
   });
@@ -70,7 +72,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const addSession = (session: Omit<Session, "revision">): Session => {
     const added = { ...toJsonCopy(session), revision: 0 };
     sessions.set(session.id, added);
-    events.set(session.id, []);
+    history.open(session.id);
     return copyJson(added);
   };
 
@@ -87,6 +89,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     const { id: approvalId, state, digest } = approval;
     chain.push(toJsonCopy(nextAuditEntry(chain.at(-1), { at, approvalId, event, state, by, digest })));
     audits.set(approval.chat, chain);
+    noteChange(approval.chat, at);
   };
 
   const mark = (id: string, field: "told" | "shown"): boolean => {
@@ -100,11 +103,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     for (const approval of select({ session: id })) {
       approvals.delete(approval.id);
       open.change(approval, undefined);
+      positions.delete(approval.id);
       asked.get(approval.chat)?.delete(approval.id);
       calls.delete(key(approval.session, approval.toolCallId));
     }
     sessions.delete(id);
-    events.delete(id);
+    history.forget(id);
   };
 
   return {
@@ -151,6 +155,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       for (const { id: inner, chat } of sessions.values()) if (chat === id) removeSession(inner);
       chats.delete(key(session.owner, session.name ?? ""));
       owners.set(session.owner, (owners.get(session.owner) ?? 1) - 1);
+      const audit = audits.get(id) ?? [];
+      if (audit.length > 0)
+        hashes.set(
+          id,
+          audit.map(({ sequence, hash }) => ({ sequence, hash })),
+        );
       forget(id);
       forgetFiles(id);
       audits.delete(id);
@@ -158,40 +168,20 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
 
     async events(sessionId, { after = 0 } = {}) {
-      const rows = (events.get(sessionId) ?? []).slice(Math.max(0, after));
-      return rows.filter((row) => !row.withdrawn).map(toStoredEvent);
+      return history.read(sessionId, after);
     },
 
-    async appendEvent(sessionId, { id, event, responses, stateDelta }) {
-      const session = sessions.get(sessionId);
-      const rows = events.get(sessionId);
-      if (!session || !rows) throw new BridgeError("not_found", `There is no session ${sessionId}.`);
-      for (const text of [id, ...responses]) exactText(text, "An event's id and its calls' ids");
-      const standing = rows.filter((row) => !row.withdrawn);
-      for (const callId of responses) {
-        if (standing.some((row) => row.id !== id && row.responses.has(callId))) throw new AlreadyResponded(callId);
-      }
-      const text = JSON.stringify(event);
-      const state = { ...session.state, ...(stateDelta && toJsonCopy(stateDelta)) };
-
-      const existing = standing.find((row) => row.id === id);
-      const position = existing?.position ?? rows.length + 1;
-      const row = { id, position, text, responses: new Set(responses), withdrawn: false };
-      rows[position - 1] = row;
-      const revision = session.revision + (existing ? 1 : 0);
-      sessions.set(sessionId, { ...session, state, revision, updatedAt: now() });
-      return toStoredEvent(row);
+    async appendEvent(sessionId, event) {
+      return history.put(sessionId, event);
     },
 
     async withdrawEvents(sessionId, position) {
-      const session = sessions.get(sessionId);
-      if (!session) return;
-      for (const row of events.get(sessionId) ?? []) if (row.position >= position) row.withdrawn = true;
-      sessions.set(sessionId, { ...session, revision: session.revision + 1 });
+      history.withdraw(sessionId, position);
     },
 
     ...log,
     ...files,
+    ...memoryChats({ sessions, putEvent: history.put, select, positions, hashes, log: { ...log, hasOpenTurn, trim } }),
 
     async createApproval(approval, limits = {}) {
       const callKey = key(approval.session, approval.toolCallId);
@@ -209,6 +199,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const row = toJsonCopy(newApprovalRow(approval, at));
       approvals.set(row.id, row);
       open.change(undefined, row);
+      positions.set(row.id, (created += 1));
       asked.set(row.chat, (asked.get(row.chat) ?? new Set()).add(row.id));
       calls.set(callKey, row.id);
       addAudit(row, "create", row.requestedBy, at);
@@ -265,10 +256,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       clearListeners();
     },
   };
-}
-
-function toStoredEvent({ position, text }: EventRow): StoredEvent {
-  return { position, event: JSON.parse(text) as JsonObject, size: text.length };
 }
 
 /** Several texts as one map key that no other texts share. */

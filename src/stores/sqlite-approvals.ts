@@ -5,10 +5,11 @@ import { refuseCallPast, UpperBound } from "./refuse-past.ts";
 import type { SqliteDatabase } from "./sqlite-database.ts";
 import { approvalToParameters, insertApproval, rowToApproval, rowToAuditEntry, updateApproval } from "./sqlite-rows.ts";
 import { openStates } from "./sqlite-schema.ts";
-import { readSession } from "./sqlite-sessions.ts";
+import { noteChange, readSession } from "./sqlite-sessions.ts";
 import type { Approval, ApprovalStore, AuditEntry } from "./store.ts";
 
-const settledStates = approvalStates
+/** For SQL: a list of the states of settled rows. */
+export const settledStates = approvalStates
   .filter(isSettled)
   .map((state) => `'${state}'`)
   .join(", ");
@@ -69,6 +70,7 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
         db.runNamed(insertApproval, approvalToParameters(row));
         waiting.added();
         addAudit(row, "create", row.requestedBy, at);
+        noteChange(db, row.chat, at);
         return getApproval(id) as Approval;
       });
     },
@@ -108,6 +110,7 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
         if (!applied) return { moved: false, approval: row };
         saveApproval(applied.approval, row);
         addAudit(applied.approval, applied.event, applied.by, at);
+        noteChange(db, row.chat, at);
         return { moved: applied.moved, applied: applied.event, approval: getApproval(id) };
       });
     },

@@ -3,17 +3,21 @@ import type { SqliteDatabase } from "./sqlite-database.ts";
 import { textToLogEntry } from "./sqlite-rows.ts";
 import { toLogged } from "./logged-entry.ts";
 import { sqliteMessages } from "./sqlite-messages.ts";
-import { requireChat } from "./sqlite-sessions.ts";
+import { noteChange, requireChat } from "./sqlite-sessions.ts";
 import type { LogStore, MessageStore, NewLogEntry } from "./store.ts";
 
 const insertEntry = "INSERT INTO log (chat, sequence, at, entry) VALUES (?, ?, ?, ?)";
 const insertOpenTurn = "INSERT INTO openTurn (chat, turn, sequence) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
+const insertEndedTurn =
+  "INSERT INTO endedTurn SELECT chat, turn, sequence, ?3, ?4 FROM openTurn WHERE chat = ?1 AND turn = ?2";
 const deleteOpenTurn = "DELETE FROM openTurn WHERE chat = ? AND turn = ?";
 
 /** A log that can let go of what it holds in memory. */
 interface SqliteLog extends LogStore, MessageStore {
   /** Forgets the last sequence number of a chat, which is about to be deleted. */
   forget(chat: string): void;
+  /** Tells the watchers of a chat that it was deleted. */
+  notifyDeleted(chat: string): void;
   clearListeners(): void;
 }
 
@@ -43,7 +47,10 @@ export function sqliteLog(db: SqliteDatabase, { now }: { now: () => number }): S
           db.run(insertEntry, chat, sequence, at, text);
           applyEntry(chat, entry, sequence, at);
           if (entry.kind === "begin") db.run(insertOpenTurn, chat, entry.turn, sequence);
-          if (entry.kind === "end") db.run(deleteOpenTurn, chat, entry.turn);
+          if (entry.kind === "begin" || entry.kind === "end") noteChange(db, chat, at);
+          if (entry.kind !== "end") continue;
+          db.run(insertEndedTurn, chat, entry.turn, sequence, at);
+          db.run(deleteOpenTurn, chat, entry.turn);
         }
       };
       const remember = () => {
@@ -81,6 +88,10 @@ export function sqliteLog(db: SqliteDatabase, { now }: { now: () => number }): S
 
     forget(chat) {
       lastSequences.delete(chat);
+    },
+
+    notifyDeleted(chat) {
+      listeners.notify(chat, []);
     },
 
     clearListeners() {

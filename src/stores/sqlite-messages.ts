@@ -52,7 +52,7 @@ export function sqliteMessages(db: SqliteDatabase): SqliteMessages {
   };
 }
 
-function rowToMessage(row: Row): StoredMessage {
+export function rowToMessage(row: Row): StoredMessage {
   const text = String(row["message"]);
   return {
     message: JSON.parse(text) as UIMessage,

@@ -108,6 +108,12 @@ test("schema version 4 has the messages of every log", async () => {
   db.close();
   const store = sqliteStore({ path });
   const messages = await store.messages("chat");
+  expect(await store.getSession("chat")).toMatchObject({ title: "hello" });
+  expect(await store.trimChunks({ before: Infinity, limit: 10 })).toBe(4);
+  expect((await store.read("chat")).filter(({ turn }) => turn === "1").map(({ kind }) => kind)).toEqual([
+    ...["begin", "end"],
+  ]);
+  expect((await store.read("chat")).filter(({ turn }) => turn === "5")).toHaveLength(6);
   await store.close();
   const words = messages.map(({ message: { id, parts } }) => [
     id,

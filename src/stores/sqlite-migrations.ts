@@ -136,10 +136,13 @@ export const migrations: readonly string[] = [
     dueAt = coalesce(decidedAt, createdAt) + 86400000
     WHERE state = 'approved' AND external = 1 AND innerSession IS NULL;
   `,
-  // Until here a chat's messages were read from its whole log. `foldLogs` fills the table from existing logs.
+  // Until here a chat's messages were read from its whole log, and chunks were kept for ever. `foldLogs` fills the tables
+  // `message` and `endedTurn`, and gives chats a title, from existing logs. `deletion` has a row for each deletion whose
+  // words may still be in unused parts of the file.
   `
   ALTER TABLE session ADD COLUMN title TEXT;
   ALTER TABLE session ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE session ADD COLUMN deleted INTEGER NOT NULL DEFAULT 0;
   CREATE TABLE message (
     chat     TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
     id       TEXT NOT NULL,
@@ -167,5 +170,25 @@ export const migrations: readonly string[] = [
   CREATE INDEX approval_of_agent ON approval (innerSession) WHERE innerSession IS NOT NULL;
   CREATE INDEX approval_of_message ON approval (chat, messageId);
   CREATE INDEX approval_of_call ON approval (toolCallId);
+  CREATE INDEX chat_by_age ON session (updatedAt) WHERE name IS NOT NULL;
+  CREATE INDEX session_deleted ON session (id) WHERE deleted = 1;
+  CREATE TABLE endedTurn (
+    chat     TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    turn     TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    last     INTEGER NOT NULL,
+    at       INTEGER NOT NULL,
+    PRIMARY KEY (chat, last)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX endedTurn_by_age ON endedTurn (at);
+  CREATE TABLE auditHash (
+    chat     TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    hash     TEXT NOT NULL,
+    PRIMARY KEY (chat, sequence)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE deletion (
+    id INTEGER PRIMARY KEY
+  ) STRICT;
   `,
 ];

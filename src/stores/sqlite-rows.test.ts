@@ -61,7 +61,9 @@ const finished: Approval = {
 function openTables(): DatabaseSync {
   const db = new DatabaseSync(":memory:");
   for (const migration of migrations) db.exec(migration);
-  db.exec("INSERT INTO session VALUES ('chat', 'chat', 'alice', 'first', 'app', '{\"a\":1}', 1, 2, NULL, 0)");
+  db.exec(
+    "INSERT INTO session (id, chat, owner, name, appName, state, createdAt, updatedAt, title) VALUES ('chat', 'chat', 'alice', 'first', 'app', '{\"a\":1}', 1, 2, NULL)",
+  );
   return db;
 }
 

@@ -50,7 +50,7 @@ export function rowToApproval(row: Row | undefined): Approval | undefined {
 
 export function rowToSession(row: Row | undefined): Session | undefined {
   if (!row) return undefined;
-  const { name, title, state, ...fields } = row;
+  const { name, title, state, deleted: _deleted, ...fields } = row;
   return {
     ...fields,
     ...(name !== null && { name }),

@@ -147,7 +147,7 @@ function triggers(): Record<string, string> {
     ),
     approval_stays: refuse(
       "BEFORE DELETE ON approval",
-      "EXISTS (SELECT 1 FROM session WHERE id = OLD.session)",
+      "EXISTS (SELECT 1 FROM session WHERE id = OLD.session AND deleted = 0)",
       "an approval stays as long as its session",
     ),
     audit_is_added_to: refuse(
@@ -158,9 +158,16 @@ function triggers(): Record<string, string> {
     audit_never_changes: refuse("BEFORE UPDATE ON audit", "TRUE", "an audit entry never changes"),
     audit_stays: refuse(
       "BEFORE DELETE ON audit",
-      "EXISTS (SELECT 1 FROM session WHERE id = OLD.chat)",
+      "EXISTS (SELECT 1 FROM session WHERE id = OLD.chat AND deleted = 0)",
       "an audit stays as long as its chat",
     ),
+    audit_hash_is_added_to: refuse(
+      "BEFORE INSERT ON auditHash",
+      "EXISTS (SELECT 1 FROM auditHash WHERE chat = NEW.chat AND sequence = NEW.sequence)",
+      "the hash of an audit entry never changes",
+    ),
+    audit_hash_never_changes: refuse("BEFORE UPDATE ON auditHash", "TRUE", "the hash of an audit entry never changes"),
+    audit_hash_stays: refuse("BEFORE DELETE ON auditHash", "TRUE", "the hash of an audit entry stays"),
   };
 }
 

@@ -1,6 +1,7 @@
 import { BridgeError } from "../protocol/index.ts";
 import { exactText } from "./apply-change.ts";
 import { refuseChatPast, UpperBound } from "./refuse-past.ts";
+import { deleteSqliteSession } from "./sqlite-deletion.ts";
 import type { SqliteDatabase } from "./sqlite-database.ts";
 import { parse, rowToSession } from "./sqlite-rows.ts";
 import { AlreadyResponded, type Session, type SessionStore, type StoredEvent } from "./store.ts";
@@ -11,9 +12,9 @@ const raiseRevision = "UPDATE session SET revision = revision + 1 WHERE id = ?";
 export function sqliteSessions(db: SqliteDatabase, { now, newId }: SqliteSessionsOptions): SessionStore {
   const getSession = (id: string) => readSession(db, id);
   const findChat = (owner: string, name: string) =>
-    rowToSession(db.one("SELECT * FROM session WHERE owner = ? AND name = ?", owner, name));
+    rowToSession(db.one("SELECT * FROM session WHERE owner = ? AND name = ? AND deleted = 0", owner, name));
   const count = (where: string, ...values: string[]) =>
-    Number(db.one(`SELECT count(*) AS n FROM session WHERE ${where}`, ...values)?.["n"]);
+    Number(db.one(`SELECT count(*) AS n FROM session WHERE deleted = 0 AND ${where}`, ...values)?.["n"]);
   const chats = new UpperBound(() => count("name IS NOT NULL"));
   const addSession = (session: Omit<Session, "revision">): Session => {
     const { id, chat, owner, name, appName, state, createdAt, updatedAt } = session;
@@ -71,7 +72,7 @@ export function sqliteSessions(db: SqliteDatabase, { now, newId }: SqliteSession
     },
 
     async deleteSession(id) {
-      await db.transaction("FULL", () => db.run("DELETE FROM session WHERE id = ?", id));
+      await deleteSqliteSession(db, id);
     },
 
     async events(sessionId, { after = 0 } = {}) {
@@ -133,7 +134,12 @@ interface SqliteSessionsOptions {
 }
 
 export function readSession(db: SqliteDatabase, id: string): Session | undefined {
-  return rowToSession(db.one("SELECT * FROM session WHERE id = ?", id));
+  return rowToSession(db.one("SELECT * FROM session WHERE id = ? AND deleted = 0", id));
+}
+
+/** A chat has changed; the list of chats is in the order of these times. */
+export function noteChange(db: SqliteDatabase, chat: string, at: number): void {
+  db.run("UPDATE session SET updatedAt = ? WHERE id = ?", at, chat);
 }
 
 /** The session of a chat; throws `not_found` for an unknown id and for the id of an inner session. */

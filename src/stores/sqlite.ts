@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { sqliteApprovals } from "./sqlite-approvals.ts";
+import { sqliteChats } from "./sqlite-chats.ts";
 import { openSqliteDatabase } from "./sqlite-database.ts";
 import { sqliteFiles } from "./sqlite-files.ts";
 import { sqliteLog } from "./sqlite-log.ts";
+import { sqliteScrubber } from "./sqlite-scrubber.ts";
 import { sqliteSessions } from "./sqlite-sessions.ts";
 import type { Store } from "./store.ts";
 
@@ -31,7 +33,8 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
   const newId = options.newId ?? (() => randomBytes(16).toString("hex"));
   const db = openSqliteDatabase(options.path, now(), options.busyMs ?? 10_000);
   const sessions = sqliteSessions(db, { now, newId });
-  const { forget, clearListeners, ...log } = sqliteLog(db, { now });
+  const { forget, notifyDeleted, clearListeners, ...log } = sqliteLog(db, { now });
+  const scrubber = sqliteScrubber({ db, path: options.path });
 
   return {
     now,
@@ -39,15 +42,19 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
     ...log,
     ...sqliteFiles(db, { now }),
     ...sqliteApprovals(db, { now }),
+    ...sqliteChats(db),
 
     async deleteSession(id) {
       forget(id);
       await sessions.deleteSession(id);
       forget(id);
+      notifyDeleted(id);
+      scrubber.soon();
     },
 
     async close() {
       clearListeners();
+      await scrubber.close();
       await db.close();
     },
   };

@@ -1,8 +1,10 @@
 import type { ApprovalCard, ApprovalState, EffectClass } from "../protocol/index.ts";
+import type { ChatStore } from "./chat-store.ts";
 import type { FileStore } from "./file-store.ts";
 import type { LogStore, MessageStore } from "./log-store.ts";
 import type { CallLimits, ChatLimits } from "./store-limits.ts";
 
+export type * from "./chat-store.ts";
 export type * from "./file-store.ts";
 export type * from "./log-store.ts";
 
@@ -12,7 +14,7 @@ export type * from "./log-store.ts";
  *
  * Times are milliseconds by the store's own clock (`now`), so that one clock decides what has expired.
  */
-export interface Store extends SessionStore, LogStore, MessageStore, FileStore, ApprovalStore {
+export interface Store extends SessionStore, LogStore, MessageStore, FileStore, ApprovalStore, ChatStore {
   /** The only clock that decides about expiry and leases. */
   now(): number;
   close(): Promise<void>;
@@ -33,8 +35,9 @@ export interface SessionStore {
   openSession(session: { id: string; chat: string; appName: string; state?: JsonObject }): Promise<Session>;
   getSession(id: string): Promise<Session | undefined>;
   /**
-   * Removes a session with everything that belongs to it; for a chat, also its inner sessions. The audit of an inner
-   * session stays, because it is part of the chat's audit.
+   * Removes a session with everything that belongs to it; for a chat, also its inner sessions, and its watchers are
+   * called. The audit of an inner session stays, because it is part of the chat's audit. Of a chat's audit only the hashes
+   * stay (`auditHashes`).
    */
   deleteSession(id: string): Promise<void>;
   /** Events in append order, without the withdrawn ones; those after a position, if `after` is given. */

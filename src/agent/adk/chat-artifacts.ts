@@ -26,6 +26,12 @@ export function chatArtifacts(service: BaseArtifactService, appName: string): Ba
   };
 }
 
+/** Deletes the artifacts of a chat. Those of the user, whose names say so, are in no chat. */
+export async function deleteArtifacts(service: BaseArtifactService | undefined, chat: SessionKey): Promise<void> {
+  for (const filename of (await service?.listArtifactKeys(chat)) ?? [])
+    if (!filename.startsWith("user:")) await service?.deleteArtifact({ ...chat, filename });
+}
+
 /** The artifacts of one session, as a tool gets them. ADK makes this itself for calls in its loop. */
 export function sessionArtifacts(service: BaseArtifactService, session: SessionKey): SessionArtifacts {
   return {

@@ -11,6 +11,7 @@
  *   live/                                   the connection to a live model
  */
 export { agentTools, requireAgent } from "./agents.ts";
+export { deleteArtifacts } from "./chat-artifacts.ts";
 export { clientTool } from "./client-tool.ts";
 export { guardCompaction } from "./compaction.ts";
 export { GatePlugin } from "./gate-plugin.ts";

@@ -1,4 +1,4 @@
-import { BridgeError } from "../../protocol/index.ts";
+import { BridgeError, isNotFound } from "../../protocol/index.ts";
 import type { Approval, Store } from "../../stores/index.ts";
 import { ToolsAway } from "../adk/find-tool.ts";
 import type { ToolCalls } from "../adk/tool-calls.ts";
@@ -27,6 +27,8 @@ export class Executor {
   readonly #attempts = new Map<string, Promise<Approval>>();
   /** The tools of these attempts, by the approval's id. */
   readonly #toolNames = new Map<string, string>();
+  /** Aborts the tools of these attempts, by the approval's id. */
+  readonly #aborts = new Map<string, { chat: string; abort: AbortController }>();
   readonly #leaseOwner = crypto.randomUUID();
   readonly #closing = new AbortController();
   #onLateOutcome: (approval: Approval) => void = () => undefined;
@@ -65,6 +67,11 @@ export class Executor {
   /** Resolves when this process has no attempt left. */
   async idle(): Promise<void> {
     while (this.#attempts.size > 0) await Promise.allSettled(this.#attempts.values());
+  }
+
+  /** Aborts the signals of the tools that run in a chat. They may end when they like, and their outcomes are dropped. */
+  abandon(chat: string, reason: Error): void {
+    for (const { chat: of, abort } of this.#aborts.values()) if (of === chat) abort.abort(reason);
   }
 
   /** Ends the attempts to record outcomes. */
@@ -110,6 +117,7 @@ export class Executor {
     const attempt = run().finally(() => {
       this.#attempts.delete(approval.id);
       this.#toolNames.delete(approval.id);
+      this.#aborts.delete(approval.id);
     });
     this.#toolNames.set(approval.id, approval.toolName);
     this.#attempts.set(approval.id, attempt);
@@ -140,6 +148,7 @@ export class Executor {
   async #claimAndRun(approval: Approval, event: "claim" | "reclaim"): Promise<Approval> {
     const { store, calls, logger } = this.#options;
     const aborting = new AbortController();
+    this.#aborts.set(approval.id, { chat: approval.chat, abort: aborting });
     const call = await calls
       .prepare(approval, aborting.signal)
       .catch((error: unknown) => (error instanceof ToolsAway ? error : failure(error)));
@@ -231,6 +240,7 @@ export class Executor {
     try {
       this.announce(await this.#record(claimed, outcome));
     } catch (error) {
+      if (isNotFound(error)) return;
       logger.error("A late outcome could not be recorded.", { approval: claimed.id, error: describeError(error) });
     }
   }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { BridgeError, isNotFound } from "../../protocol/index.ts";
 import type { Approval, Change, Store } from "../../stores/index.ts";
 import { describeError, type Logger } from "../support/index.ts";
 
@@ -20,11 +21,12 @@ export async function recordSurely(
       if (approval) return approval;
       break;
     } catch (error) {
-      if (signal.aborted) throw error;
+      if (signal.aborted || isNotFound(error)) throw error;
       const fields = { approval: id, error: describeError(error) };
       logger.error("What became of a call could not be recorded; it is tried again.", fields);
     }
     await delay(waitMs, undefined, { signal, ref: false });
   }
-  throw new Error(`Approval ${id} is gone.`);
+  // Its chat was deleted.
+  throw new BridgeError("not_found", `Approval ${id} is gone.`);
 }

@@ -28,6 +28,8 @@ type QueuedInput = Pick<Turn, "id" | "reply" | "input" | "mode" | "actor"> & { a
  */
 export class ChatQueue {
   readonly chat: Session;
+  /** Set while the chat is being deleted, and from then on. */
+  isDeleted = false;
   readonly #run: (turn: Turn) => Promise<void>;
   readonly #onIdle: () => void;
   #turns: QueuedTurn[] = [];

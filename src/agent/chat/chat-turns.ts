@@ -1,9 +1,10 @@
-import { BridgeError } from "../../protocol/index.ts";
+import { BridgeError, isNotFound } from "../../protocol/index.ts";
 import type { Quota } from "../../protocol/quota.ts";
 import type { Approval, Session } from "../../stores/index.ts";
 import { cancelFamily } from "../approval/family.ts";
 import type { UnseenQuestions } from "../approval/index.ts";
-import { describeError, newId } from "../support/index.ts";
+import { atMost, describeError, newId } from "../support/index.ts";
+import { chatDeleted } from "../log/chat-deleted.ts";
 import { runTurn, type TurnContext } from "../turn.ts";
 import { type Mode, serverCloses, type Turn, type TurnInput } from "../turn-input.ts";
 import { ChatQueue, type QueuedTurn } from "./chat-queue.ts";
@@ -14,6 +15,9 @@ export interface ChatTurnsContext extends TurnContext {
   /** Turns that are not over. Those that requests start are counted by `Admission`. */
   quota: Quota;
 }
+
+/** How long the turns of a chat that is being deleted may take to end. What they still write is refused. */
+const stopMs = 2000;
 
 /** The turns of every chat: which comes next, and which message it writes to. */
 export class ChatTurns {
@@ -73,7 +77,7 @@ export class ChatTurns {
   /** Runs a section of the chat that an approval belongs to. */
   async inChat<T>(chatId: string, section: (queue: ChatQueue) => Promise<T>): Promise<T> {
     const chat = await this.#context.store.getSession(chatId);
-    if (!chat) throw new Error(`Chat ${chatId} is gone.`);
+    if (!chat) throw chatDeleted;
     return this.exclusive(chat, section);
   }
 
@@ -82,7 +86,23 @@ export class ChatTurns {
     const queue = this.#queues.get(chat.id) ?? this.#newQueue(chat);
     return queue.exclusive(() => {
       this.refuseWhenClosed();
+      if (queue.isDeleted) throw chatDeleted;
       return section(queue);
+    });
+  }
+
+  /** Stops everything in a chat, lets nothing more begin there, and then removes it; does nothing unless `mayDelete`. */
+  async delete(
+    chat: Session,
+    remove: () => Promise<void>,
+    mayDelete: () => Promise<boolean> = async () => true,
+  ): Promise<void> {
+    await this.exclusive(chat, async (queue) => {
+      if (!(await mayDelete())) return;
+      queue.isDeleted = true;
+      await atMost(stopMs, queue.stopAll(chatDeleted));
+      await atMost(stopMs, this.#context.conversations.close(chat.id));
+      await remove();
     });
   }
 
@@ -191,7 +211,7 @@ export class ChatTurns {
 
   #later(chat: Session, section: (queue: ChatQueue) => Promise<void>): void {
     this.exclusive(chat, section).catch((error: unknown) => {
-      if (!this.#isClosed)
+      if (!this.#isClosed && !isNotFound(error))
         this.#context.logger.error("A live chat could not continue.", { error: describeError(error) });
     });
   }

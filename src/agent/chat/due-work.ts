@@ -1,4 +1,4 @@
-import { isSettled } from "../../protocol/index.ts";
+import { isNotFound, isSettled } from "../../protocol/index.ts";
 import type { Approval, Store } from "../../stores/index.ts";
 import type { Executor, UnseenQuestions } from "../approval/index.ts";
 import type { Conversations } from "../conversation/index.ts";
@@ -88,8 +88,9 @@ export class DueWork {
    */
   async settleDue(interrupted?: ReadonlyMap<string, string>): Promise<void> {
     const { logger, graceMs } = this.#context;
-    const failed = (error: unknown) =>
-      logger.error("A due approval could not be settled.", { error: describeError(error) });
+    const failed = (error: unknown) => {
+      if (!isNotFound(error)) logger.error("A due approval could not be settled.", { error: describeError(error) });
+    };
     this.#looking ??= this.#look(interrupted, failed).finally(() => (this.#looking = undefined));
     const before = this.#found;
     // What an earlier look has found is not waited for again.
@@ -190,9 +191,10 @@ export class DueWork {
       };
       const { chat, ids } = next;
       const shown = this.#showNow(next, begun)
-        .catch((error: unknown) =>
-          logger.error("The outcome of a due approval could not be shown.", { chat, error: describeError(error) }),
-        )
+        .catch((error: unknown) => {
+          if (!isNotFound(error))
+            logger.error("The outcome of a due approval could not be shown.", { chat, error: describeError(error) });
+        })
         .finally(() => {
           for (const id of ids) this.#inShow.delete(id);
         });

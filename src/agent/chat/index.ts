@@ -4,10 +4,14 @@
  */
 export { Admission } from "./admission.ts";
 export type { Answer } from "./answers.ts";
+export { type ApprovalListFilter, listApprovals } from "./approval-list.ts";
 export { ChatTurns } from "./chat-turns.ts";
+export { Chats, type ChatView } from "./chats.ts";
 export { DueWork } from "./due-work.ts";
 export { StateConflict, unknownChat } from "./errors.ts";
 export { closeOpenTurns } from "./recover.ts";
 export type { Report, Resolution } from "./reports.ts";
+export { Retention, type RetentionOptions } from "./retention.ts";
 export { type DecisionResult, Settlement } from "./settlement.ts";
 export { type Reading, type Reply, type Submission, type Submitted, Submissions } from "./submissions.ts";
+export { type MakeTitle, Titles } from "./titles.ts";

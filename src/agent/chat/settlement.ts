@@ -1,4 +1,4 @@
-import { type ApprovalView, type Decision, type Identity, isSettled } from "../../protocol/index.ts";
+import { type ApprovalView, type Decision, type Identity, isNotFound, isSettled } from "../../protocol/index.ts";
 import type { Approval } from "../../stores/index.ts";
 import type { Authorizer } from "../approval/authorizer.ts";
 import { runsElsewhere } from "../approval/executor.ts";
@@ -170,7 +170,8 @@ export class Settlement {
   }
 
   #logFailure({ id }: Approval, error: unknown): void {
-    if (this.#turns.isClosed) return;
+    // The outcome of a call in a deleted chat is dropped.
+    if (this.#turns.isClosed || isNotFound(error)) return;
     const fields = { approval: id, error: describeError(error) };
     this.#context.logger.error("An approved call could not be run or shown.", fields);
   }

@@ -1,3 +1,4 @@
+import { isToolUIPart, type UIMessage } from "ai";
 import { type ApprovalData, isSettled } from "../../protocol/index.ts";
 import type { Approval, LogEntry, Store } from "../../stores/index.ts";
 import { readBackwards } from "../log/follow-log.ts";
@@ -5,12 +6,39 @@ import { readBackwards } from "../log/follow-log.ts";
 /** The rows whose outcome the log does not show. */
 export async function unshownRows(store: Store, chat: string, rows: readonly Approval[]): Promise<Approval[]> {
   let unshown = [...rows];
+  let count = 0;
   for await (const entries of readBackwards(store, chat)) {
     if (unshown.length === 0) return unshown;
+    count += entries.length;
     const shown = new Set(entries.flatMap(shownIn));
     unshown = unshown.filter((row) => !shown.has(outcomeKey(row)));
   }
+  const isWhole = count === (await store.lastSequence(chat));
+  return unshown.length === 0 || isWhole ? unshown : unshownInMessages(store, chat, unshown);
+}
+
+/** The same for a log whose older chunks were removed: the messages have what they showed. */
+async function unshownInMessages(store: Store, chat: string, rows: readonly Approval[]): Promise<Approval[]> {
+  let unshown = [...rows];
+  let before: string | undefined;
+  do {
+    const page = await store.messages(chat, { limit: 50, ...(before !== undefined && { before }) });
+    const shown = new Set(page.flatMap(({ message }) => message.parts.flatMap(shownInPart)));
+    unshown = unshown.filter((row) => !shown.has(outcomeKey(row)));
+    before = page[0]?.message.id;
+  } while (unshown.length > 0 && before !== undefined);
   return unshown;
+}
+
+/** The outcomes that a part of a stored message shows. */
+function shownInPart(part: UIMessage["parts"][number]): string[] {
+  if (part.type === "data-approval" && "data" in part) {
+    const { approvalId, state } = part.data as ApprovalData;
+    return [`${approvalId} ${state}`];
+  }
+  if (!isToolUIPart(part)) return [];
+  if (part.state === "output-error") return [`${part.toolCallId} error`];
+  return part.state === "output-available" && !part.preliminary ? [`${part.toolCallId} output`] : [];
 }
 
 /**

@@ -18,6 +18,7 @@ import { importHistory } from "./import-history.ts";
 import { permittedAnswers } from "./permitted-answers.ts";
 import { findReply } from "./regenerate.ts";
 import type { Settlement } from "./settlement.ts";
+import type { Titles } from "./titles.ts";
 
 /** What a chat request asks for, from any wire and in any shape. */
 export type Submission =
@@ -58,6 +59,7 @@ export interface SubmissionsContext extends TurnContext {
   files: ChatFiles;
   turns: ChatTurns;
   settlement: Settlement;
+  titles: Titles;
 }
 
 /** Takes in chat requests: messages, answers, and the wish for another reply. */
@@ -107,6 +109,7 @@ export class Submissions {
       if (earlier.length > 0 && (await store.lastSequence(chat.id)) === 0)
         await importHistory(earlier, chat.id, this.#context);
       await queue.stopAll(new Error("A new message came."));
+      await this.#context.titles.give(chat, message);
       const input = { kind: "message", message, record: true } as const;
       const turn = await turns.enqueue(queue, { reply: newId("msg"), input, mode, actor });
       return { chat: chat.id, turn };

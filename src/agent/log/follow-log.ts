@@ -1,8 +1,10 @@
 import type { LogEntry, Store } from "../../stores/index.ts";
+import { chatDeleted } from "./chat-deleted.ts";
 
 /**
  * Entries of a chat's log after `after`, in order, as they are written. Ends when the signal aborts, or when `until` has
- * settled and the log has been read to its end once more. The store's watch is a hint; the log is the truth.
+ * settled and the log has been read to its end once more. Throws when the chat is deleted. The store's watch is a hint; the
+ * log is the truth.
  */
 export async function* followLog(
   store: Store,
@@ -19,7 +21,12 @@ export async function* followLog(
   until?.then(end, end);
   const onAbort = () => wake();
   signal?.addEventListener("abort", onAbort, { once: true });
-  const unwatch = store.watch(chat, () => wake());
+  let isDeleted = false;
+  const unwatch = store.watch(chat, (entries) => {
+    isDeleted ||= entries.length === 0;
+    wake();
+  });
+  let isFirst = true;
   try {
     for (;;) {
       const woken = new Promise<void>((resolve) => (wake = resolve));
@@ -32,6 +39,10 @@ export async function* followLog(
       }
       if (signal?.aborted) return;
       if (entries.length > 0) continue;
+      // Before the first wait the chat is looked for: it may have been deleted before the watch began.
+      isDeleted ||= isFirst && !(await store.getSession(chat));
+      isFirst = false;
+      if (isDeleted) throw chatDeleted;
       if (isLast) return;
       await woken;
     }

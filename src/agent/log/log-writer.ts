@@ -1,5 +1,5 @@
 import type { UIMessage, UIMessageChunk } from "ai";
-import { FoldedMessage } from "../../protocol/index.ts";
+import { FoldedMessage, isNotFound } from "../../protocol/index.ts";
 import type { LogEntry, NewLogEntry, Store } from "../../stores/index.ts";
 import { describeError, type Logger } from "../support/index.ts";
 
@@ -116,6 +116,8 @@ export class LogWriter {
   /** Tries again for a while after the store failed: a turn without an end would keep its readers waiting. */
   async #endLater(cause: unknown): Promise<void> {
     const { store, logger, chat, turn } = this.#options;
+    // Without its chat the rest of a turn has no place, and no one to read it.
+    if (isNotFound(cause)) return;
     logger.error("Could not append the rest of a turn.", { chat, turn, error: describeError(cause) });
     const chunk = { type: "error", errorText: "The server could not store this reply to its end." } as const;
     this.#folded.add(chunk);

@@ -65,9 +65,9 @@ export async function readMessage(
   store: Store,
   chat: string,
   id: string,
-): Promise<{ message: UIMessage; rows: Approval[] } | undefined> {
+): Promise<{ message: UIMessage; place: number; rows: Approval[] } | undefined> {
   const found = await store.getMessage(chat, id);
   if (!found) return undefined;
   const rows = await store.listApprovals({ chat, about: shownIds(found.message) });
-  return { message: settleMessage(found.message, rowsByCall(rows)), rows };
+  return { message: settleMessage(found.message, rowsByCall(rows)), place: found.sequence, rows };
 }

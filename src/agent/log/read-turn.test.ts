@@ -30,7 +30,9 @@ async function open(entries: readonly NewLogEntry[], id = "t1") {
         seen.push(`${sequence} ${chunk.type === "text-delta" ? chunk.delta : chunk.type}`);
     return seen;
   };
-  return { read, end, append: (...more: NewLogEntry[]) => store.append(chat, more) };
+  const trim = () => store.trimChunks({ before: Infinity, limit: 10 });
+  const remove = () => store.deleteSession(chat);
+  return { read, end, trim, remove, append: (...more: NewLogEntry[]) => store.append(chat, more) };
 }
 
 describe("reading a turn", () => {
@@ -67,6 +69,39 @@ describe("reading a turn", () => {
     const reading = read();
     end();
     await expect(reading).rejects.toMatchObject({ code: "unavailable" });
+  });
+
+  it("fails if its chunks were removed, because there would be a gap", async () => {
+    const other = [...begin("tx", "msg_2"), word("tx", "of another message"), ...finish("tx")];
+    const { read, trim } = await open([...other, ...begin("t1"), word("t1", "one"), ...finish("t1")]);
+    await trim();
+    for (const options of [{}, { since: 0 }, { after: 6 }])
+      await expect(read(options)).rejects.toThrow("Part of this message is no longer in the log.");
+  });
+
+  it("fails if chunks of the same message were removed that the reader has missed", async () => {
+    const { read, trim, append } = await open([...begin("t0"), word("t0", "missed"), ...finish("t0")], "t1");
+    await trim();
+    await append(...begin("t1"), word("t1", "mine"), ...finish("t1"));
+    await expect(read({ since: 0 })).rejects.toThrow("Part of this message is no longer in the log.");
+    expect(await read()).toEqual(["7 start", "8 mine", "9 finish"]);
+  });
+
+  it("does not need the removed chunks of other messages", async () => {
+    const other = [...begin("tx", "msg_2"), word("tx", "of another message"), ...finish("tx")];
+    const { read, trim, append } = await open(other, "t1");
+    await trim();
+    await append(...begin("t1"), word("t1", "mine"), ...finish("t1"));
+    expect(await read({ since: 0 })).toEqual(["7 start", "8 mine", "9 finish"]);
+  });
+
+  it("fails when the chat is deleted, whether or not the turn has ended by then", async () => {
+    const { read, remove, end } = await open([...begin("t1"), word("t1", "one")]);
+    const reading = read();
+    await remove();
+    await expect(reading).rejects.toThrow("This chat was deleted.");
+    end();
+    await expect(read()).rejects.toThrow("This chat was deleted.");
   });
 
   it("ends without a failure when the reader leaves", async () => {

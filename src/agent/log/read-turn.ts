@@ -1,6 +1,7 @@
 import type { UIMessageChunk } from "ai";
 import { BridgeError } from "../../protocol/index.ts";
 import type { Store } from "../../stores/index.ts";
+import { chatDeleted } from "./chat-deleted.ts";
 import { followLog } from "./follow-log.ts";
 
 /** A turn in the log, as its reader needs it. */
@@ -30,9 +31,14 @@ export interface ReadOptions {
   signal?: AbortSignal;
 }
 
+/** For a reader that comes too late, or reads too slowly. */
+const trimmed = () =>
+  new BridgeError("unavailable", "Part of this message is no longer in the log. Read the chat again.");
+
 /**
  * The chunks of one turn as they are written, from its beginning or after `after`, until the turn ends or the reader leaves.
- * Throws when the turn has no end, because its reader would take the reply for a finished one.
+ * Throws when the turn has no end, because its reader would take the reply for a finished one, and when chunks that the
+ * reader needs were removed (`ChatStore.trimChunks`).
  */
 export async function* readTurn(
   store: Store,
@@ -43,10 +49,16 @@ export async function* readTurn(
   const range = { after: since ?? Math.max(after, turn.after), until: turn.done, signal };
   const others = new Set<string>();
   const missed: LoggedChunk[] = [];
+  let previous = range.after;
+  let isRead = since === undefined && after > turn.after;
   for await (const entries of followLog(store, chat, range)) {
     const chunks: LoggedChunk[] = [];
     let ended = false;
     for (const entry of entries) {
+      // Only chunks of turns that are read here matter.
+      if (entry.sequence > previous + 1 && (isRead || others.has(entry.turn))) throw trimmed();
+      previous = entry.sequence;
+      isRead ||= entry.turn === turn.id;
       if (entry.kind === "begin" && entry.reply === turn.reply && since !== undefined) others.add(entry.turn);
       if (entry.kind === "chunk") {
         const { sequence, chunk } = entry;
@@ -60,5 +72,7 @@ export async function* readTurn(
     if (chunks.length > 0) yield chunks;
     if (ended) return;
   }
+  // The entries of a deleted chat may have gone before this reader got to the end.
+  if (!signal?.aborted && !(await store.getSession(chat))) throw chatDeleted;
   if (!signal?.aborted) throw new BridgeError("unavailable", "The server stopped in the middle of this reply.");
 }

@@ -7,6 +7,7 @@ import {
   parseResolutionRequest,
 } from "../../protocol/index.ts";
 import { jsonResponse } from "./json-response.ts";
+import { pageOf } from "./page-limit.ts";
 import { readBody } from "./read-body.ts";
 import type { Route, RouteContext } from "./route.ts";
 
@@ -26,9 +27,9 @@ export function approvalRoutes({ bridge, maxBodyBytes }: RouteContext): Route[] 
               "invalid",
               `state must be one of ${approvalStates.join(", ")}; ${JSON.stringify(state)} is not.`,
             );
-          return jsonResponse(
-            await bridge.approvals(identity, { chat: url.searchParams.get("chat") ?? undefined, state: known }),
-          );
+          const { searchParams } = url;
+          const chat = searchParams.get("chat") ?? undefined;
+          return jsonResponse(await bridge.approvals(identity, { chat, state: known, ...pageOf(searchParams) }));
         },
       },
     },

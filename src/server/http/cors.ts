@@ -21,7 +21,7 @@ export function preflight(request: Request, allowedOrigins: readonly string[]): 
   const asks = request.method === "OPTIONS" && request.headers.has("access-control-request-method");
   if (!asks || origin === null || !allowedOrigins.includes(origin)) return undefined;
   const headers = {
-    "access-control-allow-methods": "GET, POST",
+    "access-control-allow-methods": "GET, POST, PATCH, DELETE",
     "access-control-allow-headers": request.headers.get("access-control-request-headers") ?? "content-type",
     "access-control-max-age": "600",
   };

@@ -6,6 +6,7 @@ import { ServerBounds } from "../server-bounds.ts";
 import type { ServerLimits } from "../server-limits.ts";
 import type { Confirmation } from "../views/index.ts";
 import { approvalRoutes } from "./approval-routes.ts";
+import { chatRoutes } from "./chat-routes.ts";
 import { preflight, withCors } from "./cors.ts";
 import { fileRoutes } from "./file-routes.ts";
 import { checkGuardOptions, guard, type GuardOptions } from "./guard.ts";
@@ -42,6 +43,7 @@ export function createHandler(
     ...streamRoutes(context),
     ...approvalRoutes(context),
     ...fileRoutes(context),
+    ...chatRoutes(context),
     { path: /^\/health$/, methods: { GET: async () => jsonResponse({ ok: true, ...options.health?.() }) } },
   ];
 
@@ -72,7 +74,7 @@ export function createHandler(
       return response ?? errorResponse({ code: "not_found", message: `There is nothing at ${url.pathname}.` });
     } catch (error) {
       // Otherwise the rest of the body stays in the connection.
-      if (!request.bodyUsed) void request.body?.cancel().catch(() => undefined);
+      if (!request.bodyUsed) void request.body?.cancel(error).catch(() => undefined);
       if (error instanceof StateConflict) return conflictResponse(error);
       const refusal = toRefusal(error, logger, "A request failed.", { method: request.method });
       return errorResponse(refusal, {}, error instanceof LateBody ? error.status : undefined);

@@ -13,3 +13,8 @@ export function limitOf(searchParams: URLSearchParams): number | undefined {
     );
   return Number(limit);
 }
+
+/** The page of a list that a request asks for with `?limit=` and `?cursor=`. */
+export function pageOf(searchParams: URLSearchParams): { limit: number | undefined; cursor: string | undefined } {
+  return { limit: limitOf(searchParams), cursor: searchParams.get("cursor") ?? undefined };
+}

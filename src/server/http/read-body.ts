@@ -3,7 +3,7 @@ import { BridgeError } from "../../protocol/index.ts";
 import { parseJsonBytes } from "../../protocol/parse-json.ts";
 import { requestLimits } from "../request-limits.ts";
 import { quote } from "../../protocol/quote.ts";
-import { placeOf, type RequestPlace } from "./request-place.ts";
+import { placeOf } from "./request-place.ts";
 
 /** How many bytes of a chat request may be new, unless the options say otherwise. */
 export const defaultMaxBodyBytes = 4 * 1024 * 1024;
@@ -21,11 +21,37 @@ export async function readBody(request: Request, maxBytes: number): Promise<unkn
 
 /** The bytes of a JSON body, at most `maxBytes`, without a byte order mark. */
 export async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
-  const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
-  if (type !== "application/json")
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of readPieces(request, { type: "application/json", maxBytes })) {
+    pieces.push(piece);
+    bytes += piece.byteLength;
+  }
+  const [first = new Uint8Array()] = pieces;
+  const whole = pieces.length > 1 ? await join(pieces, bytes) : first;
+  return whole[0] === 0xef && whole[1] === 0xbb && whole[2] === 0xbf ? whole.subarray(3) : whole;
+}
+
+/** The text of a body of this content type, in the pieces in which it comes. */
+export async function* readText(request: Request, expected: ExpectedBody): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  for await (const piece of readPieces(request, expected)) yield decode(decoder, piece);
+  yield decode(decoder);
+}
+
+interface ExpectedBody {
+  /** The content type that the body must have. */
+  type: string;
+  maxBytes: number;
+}
+
+/** The pieces of a body, counted among the bytes in memory. */
+async function* readPieces(request: Request, { type, maxBytes }: ExpectedBody): AsyncGenerator<Uint8Array> {
+  const given = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
+  if (given !== type)
     throw new BridgeError(
       "unsupported_media_type",
-      `The content type must be application/json; ${type ? `${quote(type)} came` : "the request has none"}.`,
+      `The content type must be ${type}; ${given ? `${quote(given)} came` : "the request has none"}.`,
     );
   const place = placeOf(request);
   const tooLarge = () => new BridgeError("too_large", `The body is larger than ${maxBytes} bytes.`);
@@ -33,20 +59,15 @@ export async function readBytes(request: Request, maxBytes: number): Promise<Uin
   if (named > maxBytes) throw tooLarge();
   let counted = named > 0 ? named : 0;
   place?.reserve(counted);
-  const pieces: Uint8Array[] = [];
   let bytes = 0;
-  for await (const piece of piecesOf(request, place)) {
+  const count = (piece: Uint8Array) => {
     bytes += piece.byteLength;
     if (bytes > maxBytes) throw tooLarge();
-    if (bytes > counted) {
-      place?.reserve(bytes - counted);
-      counted = bytes;
-    }
-    pieces.push(piece);
-  }
-  const [first = new Uint8Array()] = pieces;
-  const whole = pieces.length > 1 ? await join(pieces, bytes) : first;
-  return whole[0] === 0xef && whole[1] === 0xbb && whole[2] === 0xbf ? whole.subarray(3) : whole;
+    if (bytes <= counted) return;
+    place?.reserve(bytes - counted);
+    counted = bytes;
+  };
+  yield* piecesOf(request, place?.bodyMs ?? defaultBodyMs, count);
 }
 
 /** How many bytes are copied before other work may run. */
@@ -68,30 +89,32 @@ async function join(pieces: readonly Uint8Array[], bytes: number): Promise<Uint8
 }
 
 /** A body that ends early or comes too slowly is an error of the client, not of the server. */
-async function* piecesOf({ body }: Request, place: RequestPlace | undefined): AsyncGenerator<Uint8Array> {
+async function* piecesOf(
+  { body }: Request,
+  ms: number,
+  count: (piece: Uint8Array) => void,
+): AsyncGenerator<Uint8Array> {
   if (!body) return;
-  const ms = place?.bodyMs ?? defaultBodyMs;
   const reader = body.getReader();
-  let isLate = false;
-  const timer = setTimeout(() => {
-    isLate = true;
-    // Ends a pending read.
-    void reader.cancel().catch(() => undefined);
-  }, ms);
+  // The reason says what becomes of the rest. Cancelling also ends a pending read.
+  const cancel = (reason: unknown) => void reader.cancel(reason).catch(() => undefined);
+  let late: LateBody | undefined;
+  const timer = setTimeout(() => cancel((late = new LateBody(ms))), ms);
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (isLate) throw new LateBody(ms);
+      if (late) throw late;
       if (done) return;
+      count(value);
       yield value;
     }
   } catch (error) {
+    cancel(error);
     if (error instanceof BridgeError) throw error;
     throw new BridgeError("malformed", "The body ended before it was complete.", { cause: error });
   } finally {
     clearTimeout(timer);
-    // Drops the rest, if there is any.
-    void reader.cancel().catch(() => undefined);
+    cancel(undefined);
   }
 }
 
@@ -101,5 +124,13 @@ export class LateBody extends BridgeError {
   readonly status = 408;
   constructor(ms: number) {
     super("malformed", `The body did not arrive within ${ms / 1000} seconds.`);
+  }
+}
+
+function decode(decoder: TextDecoder, piece?: Uint8Array): string {
+  try {
+    return decoder.decode(piece, { stream: piece !== undefined });
+  } catch (error) {
+    throw new BridgeError("malformed", "The body is not UTF-8.", { cause: error });
   }
 }

@@ -1,7 +1,7 @@
 import { UI_MESSAGE_STREAM_HEADERS, type UIMessageChunk } from "ai";
 import type { Bridge, Logger, Reply } from "../../agent/index.ts";
 import { encodeSseEvent, sseComment, sseDone } from "../../protocol/index.ts";
-import { failureMessage, logFailure } from "../refusal.ts";
+import { toRefusal } from "../refusal.ts";
 import type { View } from "../views/index.ts";
 
 const keepAliveMs = 15_000;
@@ -55,8 +55,9 @@ async function* encode(
       if (text) yield text;
     }
   } catch (error) {
-    logFailure(error, logger, "Reading a turn failed.");
-    yield encodeSseEvent({ type: "error", errorText: failureMessage } satisfies UIMessageChunk);
+    // A chat that was deleted, or a reader that came too late, is told in the error's own words.
+    const { message } = toRefusal(error, logger, "Reading a turn failed.");
+    yield encodeSseEvent({ type: "error", errorText: message } satisfies UIMessageChunk);
   }
   yield sseDone;
 }

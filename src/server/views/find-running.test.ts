@@ -14,7 +14,7 @@ function bridgeWith(running: (Reading | undefined)[], messages: UIMessage[] = []
     message: async (_owner, _chat, id) => {
       asked.push("message");
       const found = messages.find((one) => one.id === id);
-      return found && { message: found, approvals: [] };
+      return found && { message: found, place: 1, approvals: [] };
     },
   };
   return { bridge, asked };

@@ -1,4 +1,4 @@
-import type { UIMessageChunk } from "ai";
+import type { UIMessage, UIMessageChunk } from "ai";
 import type { LogEntry } from "../../agent/index.ts";
 import type { View } from "./view.ts";
 import { viewOf, type ViewOptions } from "./view-of.ts";
@@ -28,6 +28,12 @@ export class TurnView {
     if (entry.kind === "begin") this.#skipped = [];
     // In the log's own dialect no chunk depends on an earlier one.
     else if (entry.kind === "chunk" && this.#options.confirmation !== "approval") this.#skipped.push(entry.chunk);
+  }
+
+  /** The next `start` is followed by this message, which the reader does not have. */
+  replay(message: UIMessage): void {
+    this.#first = { ...this.#first, replay: message };
+    this.#view = this.#nextView();
   }
 
   /** The chunks that the reader gets for an entry. */

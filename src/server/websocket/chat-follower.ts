@@ -2,6 +2,7 @@ import type { UIMessage, UIMessageChunk } from "ai";
 import type { LogEntry } from "../../agent/index.ts";
 import { BridgeError } from "../../protocol/index.ts";
 import type { ChatFrameWriter } from "./chat-frame-writer.ts";
+import { TrimmedTurns } from "./trimmed-turns.ts";
 import type { TurnPlace } from "./sent-messages.ts";
 import { type ChatOutput, TurnJoiner } from "./turn-joiner.ts";
 import type { WireContext } from "./wire-context.ts";
@@ -41,6 +42,10 @@ export class ChatFollower {
   #asides: Aside[] = [];
   /** The last entry of the log that the client was told about. */
   #sequence: number;
+  /** True once the chat was there. */
+  #hasFollowed = false;
+  /** The text of the last error that was sent. */
+  #lastError: string | undefined;
 
   constructor(context: WireContext, frames: ChatFrameWriter, chat: string, start: Start) {
     this.chat = chat;
@@ -78,7 +83,8 @@ export class ChatFollower {
         await this.#readFrom(from, Infinity, signal);
       } catch (error) {
         if (!(error instanceof BridgeError) || error.code !== "not_found") throw error;
-        // The chat does not exist yet, so the client has seen nothing of it.
+        if (this.#hasFollowed && !signal.aborted) this.#tellDeleted(error.message);
+        // The chat does not exist yet or any more, so the client has seen nothing of it.
         from = { kind: "next", sequence: 0 };
         await this.#context.arrivals.wait(this.#context.owner, this.chat, signal);
       }
@@ -99,22 +105,31 @@ export class ChatFollower {
       const reach = () => void (reached = true);
       start.turn.done?.then(reach, reach);
     }
-    for await (const entries of this.#follow(await bridge.follow(owner, this.chat, { after, signal }), after)) {
-      for (const entry of entries) {
-        reached ||= start.kind === "turn" && entry.turn === start.turn.id;
+    const { confirmation } = this.#context;
+    const trimmed = new TrimmedTurns({ bridge, owner, chat: this.chat, confirmation, seen }, after);
+    const followed = await bridge.follow(owner, this.chat, { after, signal });
+    this.#hasFollowed = true;
+    for await (const entries of this.#follow(followed, after)) {
+      for (const logged of entries) {
+        reached ||= start.kind === "turn" && logged.turn === start.turn.id;
+        if (start.kind === "after" && logged.sequence > seen && begins < 2) return false;
+        const isSkipped = !reached || logged.sequence <= seen;
+        if (isSkipped) trimmed.skip(logged);
         if (!reached) continue;
-        if (entry.sequence <= seen) {
-          if (entry.kind === "begin") begins += 1;
-          if (entry.sequence === seen && begins < 2) return false;
-          view.skip(entry);
-          this.#joiner.next(entry, entry.kind === "chunk" ? [entry.chunk] : []);
+        if (isSkipped) {
+          if (logged.kind === "begin") begins += 1;
+          view.skip(logged);
+          this.#joiner.next(logged, logged.kind === "chunk" ? [logged.chunk] : []);
           continue;
         }
-        const chunks = await view.next(entry);
-        if (signal.aborted) return true;
-        this.#send(entry, chunks);
-        if (writer.isFull) await writer.flushed();
-        if (signal.aborted) return true;
+        for (const { entry, isMade, replay } of await trimmed.fill(logged)) {
+          if (replay) view.replay(replay);
+          const chunks = await view.next(entry);
+          if (signal.aborted) return true;
+          this.#send(entry, chunks, isMade);
+          if (writer.isFull) await writer.flushed();
+          if (signal.aborted) return true;
+        }
       }
     }
     return true;
@@ -140,10 +155,27 @@ export class ChatFollower {
     }
   }
 
-  #send(entry: LogEntry, chunks: readonly UIMessageChunk[]): void {
-    this.#sequence = entry.sequence;
-    this.#frames.send(this.#joiner.next(entry, chunks));
+  #send(entry: LogEntry, chunks: readonly UIMessageChunk[], isMade = false): void {
+    const outputs = this.#joiner.next(entry, chunks);
+    if (entry.kind === "chunk" && entry.chunk.type === "error") this.#lastError = entry.chunk.errorText;
+    if (!isMade) this.#sequence = entry.sequence;
+    this.#frames.send(isMade ? withoutNumber(outputs) : outputs);
     if (this.#asides.length > 0) this.#sendAsides();
+  }
+
+  /** The chat is gone. The socket goes on following its id, which may be used again. */
+  #tellDeleted(errorText: string): void {
+    const isTold = this.#lastError === errorText;
+    if (this.#joiner.isSending || (!this.#context.numbered && !isTold)) {
+      if (!isTold) this.#frames.event({ type: "error", errorText });
+      this.#frames.done();
+    }
+    if (this.#context.numbered) this.#frames.control({ type: "deleted", id: this.chat });
+    this.#hasFollowed = false;
+    this.#lastError = undefined;
+    this.#sequence = 0;
+    this.#asides = [];
+    this.#joiner = this.#newJoiner();
   }
 
   #sendAsides(): void {
