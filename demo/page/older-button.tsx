@@ -30,22 +30,29 @@ export function OlderButton({ older, box, first }: OlderButtonProps) {
     return () => observer.disconnect();
   }, [box, load, canLoad, first]);
 
-  // The distance to the end is the same before and after older messages are drawn above.
-  const fromEnd = useRef<number>(undefined);
-  const drawn = useRef(first);
+  // The message that was the first one stays where it is when others are drawn above it. The distance to the end is no
+  // measure, because messages that are far away have no exact height.
+  const anchor = useRef<{ message: Element; top: number }>(undefined);
   useLayoutEffect(() => {
     const element = box.current;
-    if (!element) return undefined;
-    if (drawn.current !== first && fromEnd.current !== undefined)
-      element.scrollTop = element.scrollHeight - fromEnd.current;
-    drawn.current = first;
+    if (!element || !anchor.current?.message.isConnected) return;
+    element.scrollTop += topIn(element, anchor.current.message) - anchor.current.top;
+  }, [box, first]);
+  // Not a layout effect: when this button is drawn for the first time, the box around it has no element yet.
+  useEffect(() => {
+    const element = box.current;
+    const message = button.current?.nextElementSibling;
+    if (!element || !message) return undefined;
     const note = () => {
-      fromEnd.current = element.scrollHeight - element.scrollTop;
+      anchor.current = { message, top: topIn(element, message) };
     };
     note();
     element.addEventListener("scroll", note, { passive: true });
-    return () => element.removeEventListener("scroll", note);
-  }, [box, first]);
+    return () => {
+      element.removeEventListener("scroll", note);
+      anchor.current = undefined;
+    };
+  }, [box, first, state]);
 
   if (state === "none") return null;
   const words = { more: t.chats.older, loading: t.chats.olderLoading, failed: t.chats.olderFailed };
@@ -60,4 +67,8 @@ export function OlderButton({ older, box, first }: OlderButtonProps) {
       {words[state]}
     </button>
   );
+}
+
+function topIn(box: Element, message: Element): number {
+  return message.getBoundingClientRect().top - box.getBoundingClientRect().top;
 }

@@ -1,7 +1,10 @@
 /** What people do with chats on the demo page: find, rename, move and delete them, change what was said, attach files. */
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { AxeBuilder } from "@axe-core/playwright";
+import { sqliteStore } from "adk-stream-protocol/stores/sqlite";
 import { type ScriptedGemini, startScriptedGemini } from "adk-stream-protocol/testing";
+import type { UIMessage } from "ai";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { demoRules } from "../../demo/script/demo-rules.ts";
@@ -293,5 +296,80 @@ describe("files", () => {
     await link.waitFor({ timeout: waiting });
     expect(await link.getAttribute("href")).toBe(url);
     await page.unrouteAll({ behavior: "wait" });
+  });
+});
+
+/** Writes a chat with so many turns into the server's database, while the server does not run. */
+async function writeLongChat(name: string, turns: number): Promise<void> {
+  await demo.stop("SIGTERM");
+  const store = sqliteStore({ path: join(demo.directory, "bridge.db") });
+  const chat = await store.openChat({ owner: "local", name, appName: "wallet_assistant" });
+  const message = (id: string, role: UIMessage["role"], text: string): UIMessage => ({
+    id,
+    role,
+    parts: [{ type: "text", text }],
+  });
+  const numbers = Array.from({ length: turns }, (_, index) => index);
+  const entries = numbers.flatMap((turn) => [
+    {
+      turn: `turn-${turn}`,
+      kind: "begin" as const,
+      reply: `msg-${turn}`,
+      message: message(`user-${turn}`, "user", `Question ${turn}`),
+    },
+    {
+      turn: `turn-${turn}`,
+      kind: "end" as const,
+      message: message(`msg-${turn}`, "assistant", `Answer ${turn} ${"with some words ".repeat((turn % 7) * 10)}`),
+    },
+  ]);
+  await store.append(chat.id, entries);
+  await store.close();
+  await demo.start();
+}
+
+describe("a chat of 10,000 messages", () => {
+  it("opens with one page of messages, and shows older ones where the reader is", async () => {
+    await writeLongChat("long", 5000);
+    const asked: string[] = [];
+    page.on("request", (request) => {
+      const { pathname, search } = new URL(request.url());
+      if (pathname.endsWith("/messages")) asked.push(search);
+    });
+    const drawn = () => page.locator('[data-role="user"], .reply').count();
+    await visitor.visit(`${demo.url}${pathOf("sse", "ai@7")}&chat=long`);
+    await page.getByText("Question 4999").waitFor({ timeout: waiting });
+    await ready();
+    expect(asked.filter((search) => search !== "?limit=50")).toEqual([]);
+    expect(await drawn()).toBe(50);
+
+    // The message that the reader sees stays in its place while older ones are added above it.
+    const place = () =>
+      page.evaluate(() => {
+        const box = document.querySelector(".messages")?.getBoundingClientRect();
+        const message = [...document.querySelectorAll(".messages [data-role]")].find(({ textContent }) =>
+          textContent.includes("Question 4975"),
+        );
+        return Math.round((message?.getBoundingClientRect().top ?? 0) - (box?.top ?? 0));
+      });
+    const held = page.waitForRequest(/before=/);
+    await page.route(/before=/, async (route) => {
+      await page.evaluate(() => (document.querySelector(".messages") ?? document.body).scrollTo(0, 40));
+      await route.continue();
+    });
+    await page.locator(".messages").evaluate((box) => box.scrollTo(0, 40));
+    await held;
+    const top = await place();
+    await expect.poll(drawn, { timeout: waiting }).toBe(100);
+    await expect.poll(async () => Math.abs((await place()) - top), { timeout: waiting }).toBeLessThanOrEqual(2);
+    expect(asked.filter((search) => search.includes("before="))).toHaveLength(1);
+
+    // A new message is added at the end, and the older ones stay.
+    await page.unrouteAll({ behavior: "wait" });
+    await say(page, "hello");
+    await replied();
+    await ready();
+    expect(await drawn()).toBe(102);
+    await page.getByText("Question 4951").waitFor({ state: "attached", timeout: waiting });
   });
 });
