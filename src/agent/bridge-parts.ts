@@ -68,10 +68,11 @@ export function buildParts(options: BridgeOptions) {
     isCovered: (row) => turns.covers(row),
     isClosed: () => turns.isClosed,
   });
+  const effectOf = (toolName: string) => policies.get(toolName)?.effect ?? "opaque";
   const titles = new Titles({ store, logger, title: options.title });
   const submissions = new Submissions({
     ...context,
-    ...{ appName, agentName: agent.name, limits, calls, files, turns, settlement, titles },
+    ...{ appName, agentName: agent.name, limits, calls, files, turns, settlement, titles, effectOf },
   });
   const isRunning = (chatId: string) => turns.running(chatId) !== undefined;
   const admission = new Admission({ ...context, modelCalls, isRunning });

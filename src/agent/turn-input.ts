@@ -1,4 +1,4 @@
-import type { UIMessage } from "ai";
+import type { UIMessage, UIMessageChunk } from "ai";
 import type { Approval, Session } from "../stores/index.ts";
 
 /** How the model is talked to: one request at a time, or over a live connection. */
@@ -17,6 +17,8 @@ export interface Turn {
   mode: Mode;
   /** Whose message the turn comes from. A continuation has the actor of the message that began the turn it continues. */
   actor: string;
+  /** The first chunks of the turn, if the log has them already. */
+  begun?: readonly UIMessageChunk[] | undefined;
   signal: AbortSignal;
 }
 
@@ -33,6 +35,8 @@ export type TurnInput =
       /** No request or decision of a person has caused the turn. */
       unattended?: true;
     }
+  /** The reply is made again, and some of its calls have stayed: the model goes on with the history as it is. */
+  | { kind: "again" }
   /** The model of a live connection spoke unasked. */
   | { kind: "speech" };
 

@@ -37,7 +37,8 @@ export async function runTurn(turn: Turn, context: TurnContext): Promise<void> {
   const message = input.kind === "message" ? input.message : undefined;
   const log = new TurnLog({
     ...context,
-    ...{ chat: chat.id, turn: id, reply, owesReply: message !== undefined, modelName: conversation.modelName },
+    ...{ chat: chat.id, turn: id, reply, begun: turn.begun, modelName: conversation.modelName },
+    owesReply: message !== undefined || input.kind === "again",
     message: input.kind === "message" && input.record ? message : undefined,
     maxEvents: context.maxLlmCalls * eventsPerRequest,
   });
@@ -69,6 +70,10 @@ async function converse(turn: Turn, context: TurnContext, conversation: Conversa
     if (input.kind === "message") {
       const ended = await conversation.say(input.message, log);
       for (const approval of ended) await log.write(dataApproval(approval));
+    }
+    if (input.kind === "again") {
+      const next = await conversation.again(log);
+      if (next !== "ask") return next;
     }
     if (input.kind === "settled") {
       await runAndShowCalls(input, turn, context, log);

@@ -34,6 +34,20 @@ async function read(stream: ReadableStream<UIMessageChunk>): Promise<string> {
   return words.join(" ");
 }
 
+it("tells the page once that messages were withdrawn, and no stream", async () => {
+  const { chat, seen, ask, accept, begin, say, done } = open();
+  const { read: reading } = ask("r1");
+  accept("r1", "t2");
+  chat.take({ type: "withdrawn", from: "u1", sequence: 4 });
+  // After a lost socket the log is read again from the last entry that came.
+  chat.take({ type: "withdrawn", from: "u1", sequence: 4 });
+  begin("t2", "m2", 5);
+  say("a", 6);
+  done();
+  expect(seen).toEqual(["data-withdrawn", "a"]);
+  expect(await reading()).toBe("a");
+});
+
 describe("which request reads which turn", () => {
   it("gives a request the turn it was accepted as, named before it begins", async () => {
     const { ask, accept, begin, say, done } = open();

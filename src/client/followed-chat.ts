@@ -98,6 +98,8 @@ export class FollowedChat {
         this.#advance(frame.sequence);
         if (this.#current?.id === frame.turn) this.#end();
         return;
+      case "withdrawn":
+        return this.#withdraw(frame);
       case "accepted":
         return this.#accept(frame);
       case "refused":
@@ -169,6 +171,13 @@ export class FollowedChat {
     for (const request of this.#requests) if (request.turn === turn) write(request, turn, chunks);
     if (this.#turns.isFull) this.#trim();
     for (const chunk of chunks) this.#onChunk(chunk);
+  }
+
+  /** Messages were withdrawn: an edit, or a reply that is made again. The page is told once. */
+  #withdraw({ from, sequence }: ServerFrame & { type: "withdrawn" }): void {
+    if (sequence <= (this.#position ?? -1)) return;
+    this.#advance(sequence);
+    this.#onChunk({ type: "data-withdrawn", transient: true, data: { from } });
   }
 
   #end(): void {

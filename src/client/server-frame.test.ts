@@ -24,6 +24,7 @@ describe("parseServerFrame", () => {
   it.each([
     { type: "turn", turn: "t1", reply: "m1", sequence: 3 },
     { type: "parked", turn: "t1", sequence: 9 },
+    { type: "withdrawn", from: "u1", sequence: 9 },
     { type: "accepted", requestId: "r1", turn: "t1" },
     { type: "refused", requestId: "r1", code: "invalid", message: "No." },
     { type: "attached", id: "c1", sequence: 4, running: true },

@@ -40,6 +40,8 @@ function parseControl(text: string): ServerFrame | undefined {
       return { type: "turn", turn: word("turn"), reply: word("reply"), sequence: sequence() };
     case "parked":
       return { type: "parked", turn: word("turn"), sequence: sequence() };
+    case "withdrawn":
+      return { type: "withdrawn", from: word("from"), sequence: sequence() };
     case "accepted":
       return { type: "accepted", requestId: word("requestId"), turn: word("turn") };
     case "refused": {

@@ -6,7 +6,10 @@ import { WebSocketConnection } from "./websocket-connection.ts";
 import type { WebSocketConnectionOptions } from "./websocket-connection-options.ts";
 
 export interface WebSocketChatTransportOptions extends WebSocketConnectionOptions {
-  /** Called with every chunk of the chat as it comes, also with those of turns that no request asked for. */
+  /**
+   * Called with every chunk of the chat as it comes, also with those of turns that no request asked for. `data-withdrawn`
+   * with `data: { from }` says that the messages from this id on were withdrawn; no stream has it.
+   */
   onChunk?: (chunk: UIMessageChunk) => void;
   /** How many chunks of turns that no request has read are kept for a later request. Default 10,000. */
   maxKept?: number;

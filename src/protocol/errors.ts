@@ -13,7 +13,6 @@ export const errorTable = {
   not_found: { status: 404, close: 1008 },
   method_not_allowed: { status: 405, close: 1008 },
   conflict: { status: 409, close: 1008 },
-  had_effect: { status: 409, close: 1008 },
   too_large: { status: 413, close: 1009 },
   unsupported_media_type: { status: 415, close: 1003 },
   too_many: { status: 429, close: 1013, retryAfter: 1 },

@@ -126,6 +126,7 @@ export type ControlFrame =
   | { type: "turn"; turn: string; reply: string; sequence: number }
   | { type: "parked"; turn: string; sequence: number }
   | { type: "deleted"; id: string }
+  | { type: "withdrawn"; from: string; sequence: number }
   | { type: "accepted"; requestId: string; turn: string }
   | { type: "refused"; requestId: string; code: ErrorCode; message: string; /** In seconds. */ retryAfter?: number };
 

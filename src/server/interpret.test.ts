@@ -27,6 +27,7 @@ describe("a message", () => {
         role: "user",
         parts: [text("new"), file, { type: "file", url: "data:image/png;base64,AAAA", mediaType: "image/png" }],
       },
+      after: "a",
     });
   });
 
@@ -68,6 +69,7 @@ describe("a message", () => {
     expect(read({ messages: [user(text("hi"))], trigger: "regenerate-message" })).toEqual({
       type: "regenerate",
       messageId: undefined,
+      last: "u",
     });
   });
 });

@@ -15,8 +15,9 @@ export function interpret(
 ): Submission {
   const { messages, trigger } = request;
   const messageId = request.messageId ?? undefined;
-  if (trigger === "regenerate-message") return { type: "regenerate", messageId };
   const last = messages.at(-1);
+  // Without `messageId` the list says which reply is meant: stock clients have removed it.
+  if (trigger === "regenerate-message") return { type: "regenerate", messageId, ...(!messageId && { last: last?.id }) };
   if (!last) throw new BridgeError("invalid", "messages must contain at least one message.");
   const named =
     messageId === undefined ? undefined : messages.find(({ id, role }) => id === messageId && role === "assistant");
@@ -24,7 +25,10 @@ export function interpret(
   const answers = source.parts.flatMap((part) => partToAnswer(part) ?? []);
   if (source.role === "assistant") return { type: "answers", answers, messageId: source.id };
   const [answer] = answers;
-  if (!answer) return { type: "message", message: toUserMessage(last, newId) };
+  if (!answer) {
+    const after = messages.at(-2)?.id;
+    return { type: "message", message: toUserMessage(last, newId), ...(after !== undefined && { after }) };
+  }
   if (last.parts.some((part) => part.type === "text" && part["text"]))
     throw new BridgeError(
       "invalid",

@@ -41,7 +41,7 @@ export interface ChatPlace {
   id: string;
 }
 
-export interface ListedChat extends Omit<Session, "state" | "chat"> {
+export interface ListedChat extends Omit<Session, "state" | "chat" | "revision"> {
   /** How many questions wait in it. */
   pending: number;
 }

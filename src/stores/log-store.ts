@@ -1,13 +1,15 @@
 import type { UIMessage, UIMessageChunk } from "ai";
+import type { NewEvent } from "./store.ts";
 
 /** The log of chunks, one per chat. */
 export interface LogStore {
   /**
    * Appends entries of one chat with consecutive sequence numbers (from 1), in one transaction. Throws `not_found` when
    * there is no such chat, so that a turn cannot outlive its chat. The same transaction changes the chat's messages: the
-   * user's message of a `begin` and the reply of an `end` are stored, a `withdraw` removes those from its number on.
+   * user's message of a `begin` and the reply of an `end` are stored, a `withdraw` removes those from its number on. With
+   * `withdrawal` it also changes the history and the rows that belong to what is withdrawn.
    */
-  append(chat: string, entries: readonly NewLogEntry[]): Promise<LogEntry[]>;
+  append(chat: string, entries: readonly NewLogEntry[], withdrawal?: Withdrawal): Promise<LogEntry[]>;
   /** Entries with `after < sequence`, in order. A missing number is a chunk that was removed (`trimChunks`). */
   read(chat: string, range?: { after?: number; limit?: number }): Promise<LogEntry[]>;
   /** The last sequence number of a chat, 0 when its log is empty. */
@@ -35,18 +37,37 @@ export interface MessageStore {
 
 /**
  * `begin` opens a turn: the user's message if there is one, and the id of the assistant message the turn writes to.
- * `withdraw` removes the chunks and messages from `from` on (an interrupted step that runs again, a regenerated reply).
+ * `withdraw` removes the chunks and messages from `from` on (an interrupted step that runs again, an edited message, a reply that is made
+ * again).
  */
 export type NewLogEntry = { turn: string } & (
   | { kind: "begin"; reply: string; message?: UIMessage }
   | { kind: "chunk"; chunk: UIMessageChunk }
-  | { kind: "withdraw"; from: number }
+  | {
+      kind: "withdraw";
+      from: number;
+      /** The id of the first message that is withdrawn, if whole messages are. */
+      message?: string;
+    }
   | {
       kind: "end";
       /** The reply as it is now. It is stored as a message, not in the log. */
       message?: UIMessage;
     }
 );
+
+/** What the end of messages means for the model's history and for the rows of their calls. */
+export interface Withdrawal {
+  /** The positions of the chat's events that leave the history; their calls may be answered again. */
+  events: readonly number[];
+  /** Events that are appended to the history. One with an id that exists replaces that event in place. */
+  put: readonly NewEvent[];
+  /** Settled rows that need no further work: they are marked as told and as shown. Others are left alone. */
+  closed: readonly string[];
+  /** Rows whose call another message shows from now on. */
+  moved: { rows: readonly string[]; messageId: string };
+}
+
 export type LogEntry = NewLogEntry & { sequence: number; at: number };
 
 export interface StoredMessage {

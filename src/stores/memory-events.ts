@@ -67,6 +67,25 @@ export function memoryEvents({ now, sessions }: MemoryEventsOptions) {
       return rows.filter((row) => !row.withdrawn).map(toStoredEvent);
     },
 
+    /** Withdraws the events at some positions and adds others, or throws and changes nothing. */
+    replace(sessionId: string, positions: readonly number[], added: readonly NewEvent[]): void {
+      const before = rowsOf(sessionId);
+      const session = sessions.get(sessionId);
+      const leaving = new Set(positions);
+      events.set(
+        sessionId,
+        before.map((row) => (leaving.has(row.position) ? { ...row, withdrawn: true } : row)),
+      );
+      try {
+        for (const event of added) put(sessionId, event);
+      } catch (error) {
+        events.set(sessionId, before);
+        if (session) sessions.set(sessionId, session);
+        throw error;
+      }
+      changeSession(sessionId, ({ revision }) => ({ revision: revision + 1 }));
+    },
+
     withdraw(sessionId: string, position: number): void {
       for (const row of events.get(sessionId) ?? []) if (row.position >= position) row.withdrawn = true;
       changeSession(sessionId, ({ revision }) => ({ revision: revision + 1 }));

@@ -1,7 +1,7 @@
 import { copyJson, toJsonCopy } from "./json-copy.ts";
 import { logListeners } from "./log-listeners.ts";
 import { toLogged } from "./logged-entry.ts";
-import type { LogEntry, LogStore, MessageStore, StoredMessage } from "./store.ts";
+import type { LogEntry, LogStore, MessageStore, StoredMessage, Withdrawal } from "./store.ts";
 
 export interface MemoryLog extends LogStore, MessageStore {
   /** Removes everything of a chat, and tells its watchers. */
@@ -23,13 +23,15 @@ interface MemoryLogOptions {
   requireChat: (id: string) => void;
   /** A turn of the chat has begun or ended. */
   noteChange: (chat: string, at: number) => void;
+  /** Changes the history and the rows of a chat, or throws and changes nothing. */
+  withdraw: (chat: string, withdrawal: Withdrawal) => void;
 }
 
 /** The chunks that say how a turn ended. */
 const lastChunks: ReadonlySet<string> = new Set(["finish", "error", "abort"]);
 
 /** The logs and messages of the store in memory. */
-export function memoryLog({ now, requireChat, noteChange }: MemoryLogOptions): MemoryLog {
+export function memoryLog({ now, requireChat, noteChange, withdraw }: MemoryLogOptions): MemoryLog {
   const logs = new Map<string, LogEntry[]>();
   /** Turns that have ended and have all their chunks, in the order of their ends. */
   const ended: (OpenTurn & { last: number; at: number })[] = [];
@@ -51,8 +53,9 @@ export function memoryLog({ now, requireChat, noteChange }: MemoryLogOptions): M
   };
 
   return {
-    async append(chat, entries) {
+    async append(chat, entries, withdrawal) {
       requireChat(chat);
+      if (withdrawal) withdraw(chat, withdrawal);
       const at = now();
       const log = logs.get(chat) ?? [];
       logs.set(chat, log);

@@ -16,6 +16,7 @@ import {
   type AuditHash,
   type Session,
   type Store,
+  type Withdrawal,
 } from "./store.ts";
 
 export interface MemoryStoreOptions {
@@ -64,7 +65,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     if (chat) sessions.set(id, { ...chat, updatedAt: at });
   };
 
-  const { forget, hasOpenTurn, trim, clearListeners, ...log } = memoryLog({ now, requireChat, noteChange });
+  const { forget, hasOpenTurn, trim, clearListeners, ...log } = memoryLog({
+    ...{ now, requireChat, noteChange },
+    withdraw: (chat, withdrawal) => withdraw(chat, withdrawal),
+  });
   const { forget: forgetFiles, ...files } = memoryFiles({
     ...{ now, requireChat, ownerOf: (chat) => sessions.get(chat)?.owner },
   });
@@ -97,6 +101,15 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     if (!row || row[field] || !isSettled(row.state)) return false;
     approvals.set(id, { ...row, [field]: true });
     return true;
+  };
+
+  const withdraw = (chat: string, { events, put, closed, moved }: Withdrawal) => {
+    history.replace(chat, events, put);
+    for (const id of closed) for (const field of ["told", "shown"] as const) mark(id, field);
+    for (const id of moved.rows) {
+      const row = approvals.get(id);
+      if (row?.chat === chat) approvals.set(id, { ...row, messageId: moved.messageId });
+    }
   };
 
   const removeSession = (id: string) => {

@@ -83,7 +83,9 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
       const known = ["chat", "session", "owner", "state", "idempotencyKey", "messageId", "innerSession"] as const;
       const fields = known.filter((field) => filter[field] !== undefined);
       const values = fields.map((field) => filter[field] as string);
-      const conditions = fields.map((field) => `${field} = ?`);
+      const conditions = fields.map(
+        (field) => `${field === "messageId" ? "coalesce(placedIn, messageId)" : field} = ?`,
+      );
       if (filter.told !== undefined) conditions.push(`told = ${Number(filter.told)}`);
       if (filter.about) {
         const list = "(SELECT value FROM json_each(?))";

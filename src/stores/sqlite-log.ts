@@ -4,6 +4,7 @@ import { textToLogEntry } from "./sqlite-rows.ts";
 import { toLogged } from "./logged-entry.ts";
 import { sqliteMessages } from "./sqlite-messages.ts";
 import { noteChange, requireChat } from "./sqlite-sessions.ts";
+import { prepareWithdrawal } from "./sqlite-withdrawal.ts";
 import type { LogStore, MessageStore, NewLogEntry } from "./store.ts";
 
 const insertEntry = "INSERT INTO log (chat, sequence, at, entry) VALUES (?, ?, ?, ?)";
@@ -31,7 +32,8 @@ export function sqliteLog(db: SqliteDatabase, { now }: { now: () => number }): S
     Number(db.one("SELECT max(sequence) AS last FROM log WHERE chat = ?", chat)?.["last"] ?? 0);
 
   return {
-    async append(chat, entries) {
+    async append(chat, entries, withdrawal) {
+      const withdraw = withdrawal && prepareWithdrawal(db, chat, withdrawal, now);
       const texts = entries.map((entry) => ({ entry, text: JSON.stringify(toLogged(entry)) }));
       let last = 0;
       let at = 0;
@@ -42,6 +44,7 @@ export function sqliteLog(db: SqliteDatabase, { now }: { now: () => number }): S
         at = now();
         // Unknown until the transaction has succeeded.
         lastSequences.delete(chat);
+        withdraw?.();
         for (const [index, { entry, text }] of texts.entries()) {
           const sequence = last + index + 1;
           db.run(insertEntry, chat, sequence, at, text);
@@ -58,8 +61,9 @@ export function sqliteLog(db: SqliteDatabase, { now }: { now: () => number }): S
         if (entries.at(-1)?.kind !== "end") lastSequences.set(chat, last + entries.length);
       };
       // By far the most frequent write: one statement is a transaction by itself.
-      if (entries.length === 1 && entries[0]?.kind === "chunk") await db.writeAlone("NORMAL", add, remember);
-      else await db.transaction(entries.some(mustSync) ? "FULL" : "NORMAL", add, remember);
+      if (entries.length === 1 && entries[0]?.kind === "chunk" && !withdraw)
+        await db.writeAlone("NORMAL", add, remember);
+      else await db.transaction(withdraw || entries.some(mustSync) ? "FULL" : "NORMAL", add, remember);
       const stored = texts.map(({ text }, index) => textToLogEntry(text, last + index + 1, at));
       if (stored.length > 0) listeners.notify(chat, stored);
       return stored;

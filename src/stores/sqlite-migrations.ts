@@ -168,7 +168,8 @@ export const migrations: readonly string[] = [
   CREATE INDEX file_id ON file (id);
   CREATE INDEX approval_untold ON approval (chat) WHERE told = 0;
   CREATE INDEX approval_of_agent ON approval (innerSession) WHERE innerSession IS NOT NULL;
-  CREATE INDEX approval_of_message ON approval (chat, messageId);
+  ALTER TABLE approval ADD COLUMN placedIn TEXT;
+  CREATE INDEX approval_of_message ON approval (chat, coalesce(placedIn, messageId));
   CREATE INDEX approval_of_call ON approval (toolCallId);
   CREATE INDEX chat_by_age ON session (updatedAt) WHERE name IS NOT NULL;
   CREATE INDEX session_deleted ON session (id) WHERE deleted = 1;

@@ -45,7 +45,9 @@ export function rowToApproval(row: Row | undefined): Approval | undefined {
     if (jsonColumns.has(column)) return [[column, parse(value)]];
     return [[column, booleanColumns.has(column) ? value === 1 : value]];
   });
-  return Object.fromEntries(fields) as unknown as Approval;
+  // A call that was kept when its reply was made again is shown in another message than the one it was made in.
+  const placed = row["placedIn"] ? { messageId: row["placedIn"] } : {};
+  return { ...Object.fromEntries(fields), ...placed } as unknown as Approval;
 }
 
 export function rowToSession(row: Row | undefined): Session | undefined {

@@ -4,9 +4,10 @@ import { refuseChatPast, UpperBound } from "./refuse-past.ts";
 import { deleteSqliteSession } from "./sqlite-deletion.ts";
 import type { SqliteDatabase } from "./sqlite-database.ts";
 import { parse, rowToSession } from "./sqlite-rows.ts";
-import { AlreadyResponded, type Session, type SessionStore, type StoredEvent } from "./store.ts";
+import { AlreadyResponded, type NewEvent, type Session, type SessionStore, type StoredEvent } from "./store.ts";
 
-const raiseRevision = "UPDATE session SET revision = revision + 1 WHERE id = ?";
+/** Earlier events of a session have changed. */
+export const raiseRevision = "UPDATE session SET revision = revision + 1 WHERE id = ?";
 
 /** The tables `session`, `event` and `response`. */
 export function sqliteSessions(db: SqliteDatabase, { now, newId }: SqliteSessionsOptions): SessionStore {
@@ -83,35 +84,9 @@ export function sqliteSessions(db: SqliteDatabase, { now, newId }: SqliteSession
       return rows.map((row) => toStoredEvent(Number(row["position"]), String(row["event"])));
     },
 
-    async appendEvent(sessionId, { id, event, responses, stateDelta }) {
-      for (const text of [id, ...responses]) exactText(text, "An event's id and its calls' ids");
-      const text = JSON.stringify(event);
-      // Through JSON first, which drops fields that are undefined: they must not replace existing ones.
-      const delta = JSON.stringify(stateDelta ?? {});
-      return db.transaction("FULL", () => {
-        const session = getSession(sessionId);
-        if (!session) throw new BridgeError("not_found", `There is no session ${sessionId}.`);
-        const existing = db.one(
-          "SELECT position FROM event WHERE session = ? AND id = ? AND withdrawn = 0",
-          ...[sessionId, id],
-        );
-        const last = db.one("SELECT max(position) AS last FROM event WHERE session = ?", sessionId);
-        const position = Number(existing?.["position"] ?? Number(last?.["last"] ?? 0) + 1);
-        if (existing) {
-          db.run("UPDATE event SET event = ? WHERE session = ? AND position = ?", text, sessionId, position);
-          db.run("DELETE FROM response WHERE session = ? AND position = ?", sessionId, position);
-          db.run(raiseRevision, sessionId);
-        } else {
-          db.run("INSERT INTO event (session, position, id, event) VALUES (?, ?, ?, ?)", sessionId, position, id, text);
-        }
-        for (const callId of new Set(responses)) {
-          const answer = "INSERT INTO response (session, callId, position) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
-          if (db.run(answer, sessionId, callId, position) === 0) throw new AlreadyResponded(callId);
-        }
-        const state = JSON.stringify({ ...session.state, ...parse(delta) });
-        db.run("UPDATE session SET state = ?, updatedAt = ? WHERE id = ?", state, now(), sessionId);
-        return toStoredEvent(position, text);
-      });
+    async appendEvent(sessionId, event) {
+      const put = putEvent(db, sessionId, event, now);
+      return db.transaction("FULL", put);
     },
 
     async withdrawEvents(sessionId, position) {
@@ -131,6 +106,43 @@ function toStoredEvent(position: number, text: string): StoredEvent {
 interface SqliteSessionsOptions {
   now: () => number;
   newId: () => string;
+}
+
+/** Checks an event, and returns what appends it, or replaces the one with its id. Call that inside a transaction. */
+export function putEvent(
+  db: SqliteDatabase,
+  sessionId: string,
+  { id, event, responses, stateDelta }: NewEvent,
+  now: () => number,
+): () => StoredEvent {
+  for (const text of [id, ...responses]) exactText(text, "An event's id and its calls' ids");
+  const text = JSON.stringify(event);
+  // Through JSON first, which drops fields that are undefined: they must not replace existing ones.
+  const delta = JSON.stringify(stateDelta ?? {});
+  return () => {
+    const session = readSession(db, sessionId);
+    if (!session) throw new BridgeError("not_found", `There is no session ${sessionId}.`);
+    const existing = db.one(
+      "SELECT position FROM event WHERE session = ? AND id = ? AND withdrawn = 0",
+      ...[sessionId, id],
+    );
+    const last = db.one("SELECT max(position) AS last FROM event WHERE session = ?", sessionId);
+    const position = Number(existing?.["position"] ?? Number(last?.["last"] ?? 0) + 1);
+    if (existing) {
+      db.run("UPDATE event SET event = ? WHERE session = ? AND position = ?", text, sessionId, position);
+      db.run("DELETE FROM response WHERE session = ? AND position = ?", sessionId, position);
+      db.run(raiseRevision, sessionId);
+    } else {
+      db.run("INSERT INTO event (session, position, id, event) VALUES (?, ?, ?, ?)", sessionId, position, id, text);
+    }
+    for (const callId of new Set(responses)) {
+      const answer = "INSERT INTO response (session, callId, position) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
+      if (db.run(answer, sessionId, callId, position) === 0) throw new AlreadyResponded(callId);
+    }
+    const state = JSON.stringify({ ...session.state, ...parse(delta) });
+    db.run("UPDATE session SET state = ?, updatedAt = ? WHERE id = ?", state, now(), sessionId);
+    return toStoredEvent(position, text);
+  };
 }
 
 export function readSession(db: SqliteDatabase, id: string): Session | undefined {

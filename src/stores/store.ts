@@ -131,7 +131,7 @@ export interface NewApproval {
   /** Canonical JSON of the arguments: what was shown and what runs. */
   input: string;
   digest: string;
-  /** The assistant message that shows the call. */
+  /** The assistant message that shows the call. If its reply is made again and the call is kept, the new message. */
   messageId: string;
   /** The agent that made the call, and its branch. */
   agent: string;

@@ -602,6 +602,49 @@ export function storeContract(name: string, open: OpenStore): void {
         expect(textOf(messages[2]!)).toContain("C");
       });
 
+      test("are withdrawn together with the history and the rows of their calls, or not at all", async () => {
+        const { store, chat } = await openChat();
+        await store.append(chat.id, [...say("1", "m1", "a", "b"), ...say("2", "m2", "c", "d")]);
+        for (const n of [1, 2, 3, 4])
+          await store.appendEvent(chat.id, { id: `e${n}`, event: { n }, responses: [`call${n}`] });
+        const [asking, denied] = [
+          await store.createApproval(newApproval(chat, "call2")),
+          await store.createApproval(newApproval(chat, "call3")),
+        ];
+        await store.move(denied.id, deny);
+        const withdraw: NewLogEntry = { turn: "x", kind: "withdraw", from: 4, message: "u-2" };
+        const rest = { closed: [asking.id, denied.id], moved: { rows: [asking.id], messageId: "m3" } };
+        const taken = { id: "e5", event: {}, responses: ["call1"] };
+        const refused = store.append(chat.id, [withdraw], { events: [2], put: [taken], ...rest });
+        expect(await thrown(refused)).toBeInstanceOf(AlreadyResponded);
+        expect(ids(await store.messages(chat.id))).toEqual(["u-1", "m1", "u-2", "m2"]);
+        expect(await store.events(chat.id)).toHaveLength(4);
+        expect(await store.getApproval(denied.id)).toMatchObject({ told: false, messageId: "message" });
+
+        const put = [
+          { id: "e3", event: { n: "changed" }, responses: ["call3"] },
+          { id: "e6", event: { n: 6 }, responses: ["call2"] },
+        ];
+        const added = await store.append(chat.id, [withdraw, ...say("3", "m3", "e", "f")], {
+          ...{ events: [2, 4], put },
+          ...rest,
+        });
+        expect(added[0]).toMatchObject({ kind: "withdraw", message: "u-2" });
+        expect(ids(await store.messages(chat.id))).toEqual(["u-1", "m1", "u-3", "m3"]);
+        expect((await store.events(chat.id)).map(({ position, event }) => [position, event["n"]])).toEqual([
+          [1, 1],
+          [3, "changed"],
+          [5, 6],
+        ]);
+        // A row that is not settled is not closed, and no row of another chat is touched.
+        expect(await store.getApproval(asking.id)).toMatchObject({ state: "pending", told: false, messageId: "m3" });
+        expect(await store.getApproval(denied.id)).toMatchObject({ state: "denied", told: true, shown: true });
+        expect((await store.listApprovals({ chat: chat.id, messageId: "m3" })).map(({ id }) => id)).toEqual([
+          asking.id,
+        ]);
+        expect((await store.listApprovals({ messageId: "message" })).map(({ id }) => id)).toEqual([denied.id]);
+      });
+
       test("belong to their chat and go with it", async () => {
         const { store, chat } = await openChat();
         const other = await store.openChat({ owner: "alice", name: "other", appName: "app" });

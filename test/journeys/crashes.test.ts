@@ -5,6 +5,7 @@ import type { Moment } from "../fixtures/mortal-store.ts";
 import { expectSound } from "../fixtures/sound.ts";
 import { expectTruth, openStage, type Stage, type StageOptions, startStageGemini } from "../fixtures/stage.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
+import { userMessage } from "../fixtures/world.ts";
 
 /**
  * A story that runs once for each write to the store. The process dies there (before the write, or after it but before
@@ -111,6 +112,38 @@ const stories: Record<string, Story> = {
       await stage.say("pay");
       await stage.submit({ type: "regenerate" });
       await stage.decide((await stage.pending())[0]!.id, true);
+      await stage.untilIdle();
+    },
+  },
+  "a reply that is made again after its payment": {
+    silent: true,
+    tell: async (stage) => {
+      await stage.say("pay");
+      await stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: true })));
+      await stage.submit({ type: "regenerate" });
+    },
+  },
+  "a message that is edited after its payment": {
+    silent: true,
+    tell: async (stage) => {
+      const message = userMessage("pay", "u-1");
+      await stage.submit({ type: "message", message });
+      await stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: true })));
+      await stage.submit({ type: "message", message: userMessage("hello", "u-1") });
+    },
+  },
+  "a message that is edited while its payment runs": {
+    silent: true,
+    options: { effect: "idempotent" },
+    tell: async (stage) => {
+      const slow = gate();
+      await stage.submit({ type: "message", message: userMessage("pay", "u-1") });
+      stage.setPace(slow.opened);
+      const running = stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: true })));
+      await Promise.race([executing(stage), running]);
+      await stage.submit({ type: "message", message: userMessage("hello", "u-1") });
+      slow.open();
+      await running;
       await stage.untilIdle();
     },
   },

@@ -5,13 +5,15 @@ import { type Befalls, type Begin, play } from "../fixtures/play.ts";
 import { expectSound } from "../fixtures/sound.ts";
 import { expectTruth, openStage, type Stage, startStageGemini } from "../fixtures/stage.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
+import { userMessage } from "../fixtures/world.ts";
 
 /** What people, clients, the clock and the machine do. Most acts are not awaited, so that they overlap. */
 type Act =
   | { do: "say"; words: string; waits: boolean }
   | { do: "answer"; which: number; approved: boolean; outside: boolean; times: number }
   | { do: "answer all"; approved: boolean }
-  | { do: "stop" | "regenerate" }
+  | { do: "stop" }
+  | { do: "regenerate" | "edit"; which: number }
   | Befalls;
 
 const say = fc.record({
@@ -48,7 +50,10 @@ const acts: fc.Arbitrary<Act[]> = fc
         arbitrary: fc
           .constantFrom<Act>(
             { do: "stop" },
-            { do: "regenerate" },
+            { do: "regenerate", which: 0 },
+            { do: "regenerate", which: 1 },
+            { do: "edit", which: 0 },
+            { do: "edit", which: 1 },
             { do: "slow tools" },
             { do: "quick tools" },
             { do: "wait until idle" },
@@ -134,10 +139,42 @@ const perform =
         void begin(stage.stop());
         break;
       case "regenerate":
-        void begin(stage.submit({ type: "regenerate" }));
+        void begin(stage.submit({ type: "regenerate", ...(await messageAt(stage, act.which)) }));
         break;
+      case "edit": {
+        const { messageId } = await messageAt(stage, act.which);
+        if (messageId !== undefined)
+          void begin(stage.submit({ type: "message", message: userMessage("hello", messageId) }));
+        break;
+      }
     }
   };
+
+/** The id of the user's last message, or of an earlier one. */
+async function messageAt(stage: Stage, which: number): Promise<{ messageId?: string }> {
+  const chat = await stage.store.findChat("local", "chat-1");
+  const messages = chat ? await stage.store.messages(chat.id) : [];
+  const written = messages.filter(({ message: { role } }) => role === "user");
+  const id = written.at(-1 - which)?.message.id;
+  return id === undefined ? {} : { messageId: id };
+}
+
+/** What the model was sent last is on the page: nothing that was withdrawn is left in its history. */
+async function expectOnPage(stage: Stage): Promise<void> {
+  const page = (await stage.messages()).flatMap(({ role, parts }) =>
+    parts.flatMap((part) => (part.type === "text" ? `${role === "user" ? "user" : "model"}: ${part.text}` : [])),
+  );
+  // The requests of a clerk come before the last one of the agent that talks to the user.
+  const last = stage.gemini.requests.at(-1)!;
+  const sent = last.contents.flatMap(({ role, parts = [] }) =>
+    parts.flatMap(({ text }) => (text && !text.startsWith("[context, not from the user]") ? `${role}: ${text}` : [])),
+  );
+  for (const line of sent) {
+    const place = page.indexOf(line);
+    expect(place, `${line} is not on the page: ${page.join(" | ")}`).toBeGreaterThanOrEqual(0);
+    page.splice(place, 1);
+  }
+}
 
 /** The number of stories per store. To run more: `INTERLEAVINGS=1000 npx vitest run test/journeys/interleavings`. */
 const runs = Number(process.env["INTERLEAVINGS"] ?? 30);
@@ -174,6 +211,7 @@ describe("random acts in random order", () => {
                 expect(open).toEqual([]);
                 expect(await stage.store.dueApprovals()).toEqual([]);
                 expect(await stage.store.openTurns()).toEqual([]);
+                await expectOnPage(stage);
               } finally {
                 await stage.close();
               }

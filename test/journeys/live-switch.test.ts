@@ -289,7 +289,7 @@ type Act =
   | { do: "say"; words: string; live: boolean; waits: boolean }
   | { do: "answer"; which: number; approved: boolean; how: "live" | "request" | "aside" | "outside"; times: number }
   | { do: "stop" | "drop" | "close" | "go away" }
-  | { do: "regenerate"; live: boolean }
+  | { do: "regenerate" | "edit"; live: boolean; which: number }
   | Befalls;
 
 const say = fc.record({
@@ -317,7 +317,10 @@ const single = fc.constantFrom<Act>(
   { do: "wait until idle" },
   { do: "restart" },
   { do: "crash" },
-  { do: "regenerate", live: true },
+  { do: "regenerate", live: true, which: 0 },
+  { do: "regenerate", live: false, which: 1 },
+  { do: "edit", live: true, which: 0 },
+  { do: "edit", live: true, which: 1 },
 );
 
 /** Single acts, and short scenes in which something happens right after an answer. */
@@ -367,8 +370,13 @@ const perform =
         void begin(stage.stop());
         break;
       case "regenerate":
-        void begin(stage.submit({ type: "regenerate" }, { live: act.live }));
+        void begin(stage.submit({ type: "regenerate", ...(await writtenAt(stage, act.which)) }, { live: act.live }));
         break;
+      case "edit": {
+        const { messageId: id } = await writtenAt(stage, act.which);
+        if (id !== undefined) void begin(stage.say("hello", { live: act.live, id }));
+        break;
+      }
       case "drop":
         for (const session of open) session.drop();
         break;
@@ -380,6 +388,14 @@ const perform =
         break;
     }
   };
+
+/** The id of the user's last message, or of an earlier one. */
+async function writtenAt(stage: LiveStage, which: number): Promise<{ messageId?: string }> {
+  const chat = await stage.store.findChat("local", "chat-1");
+  const messages = chat ? await stage.store.messages(chat.id) : [];
+  const id = messages.filter(({ message: { role } }) => role === "user").at(-1 - which)?.message.id;
+  return id === undefined ? {} : { messageId: id };
+}
 
 /** The number of stories per behaviour. To run more: `INTERLEAVINGS=1000 npx vitest run test/journeys/live-switch`. */
 const runs = Number(process.env["INTERLEAVINGS"] ?? 30);

@@ -870,13 +870,18 @@ for (const behavior of behaviors)
       await expectWhole(stage);
     });
 
-    it("cannot be regenerated when it had an effect", async () => {
+    it("keeps its calls when it is regenerated, on a new connection", async () => {
       const stage = await openLiveStage({ behavior });
       await stage.say("pay");
       await yes(stage);
-      await expect(stage.submit({ type: "regenerate" })).rejects.toThrow(BridgeError);
+      const again = await stage.submit({ type: "regenerate" });
+      expect(sequence(again)).toBe("start ss tis tia toa fs ss text fs finish [DONE]");
+      expect(stage.gemini.live.sessions).toHaveLength(2);
+      const heard = stage.textToModel(stage.gemini.live.sessions[1]).join("\n");
+      expect(heard).toContain('[process_payment returned {"paid":50}]');
+      expect(heard).not.toContain("process_payment gave");
       expect(sequence(await stage.say("hello"))).toBe(spoken);
-      expect(stage.gemini.live.sessions).toHaveLength(1);
+      expect(stage.payments).toHaveLength(1);
       await expectWhole(stage);
     });
 

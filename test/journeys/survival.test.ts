@@ -631,24 +631,25 @@ describe("a model that cannot be reached when the decision comes", () => {
 });
 
 describe("regenerating a reply", () => {
-  it("is refused when a tool ran in the reply, also one that was just approved", async () => {
+  it("keeps a call that runs in the reply, and one that has run", async () => {
     const { world, finish, started } = await openSlowWorld({ rules: stageRules, bridge: { graceMs: 20 } });
     const question = asked(await say(world, "pay"));
     const running = answer(world, [{ ...question, approved: true }]);
     await started;
     const again = () =>
       post(world, "/stream", { id: "chat-1", messages: [userMessage("pay")], trigger: "regenerate-message" });
-    expect((await again()).status).toBe(409);
+    expect(sequence(await receive(await again()))).toBe("start ss tis tia fs finish [DONE]");
     finish();
     await running;
     await quiet(world);
-    expect((await again()).status).toBe(409);
+    expect(sequence(await receive(await again()))).toBe("start ss tis tia toa fs ss text fs finish [DONE]");
     expect(toolPart(await messagesOf(world))).toMatchObject({ state: "output-available" });
     expect(world.payments).toHaveLength(1);
     await expectSound(world);
   });
 
-  it("is refused when an ungated tool was running in it", async () => {
+  it("tells the model that an ungated tool was interrupted, and does not run it again", async () => {
+    let runs = 0;
     const slow = gate();
     const started = gate();
     const free = new FunctionTool({
@@ -656,6 +657,7 @@ describe("regenerating a reply", () => {
       description: "The weather, slowly.",
       parameters: z.object({ location: z.string() }),
       execute: async () => {
+        runs += 1;
         started.open();
         await slow.opened;
         return { temperature: 21 };
@@ -669,9 +671,11 @@ describe("regenerating a reply", () => {
       messages: [userMessage("weather")],
       trigger: "regenerate-message",
     });
-    expect(again.status).toBe(409);
+    expect(sequence(await receive(again))).toBe("start ss tis tia toe fs ss text fs finish [DONE]");
+    expect(JSON.stringify(world.gemini.requests.at(-1)?.contents)).toContain("interrupted");
     slow.open();
     await stopped;
+    expect(runs).toBe(1);
     expect(textOf(await say(world, "hello"))).toBe("Hello there, friend.");
     await expectSound(world);
   });

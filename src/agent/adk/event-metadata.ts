@@ -9,6 +9,10 @@ export interface EventMetadata {
   message?: string;
   /** A hash of that message's content, if it has files. */
   said?: string;
+  /** The id of the assistant message that shows this event. Events of older releases do not have it. */
+  reply?: string;
+  /** On a note: the id of the call that it is about. Notes of older releases do not have it. */
+  about?: string;
   /**
    * On the response event of a step in which calls were held: the results of the other calls, set aside until every call
    * of the step is settled. Empty when there are none, so the field also marks "a call was held here".

@@ -176,7 +176,7 @@ export class GatePlugin extends BasePlugin {
     refuseCredentialRequests(event);
     const removed = checkAuthor(event, invocationContext);
     if (removed.length > 0) this.#logger.warn("An event said more than its author may.", { by: event.author, removed });
-    if (!event.partial) await scope?.beforeEvent();
+    if (!event.partial) await scope?.beforeEvent(event);
     noteHandover(event);
     markExcessCalls(event, this.#holder.callsPerResponse);
     attachInputs(event);

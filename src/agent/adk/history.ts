@@ -85,6 +85,13 @@ export function unknownCalls(events: readonly Event[]): Set<string> {
   );
 }
 
+/** Calls of which a note said that their outcome is not known yet: they were withdrawn while they ran. */
+export function notedCalls(events: readonly Event[]): Set<string> {
+  return new Set(
+    events.flatMap((event) => (metadataOf(event).about === undefined ? [] : (metadataOf(event).unknown ?? []))),
+  );
+}
+
 /**
  * True when requests keep the id of this call (K23). ADK removes the ids it generated itself from requests; their
  * responses are matched by order alone, so a step with such a call gets all its responses at once or none.

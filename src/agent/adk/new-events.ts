@@ -36,8 +36,20 @@ export function responseEvent(
  * A note to the model in the place of a user's message. The id is the caller's, so writing the same note twice replaces
  * it.
  */
-export function noteEvent(id: string, text: string): Event {
-  return createEvent({ id, author: "user", content: { role: "user", parts: [{ text }] } });
+export function noteEvent(id: string, text: string, metadata?: Pick<EventMetadata, "about" | "unknown">): Event {
+  return createEvent({
+    id,
+    author: "user",
+    content: { role: "user", parts: [{ text }] },
+    ...(metadata && withMetadata(metadata)),
+  });
+}
+
+export interface Note {
+  id: string;
+  text: string;
+  /** The id of the call that it is about. */
+  about: string;
 }
 
 /** An event without content in the name of the agent that takes over, so that the next run starts there. */

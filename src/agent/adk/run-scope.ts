@@ -27,7 +27,7 @@ export interface RunScope {
   /** The run has begun with this session object. */
   onBegin(session: AdkSession): void;
   /** Comes before a complete event is stored. What the history has must be in the log first, or a crash would lose it. */
-  beforeEvent(): Promise<void>;
+  beforeEvent(event: Event): Promise<void>;
   /** Comes before each request to the model. A returned sentence refuses the request. */
   beforeRequest(): string | undefined;
   /** Shows the input of a call again, because it differs from what was shown with the call. */

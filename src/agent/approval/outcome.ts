@@ -188,9 +188,12 @@ export function outcomeNote(approval: Approval, response = approvalToResponse(ap
 
 const unsettledStates: readonly ApprovalState[] = ["pending", "approved", "executing", "waiting"];
 
+/** How every note to the model begins. */
+export const notePrefix = "[context, not from the user]";
+
 /** A note about an earlier call, attributed to no speaker. */
 export function contextNote(tool: string, input: string, state: string, response: unknown): string {
   const isOver = !(unsettledStates as readonly string[]).includes(state);
   const progress = isOver ? `ended as ${state}` : "has not ended yet";
-  return `[context, not from the user] The earlier call ${tool}(${input}) ${progress}: ${JSON.stringify(response)}`;
+  return `${notePrefix} The earlier call ${tool}(${input}) ${progress}: ${JSON.stringify(response)}`;
 }

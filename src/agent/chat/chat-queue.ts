@@ -1,3 +1,4 @@
+import type { UIMessage } from "ai";
 import { BridgeError } from "../../protocol/index.ts";
 import type { Session } from "../../stores/index.ts";
 import type { LoggedTurn } from "../log/read-turn.ts";
@@ -13,11 +14,13 @@ const stopMs = 15_000;
 export interface QueuedTurn extends LoggedTurn {
   /** The approvals whose outcome this turn shows. */
   covers: ReadonlySet<string>;
+  /** The user's message that the turn replies to, if it does. */
+  message?: UIMessage;
   stop(reason: Error): void;
 }
 
 /** A turn that is to be queued. */
-type QueuedInput = Pick<Turn, "id" | "reply" | "input" | "mode" | "actor"> & { after: number };
+type QueuedInput = Pick<Turn, "id" | "reply" | "input" | "mode" | "actor" | "begun"> & { after: number };
 
 /**
  * The turns of one chat, one at a time and in order. It lives only while something runs; the store keeps the rest.
@@ -60,16 +63,17 @@ export class ChatQueue {
 
   enqueue(turn: QueuedInput): QueuedTurn {
     const controller = new AbortController();
-    const { input, mode, actor, ...named } = turn;
+    const { input, mode, actor, begun, ...named } = turn;
     const queued: QueuedTurn = {
       ...named,
       covers: new Set(input.kind === "settled" ? input.approvals : []),
+      ...(input.kind === "message" && { message: input.message }),
       stop: (reason) => controller.abort(reason),
       done: this.#lastTurn.then(async () => {
         try {
           const { id, reply } = turn;
           const { signal } = controller;
-          await untilOver(this.#run({ id, reply, input, mode, actor, chat: this.chat, signal }), signal);
+          await untilOver(this.#run({ id, reply, input, mode, actor, begun, chat: this.chat, signal }), signal);
         } finally {
           this.#turns = this.#turns.filter((other) => other !== queued);
           this.#reportIdle();

@@ -1,3 +1,4 @@
+import type { UIMessageChunk } from "ai";
 import { BridgeError, isNotFound } from "../../protocol/index.ts";
 import type { Quota } from "../../protocol/quota.ts";
 import type { Approval, Session } from "../../stores/index.ts";
@@ -18,6 +19,13 @@ export interface ChatTurnsContext extends TurnContext {
 
 /** How long the turns of a chat that is being deleted may take to end. What they still write is refused. */
 const stopMs = 2000;
+
+/** A turn whose first entries are in the log already, after this sequence number. */
+export interface BegunTurn {
+  id: string;
+  after: number;
+  chunks: readonly UIMessageChunk[];
+}
 
 /** The turns of every chat: which comes next, and which message it writes to. */
 export class ChatTurns {
@@ -140,7 +148,11 @@ export class ChatTurns {
     return this.#enqueueUnasked(queue, { reply, input, mode, actor }, isRequested);
   }
 
-  async enqueue(queue: ChatQueue, turn: Pick<Turn, "reply" | "input" | "mode" | "actor">): Promise<QueuedTurn> {
+  async enqueue(
+    queue: ChatQueue,
+    { begun, ...turn }: Pick<Turn, "reply" | "input" | "mode" | "actor"> & { begun?: BegunTurn },
+  ): Promise<QueuedTurn> {
+    if (begun) return queue.enqueue({ ...turn, id: begun.id, after: begun.after, begun: begun.chunks });
     const after = await this.#context.store.lastSequence(queue.chat.id);
     return queue.enqueue({ ...turn, id: newId("turn"), after });
   }

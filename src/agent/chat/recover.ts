@@ -66,7 +66,7 @@ export async function closeOpenTurns(store: Store, logger: Logger): Promise<Map<
       interrupted.set(chat, reply);
     } else {
       closeStep();
-      const again = isContinuation ? "" : " Please send your message again.";
+      const again = begin.message ? " Please send your message again." : "";
       write({ type: "error", errorText: `The server stopped in the middle of this reply.${again}` });
     }
     const message = foldMessage(reply, remaining(log, entries), { message: earlier, onError });
@@ -113,7 +113,7 @@ function unshownQuestions(
     ...written.map(({ chunk }) => (chunk.type === "tool-input-available" ? chunk.toolCallId : undefined)),
   ]);
   return waiting
-    .filter((row) => row.gated && !asked.has(row.id))
+    .filter((row) => row.gated && row.decidedAt === undefined && !asked.has(row.id))
     .flatMap((row): UIMessageChunk[] => {
       const { toolCallId, toolName } = row;
       if (called.has(toolCallId)) return questionChunks(row);

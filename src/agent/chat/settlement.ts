@@ -190,10 +190,22 @@ export class Settlement {
     const { covering, shown } = await this.#turns.inChat(chat, async (queue) => {
       const turn = queue.find(shows);
       if (turn) return { covering: turn };
-      const unshown = await unshownRows(this.#context.store, chat, rows);
-      const again = model === "again" && (await this.#context.conversations.mayAskUnattended(chat, reply));
-      if (unshown.length === 0 && !again) return {};
-      const place = await this.#placeFor(chat, reply);
+      const { store, conversations } = this.#context;
+      const current = (await Promise.all(rows.map(({ id }) => store.getApproval(id)))).flatMap((row) => row ?? []);
+      // Rows of a withdrawn part of the chat may be closed, and those of a reply that was made again are in another message.
+      const unshown = await unshownRows(
+        store,
+        chat,
+        current.filter((row) => !row.shown),
+      );
+      const again = model === "again" && (await conversations.mayAskUnattended(chat, reply));
+      if (unshown.length === 0 && !again) {
+        // A crash may have come between showing an outcome and telling the model.
+        if (current.some((row) => !row.told)) await conversations.record(queue.chat);
+        return {};
+      }
+      const moved = current.find(({ id }) => rows.some((row) => row.id === id && row.messageId === reply));
+      const place = await this.#placeFor(chat, moved?.messageId ?? reply);
       return { shown: await this.#turns.continue(queue, unshown, { reply: place, model }) };
     });
     if (!covering) return shown;

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
 import type { UIMessage, UIMessageChunk } from "ai";
-import { type Identity, isSettled } from "../../protocol/index.ts";
+import { BridgeError, type Identity, isSettled } from "../../protocol/index.ts";
 import type { Approval, Session } from "../../stores/index.ts";
 import type { ToolCalls } from "../adk/tool-calls.ts";
 import type { Authorizer } from "../approval/authorizer.ts";
@@ -7,16 +8,15 @@ import { callInPage } from "../approval/call-in-page.ts";
 import { outcomeChunks } from "../approval/outcome.ts";
 import type { ChatFiles } from "../files/index.ts";
 import { newId } from "../support/index.ts";
-import type { TurnContext } from "../turn.ts";
 import type { Mode } from "../turn-input.ts";
 import { answeredChat } from "./answered-chat.ts";
 import { type Answer, type Given, matchesDecision, resolveAnswers, toOutcome } from "./answers.ts";
 import type { ChatQueue, QueuedTurn } from "./chat-queue.ts";
-import type { ChatTurns } from "./chat-turns.ts";
 import { unknownApproval, unknownChat, withoutChat } from "./errors.ts";
 import { importHistory } from "./import-history.ts";
 import { permittedAnswers } from "./permitted-answers.ts";
-import { findReply } from "./regenerate.ts";
+import { findEdit, findReply, refuseTakenId, type WantedReply } from "./find-cut.ts";
+import { Revisions, type RevisionsContext } from "./revisions.ts";
 import type { Settlement } from "./settlement.ts";
 import type { Titles } from "./titles.ts";
 
@@ -27,6 +27,8 @@ export type Submission =
       message: UIMessage;
       /** What was said before, for a chat that begins with this message. Only texts and files. */
       history?: readonly UIMessage[];
+      /** The id of the message before it in the client's list. */
+      after?: string;
     }
   | {
       type: "answers";
@@ -35,7 +37,7 @@ export type Submission =
       /** The answers came outside a chat request, so no client waits for them in the message they are about. */
       aside?: boolean;
     }
-  | { type: "regenerate"; messageId?: string };
+  | ({ type: "regenerate" } & WantedReply);
 
 /** A turn of a chat, to be read from the log. */
 export interface Reading {
@@ -49,7 +51,7 @@ export type Reply = Reading | { chunks: () => AsyncGenerator<UIMessageChunk> };
 /** The reply to a request, and the chat that it belongs to, by the name that its owner knows it by. */
 export type Submitted = Reply & { chatName: string };
 
-export interface SubmissionsContext extends TurnContext {
+export interface SubmissionsContext extends RevisionsContext {
   appName: string;
   /** The name of the root agent. */
   agentName: string;
@@ -57,7 +59,6 @@ export interface SubmissionsContext extends TurnContext {
   authorizer: Authorizer;
   calls: ToolCalls;
   files: ChatFiles;
-  turns: ChatTurns;
   settlement: Settlement;
   titles: Titles;
 }
@@ -65,9 +66,11 @@ export interface SubmissionsContext extends TurnContext {
 /** Takes in chat requests: messages, answers, and the wish for another reply. */
 export class Submissions {
   readonly #context: SubmissionsContext;
+  readonly #revisions: Revisions;
 
   constructor(context: SubmissionsContext) {
     this.#context = context;
+    this.#revisions = new Revisions(context);
   }
 
   /** Without a name, a message begins a chat, and answers are for the chat of the approvals that they name. */
@@ -89,51 +92,55 @@ export class Submissions {
       }
       case "regenerate":
         if (chatName === undefined) throw withoutChat();
-        return { ...(await this.#regenerate(identity, chatName, submission.messageId, mode)), chatName };
+        return { ...(await this.#regenerate(identity, chatName, submission, mode)), chatName };
     }
   }
 
+  /** A message is added to the chat, or replaces a part of it. One that comes twice while its turn runs joins that turn. */
   async #say(
     { owner, actor }: Identity,
     chatName: string,
-    { message: sent, history = [] }: Submission & { type: "message" },
+    { message: sent, after, history = [] }: Submission & { type: "message" },
     mode: Mode,
   ): Promise<Reply> {
-    const { store, turns, appName, files, limits } = this.#context;
+    const { store, turns, appName, files, limits, titles } = this.#context;
     const into = { owner, name: chatName, appName };
     const message = await files.take(sent, into, limits);
     const earlier: UIMessage[] = [];
     for (const each of history) earlier.push(await files.take(each, into, limits));
     const chat = await store.openChat(into, limits);
     return turns.exclusive(chat, async (queue) => {
+      const same = queue.find((turn) => isDeepStrictEqual(turn.message, message));
+      if (same) return { chat: chat.id, turn: same };
+      refuseTakenId(message.id, await store.getMessage(chat.id, message.id));
+      refuseRunningReply(message.id, queue);
       if (earlier.length > 0 && (await store.lastSequence(chat.id)) === 0)
         await importHistory(earlier, chat.id, this.#context);
       await queue.stopAll(new Error("A new message came."));
-      await this.#context.titles.give(chat, message);
+      await titles.give(chat, message);
+      // Stored messages have their small files as they were sent.
+      const edit = await findEdit(store, chat.id, sent, after);
+      const how = { mode, actor };
+      if (edit?.isSame) {
+        const wanted = await findReply(store, chat.id, { messageId: message.id });
+        return { chat: chat.id, turn: await this.#revisions.again(queue, wanted, how) };
+      }
+      if (edit) return { chat: chat.id, turn: await this.#revisions.edit(queue, edit, message, how) };
       const input = { kind: "message", message, record: true } as const;
-      const turn = await turns.enqueue(queue, { reply: newId("msg"), input, mode, actor });
-      return { chat: chat.id, turn };
+      return { chat: chat.id, turn: await turns.enqueue(queue, { reply: newId("msg"), input, ...how }) };
     });
   }
 
-  async #regenerate(
-    { owner, actor }: Identity,
-    chatName: string,
-    messageId: string | undefined,
-    mode: Mode,
-  ): Promise<Reply> {
-    const { store, turns, conversations } = this.#context;
+  async #regenerate({ owner, actor }: Identity, chatName: string, wanted: WantedReply, mode: Mode): Promise<Reply> {
+    const { store, turns } = this.#context;
     const chat = await this.#requireChat(owner, chatName);
     return turns.exclusive(chat, async (queue) => {
+      // A refused request changes nothing, so it stops nothing either. The reply that is being made is not stored yet.
+      const isRunning = queue.find(({ reply }) => reply === wanted.messageId) !== undefined;
+      if (!isRunning) await findReply(store, chat.id, wanted);
       await queue.stopAll(new Error("The reply is made again."));
-      const found = await findReply(chat, messageId, store);
-      // A model that listens between turns remembers what it said.
-      await conversations.close(chat.id);
-      await found.withdraw();
-      const { message } = found;
-      const input = { kind: "message", message, record: false } as const;
-      const turn = await turns.enqueue(queue, { reply: newId("msg"), input, mode, actor });
-      return { chat: chat.id, turn };
+      const found = await findReply(store, chat.id, wanted);
+      return { chat: chat.id, turn: await this.#revisions.again(queue, found, { mode, actor }) };
     });
   }
 
@@ -155,7 +162,8 @@ export class Submissions {
         changed.filter((approval) => approval.messageId !== about),
       ];
       // Found before other turns begin: they write to older messages, and this one would no longer be the last.
-      const reply = aside ? await conversations.placeFor(chat.id, about) : about;
+      const isGone = here.length > 0 && (await this.#isWithdrawn(chat.id, about, queue));
+      const reply = aside || isGone ? await conversations.placeFor(chat.id, about) : about;
       for (const approval of elsewhere) await turns.continue(queue, [approval], { reply: approval.messageId, mode });
       if (here.length === 0) return this.#replyToRepeated(chat, queue, given, said, about);
       // Every answered call is settled in the reply to its answer. Stock clients send an unsettled answer again, for ever.
@@ -166,6 +174,12 @@ export class Submissions {
       const turn = await turns.continue(queue, [...repeated, ...here], { reply, answered: said, mode });
       return { chat: chat.id, turn };
     });
+  }
+
+  /** True for a message that was withdrawn. One that is being generated is not stored yet. */
+  async #isWithdrawn(chat: string, messageId: string, queue: ChatQueue): Promise<boolean> {
+    if (queue.find(({ reply }) => reply === messageId)) return false;
+    return (await this.#context.store.getMessage(chat, messageId)) === undefined;
   }
 
   /** Records decisions and results. Returns the rows this changed, and what the client said about each. */
@@ -253,4 +267,13 @@ export class Submissions {
     if (!chat) throw unknownChat(name);
     return chat;
   }
+}
+
+/** Throws if the id of a user's message belongs to a reply that is being generated. */
+function refuseRunningReply(id: string, queue: ChatQueue): void {
+  if (queue.find(({ reply }) => reply === id))
+    throw new BridgeError(
+      "conflict",
+      `The message id ${id} belongs to a reply of this chat; a new message needs another.`,
+    );
 }

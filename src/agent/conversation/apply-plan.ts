@@ -41,7 +41,7 @@ export async function applyPlan(
       }
     }
     if (note) {
-      await sessions.appendEvent({ session, event: noteEvent(note.id, note.text) });
+      await sessions.appendEvent({ session, event: noteEvent(note.id, note.text, { about: note.about }) });
       applied.notes.push({ text: note.text });
     }
     if (send) applied.responses.push(send);

@@ -41,7 +41,7 @@ export class LiveConversation implements Conversation {
     // The user interrupts what the model has begun to say unasked. Nothing of that has been shown.
     if (this.hasSpeech) await this.#pool.close(this.#turn.chat.id);
     await this.#runAgents(log);
-    const connection = await this.#enter(log, message);
+    const connection = await this.#enter(log, true);
     await connection.say(message);
     return [];
   }
@@ -60,6 +60,13 @@ export class LiveConversation implements Conversation {
       (await this.#enter(log)).goOn();
     }
     return next === "rest" ? "done" : "ask";
+  }
+
+  async again(log: TurnLog): Promise<"ask" | Progress> {
+    await this.#runAgents(log);
+    // The connection begins with the whole history, which has the calls that stay.
+    (await this.#enter(log, true)).goOn();
+    return "ask";
   }
 
   /** Nothing: the connection tells outcomes with the next thing that is said. */
@@ -106,9 +113,9 @@ export class LiveConversation implements Conversation {
     this.#entered = undefined;
   }
 
-  async #enter(log: TurnLog, message?: UIMessage): Promise<LiveConnection> {
+  async #enter(log: TurnLog, asks = false): Promise<LiveConnection> {
     if (this.#entered) return this.#entered;
-    const connection = await this.#pool.open(this.#turn, message);
+    const connection = await this.#pool.open(this.#turn, asks);
     connection.enter({ turn: this.#turn, log });
     this.#entered = connection;
     return connection;

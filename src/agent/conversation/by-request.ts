@@ -8,6 +8,7 @@ import { messageToContent } from "../adk/message-to-content.ts";
 import { messageMetadata, storesMessage } from "../adk/new-events.ts";
 import { emptyContent } from "../adk/request-run.ts";
 import { cancelFamily, familyOf } from "../approval/family.ts";
+import { dataApproval } from "../approval/outcome.ts";
 import type { Progress, TurnLog } from "../log/turn-log.ts";
 import { atMost } from "../support/index.ts";
 import type { Turn } from "../turn-input.ts";
@@ -55,6 +56,12 @@ export class RequestConversation implements Conversation {
     return this.#session.resume({ turn: this.#turn, log });
   }
 
+  async again(log: TurnLog): Promise<"ask" | Progress> {
+    await this.#closeLive();
+    for (const approval of await this.#endWaitingCalls()) await log.write(dataApproval(approval));
+    return this.#session.resume({ turn: this.#turn, log });
+  }
+
   async record(): Promise<void> {
     const session = await this.#context.sessions.load(this.#turn.chat);
     await updateHistory(session, this.#turn.chat.id, { kind: "record" }, this.#context);
@@ -93,7 +100,9 @@ export class RequestConversation implements Conversation {
     const unsettled = rows.filter(({ session, state }) => session === chat.id && !isSettled(state));
     if (unsettled.length === 0) return [];
     const open = new Set(openCalls((await sessions.load(chat)).events).map(({ call }) => call.id));
-    const waiting = unsettled.filter(({ toolCallId }) => open.has(toolCallId));
+    // The calls of the turn's own message stay: its reply is made again around them.
+    const { reply } = this.#turn;
+    const waiting = unsettled.filter(({ toolCallId, messageId }) => open.has(toolCallId) && messageId !== reply);
     const ended: Approval[] = [];
     for (const row of waiting)
       if (row.state === "pending" || (row.state === "approved" && row.external))

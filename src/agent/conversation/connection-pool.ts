@@ -1,4 +1,3 @@
-import type { UIMessage } from "ai";
 import { BridgeError } from "../../protocol/index.ts";
 import { Quota, type Share } from "../../protocol/quota.ts";
 import type { Session } from "../../stores/index.ts";
@@ -86,9 +85,9 @@ export class ConnectionPool {
     return entry?.isOpen ? entry.connection : undefined;
   }
 
-  /** The chat's connection, opened if there is none. `message` is what the turn is about to say, if anything. */
-  async open({ chat, signal }: Turn, message: UIMessage | undefined): Promise<LiveConnection> {
-    const entry = this.#entries.get(chat.id) ?? this.#begin(chat, message !== undefined);
+  /** The chat's connection, opened if there is none. `asks`: the turn has nothing to tell but what the history says then. */
+  async open({ chat, signal }: Turn, asks: boolean): Promise<LiveConnection> {
+    const entry = this.#entries.get(chat.id) ?? this.#begin(chat, asks);
     clearTimeout(entry.idle);
     try {
       return await abortable(entry.opening, signal);

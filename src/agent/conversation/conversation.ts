@@ -24,6 +24,9 @@ export interface Conversation {
    */
   deliver(log: TurnLog): Promise<"ask" | Progress>;
 
+  /** Asks the model to go on with the history as it is: its reply is made again, and some of its calls have stayed. */
+  again(log: TurnLog): Promise<"ask" | Progress>;
+
   /**
    * Writes outcomes that can be told now to the model's history, without asking it. A live connection does nothing: it tells
    * them with the next thing that is said.

@@ -7,6 +7,7 @@ import { LiveConversation } from "./by-live-connection.ts";
 import { RequestConversation } from "./by-request.ts";
 import type { ConversationContext } from "./context.ts";
 import type { Conversation } from "./conversation.ts";
+import { updateHistory } from "./update-history.ts";
 import { ConnectionPool, type LiveOptions, type UnaskedListener } from "./connection-pool.ts";
 
 /**
@@ -68,6 +69,13 @@ export class Conversations {
     await this.#pool.get(chatId)?.recordCancelled(callIds);
   }
 
+  /** Writes outcomes that can be told now to the model's history, if no model listens. */
+  async record(chat: Session): Promise<void> {
+    if (this.isOpen(chat.id)) return;
+    const session = await this.#context.sessions.load(chat);
+    await updateHistory(session, chat.id, { kind: "record" }, this.#context);
+  }
+
   /**
    * How a chat continues after an outcome. `requested` is the mode of the client that caused it, if one did. Without a
    * client, the outcome of a live call is only shown, unless the connection is still open: the model is told when someone
@@ -90,10 +98,13 @@ export class Conversations {
 
   /**
    * The message that shows an outcome which no request asked for. By request this is the call's own message. Live, the
-   * conversation may have moved on, and then the outcome gets a message of its own.
+   * conversation may have moved on, and then the outcome gets a message of its own. So does the outcome of a call whose
+   * message was withdrawn.
    */
   async placeFor(chatId: string, messageId: string): Promise<string> {
-    if ((await lastReply(this.#context.store, chatId)) === messageId) return messageId;
+    const { store } = this.#context;
+    if ((await lastReply(store, chatId)) === messageId) return messageId;
+    if (!(await store.getMessage(chatId, messageId))) return newId("msg");
     const movesOn = this.isOpen(chatId) || !continuesUnattended(await this.#rowsOf(chatId, messageId));
     return movesOn ? newId("msg") : messageId;
   }

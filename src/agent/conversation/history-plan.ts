@@ -1,6 +1,7 @@
 import type { Part } from "@google/genai";
 import type { JsonObject } from "../../stores/index.ts";
 import type { OpenCall } from "../adk/history.ts";
+import type { Note } from "../adk/new-events.ts";
 import type { ToolActions } from "../adk/tool-actions.ts";
 
 /** What `planHistory` returns: what has to be appended to the history, sent to the model and marked as told. */
@@ -35,7 +36,7 @@ export interface HistoryRecord {
   /** The response for a live model that waits for it. */
   send?: Part;
   /** A note to the model. Its id is derived from what it is about, so it is written once. */
-  note?: { id: string; text: string };
+  note?: Note;
   /** Rows that the model knows about afterwards. */
   tells: readonly string[];
 }

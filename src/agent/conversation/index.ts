@@ -7,5 +7,7 @@
  */
 export type { Conversation } from "./conversation.ts";
 export { continuesUnattended, Conversations } from "./conversations.ts";
+export { type Cut, cutHistory, type CutHistory } from "./cut-history.ts";
+export { effectNotes } from "./effect-notes.ts";
 export type { LiveOptions } from "./connection-pool.ts";
 export { ModelCalls } from "./model-calls.ts";

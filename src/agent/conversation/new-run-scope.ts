@@ -1,5 +1,6 @@
 import { isSettled } from "../../protocol/index.ts";
 import type { Approval, Session } from "../../stores/index.ts";
+import { addMetadata } from "../adk/event-metadata.ts";
 import type { RunScope } from "../adk/run-scope.ts";
 import { tellable, withFamilies } from "../approval/family.ts";
 import { isOpen, outcomeChunks } from "../approval/outcome.ts";
@@ -36,8 +37,11 @@ export function newRunScope(
       return input.kind === "speech" || (input.kind === "settled" && input.unattended === true);
     },
     onBegin: () => undefined,
-    async beforeEvent() {
-      if (!fixed.refusesCalls()) await listener().log.flush();
+    async beforeEvent(event) {
+      if (fixed.refusesCalls()) return;
+      const { turn, log } = listener();
+      addMetadata(event, { reply: turn.reply });
+      await log.flush();
     },
     async showInput(call) {
       await listener().log.write([{ type: "tool-input-available", ...call }]);

@@ -9,6 +9,7 @@ import {
   keptActions,
   keptResults,
   lastContent,
+  notedCalls,
   callsOf,
   type OpenCall,
   openCalls,
@@ -16,6 +17,7 @@ import {
   unknownCalls,
 } from "../adk/history.ts";
 import { metadataOf } from "../adk/event-metadata.ts";
+import type { Note } from "../adk/new-events.ts";
 import { mergeActions, readActions, type ToolActions } from "../adk/tool-actions.ts";
 import { callInSession, tellable } from "../approval/family.ts";
 import { contextNote, interruptedResponse, isOpen, outcomeNote } from "../approval/outcome.ts";
@@ -47,6 +49,7 @@ import type { HistoryPlan, HistoryRecord } from "./history-plan.ts";
  *   P10 By request, a reported result that the model only knew as begun makes it speak, unless the user has written since.
  *   P11 Tools that asked for more than a response (artifacts, a transfer, an end): the responses of the step are recorded
  *      in place with those actions, and the step goes on as they say.
+ *   P12 A call that ran while its message was withdrawn is not in the history, but a note says "not known yet": as P7.
  */
 export interface PlanInput {
   /** The id of the session whose history this is. */
@@ -202,7 +205,7 @@ function tellRecords(
     if (!isPaired && (!row || row.told || !isSettled(row.state))) return [];
     if (row) return [row.told ? record : { ...record, note: lateNote(row, response) }];
     const text = contextNote(name, JSON.stringify(args), stateOf(response), response);
-    return [{ ...record, note: { id: `late-${id}`, text } }];
+    return [{ ...record, note: { id: `late-${id}`, text, about: id } }];
   });
 }
 
@@ -219,23 +222,26 @@ function stateOf(response: JsonObject): string {
   return Object.keys(response).length === 1 && typeof response["error"] === "string" ? "failed" : "succeeded";
 }
 
-/** P7: settled rows that the model has not been told about, and whose call has a response. */
+/** P7, P12: settled rows that the model has not been told about, and whose call has a response or was withdrawn. */
 function lateRecords({ session, events, rows }: PlanInput): HistoryRecord[] {
   const late = rows.filter((row) => isSettled(row.state) && !row.told);
   if (late.length === 0) return [];
   const unknown = unknownCalls(events);
   const responded = callsWithResponse(events);
+  const withdrawn = notedCalls(events);
   return late.flatMap((row): HistoryRecord[] => {
     const call = callInSession(row, session, rows);
-    if (!call || !responded.has(call.toolCallId)) return [];
+    // P12: the call was withdrawn while it ran, and a note says so.
+    const isWithdrawn = call?.session === session && withdrawn.has(row.toolCallId);
+    if (!call || !(responded.has(call.toolCallId) || isWithdrawn)) return [];
     return [unknown.has(row.toolCallId) ? { note: lateNote(row), tells: [row.id] } : { tells: [row.id] }];
   });
 }
 
 /** A call that has begun, or whose outcome was not known, gets a second note when its outcome is known. */
-function lateNote(row: Approval, response?: JsonObject): { id: string; text: string } {
+function lateNote(row: Approval, response?: JsonObject): Note {
   const kinds: Partial<Record<ApprovalState, string>> = { waiting: "begun", indeterminate: "unclear" };
-  return { id: `${kinds[row.state] ?? "late"}-${row.id}`, text: outcomeNote(row, response) };
+  return { id: `${kinds[row.state] ?? "late"}-${row.id}`, text: outcomeNote(row, response), about: row.toolCallId };
 }
 
 /**
@@ -265,7 +271,7 @@ function trailingNote({ session, events, rows }: PlanInput, records: readonly Hi
   const { id, name, args = {} } = responded.call;
   const row = rows.find((each) => each.session === session && each.toolCallId === id);
   const text = contextNote(name, JSON.stringify(args), row?.state ?? stateOf(responded.response), responded.response);
-  return [{ note: { id: `behind-${id}`, text }, tells: [] }];
+  return [{ note: { id: `behind-${id}`, text, about: id }, tells: [] }];
 }
 
 /** The response that the history ends with, and its call. */

@@ -57,7 +57,7 @@ export class RequestSession {
     if (plan.next === "rest") {
       // A crash may have cut off a model call after the responses were stored.
       const { input } = listener.turn;
-      const asksAgain = input.kind === "settled" && input.model === "again";
+      const asksAgain = input.kind === "again" || (input.kind === "settled" && input.model === "again");
       if (!asksAgain || !awaitsModel(session.events)) return "done";
     }
     const resume = plan.resume ?? (plan.next === "rest" ? lastStep(session.events) : undefined);

@@ -25,7 +25,8 @@ export class InlineFiles {
       if (chunk.type !== "file" || !readInlineAddress(chunk.url)) return entry;
       return { ...entry, chunk: { ...chunk, url: await this.#url(chunk.url) } };
     }
-    if (!("message" in entry) || !entry.message || !hasInlined(entry.message)) return entry;
+    if (entry.kind === "withdraw" || !("message" in entry) || !entry.message || !hasInlined(entry.message))
+      return entry;
     return { ...entry, message: await this.#message(entry.message) };
   }
 

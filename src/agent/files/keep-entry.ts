@@ -16,7 +16,7 @@ export function keepEntry<T extends NewLogEntry>(entry: T, limits: FileLimits, f
     const chunk = keepChunk(entry.chunk, limits, files);
     return chunk === entry.chunk ? entry : { ...entry, chunk };
   }
-  if ("message" in entry && entry.message)
+  if ((entry.kind === "begin" || entry.kind === "end") && entry.message)
     return {
       ...entry,
       message: mapFileUrls(entry.message, (url, mediaType, name) => keepUrl(url, mediaType, limits, files, name)),

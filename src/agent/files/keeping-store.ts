@@ -16,11 +16,27 @@ import { cutErrorText, keepResponse } from "./large-outputs.ts";
  */
 export function keepingStore(store: Store, limits: FileLimits): Store {
   const own: Partial<Store> = {
-    append(chat, entries) {
+    append(chat, entries, withdrawal) {
       const files = new GatheredFiles();
       const kept = entries.map((entry) => keepEntry(entry, limits, files));
+      const put = withdrawal?.put.map((event) => ({ ...event, event: keepEvent(event.event, limits, files) }));
+      const append = () => store.append(chat, kept, withdrawal && { ...withdrawal, put: put ?? [] });
       // Without files this must not wait, because appends keep the order in which they are made.
-      return files.isEmpty ? store.append(chat, kept) : files.save(store, chat).then(() => store.append(chat, kept));
+      return files.isEmpty ? append() : files.save(store, chat).then(append);
+    },
+
+    async appendEvents(sessionId, events) {
+      const files = new GatheredFiles();
+      const kept = events.map(({ id, event }) => ({ id, event: keepEvent(event, limits, files) }));
+      const session = files.isEmpty ? undefined : await store.getSession(sessionId);
+      if (session) await files.save(store, session.chat);
+      return store.appendEvents(sessionId, kept);
+    },
+
+    async messagesAfter(chat, page) {
+      const inlined = new InlineFiles(store, chat);
+      const messages = await store.messagesAfter(chat, page);
+      return Promise.all(messages.map((message) => inlined.stored(message)));
     },
 
     async read(chat, range) {

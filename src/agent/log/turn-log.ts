@@ -27,6 +27,8 @@ export interface TurnLogOptions {
   reply: string;
   /** The user's message, unless the log has it already. */
   message?: UIMessage | undefined;
+  /** The first chunks of the turn, if the log has its beginning already. */
+  begun?: readonly UIMessageChunk[] | undefined;
   /** True for a turn that replies to a message: the model must say something. After an outcome it need not. */
   owesReply: boolean;
   modelName: string;
@@ -59,7 +61,9 @@ export class TurnLog {
   }
 
   async begin(): Promise<void> {
-    await this.#writer.begin(this.#options.message);
+    const { message, begun } = this.#options;
+    if (begun) this.#writer.goOn(begun);
+    else await this.#writer.begin(message);
   }
 
   /** Writes chunks; they are in the log when this returns. */

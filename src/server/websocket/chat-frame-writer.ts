@@ -30,6 +30,11 @@ export class ChatFrameWriter {
           if (this.#numbered) this.control({ type: "turn", turn, reply, sequence });
           break;
         }
+        case "withdrawn": {
+          const { from, sequence } = output;
+          if (this.#numbered) this.control({ type: "withdrawn", from, sequence });
+          break;
+        }
         case "parked": {
           const { turn, sequence, endsWithStep } = output;
           if (this.#numbered) this.control({ type: "parked", turn, sequence });

@@ -92,7 +92,8 @@ export class ChatWire implements Wire {
     const { owner, sent } = this.#context;
     const submit = () => this.#context.submit(chat, submission);
     if (submission.type === "regenerate") return sent.once({ owner, chat, requestId: frame.requestId }, submit);
-    const message = { owner, chat, id: submission.message.id };
+    const { id, parts } = submission.message;
+    const message = { owner, chat, id, parts };
     return frame.resend ? sent.sendAgain(message, submit) : sent.send(message, submit);
   }
 

@@ -93,3 +93,15 @@ test("a request that failed may be sent again", async () => {
   await expect(sent.once(request, () => Promise.reject(new Error("refused")))).rejects.toThrow("refused");
   expect(await sent.once(request, async () => reply)).toBe(reply);
 });
+
+test("a message that was edited since is another one, in memory and in the log", async () => {
+  const parts = [{ type: "text" as const, text: "edited" }];
+  const [first, second] = [openTurn("t1"), openTurn("t2")];
+  const sent = new SentMessages(bridgeWith(began(1, "t1", "u1")));
+  await sent.send({ ...message, parts: [] }, async () => first.reply);
+  expect(await sent.sendAgain({ ...message, parts }, async () => second.reply)).toBe(second.reply);
+  const log = new SentMessages(bridgeWith(began(1, "t1", "u1"), began(5, "t2", "u1")));
+  expect(await log.sendAgain({ ...message, parts: [] }, () => Promise.reject(new Error("again")))).toEqual({
+    turn: { id: "t2", after: 4 },
+  });
+});

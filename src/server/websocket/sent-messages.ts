@@ -1,3 +1,4 @@
+import type { UIMessage } from "ai";
 import type { Bridge, Reply } from "../../agent/index.ts";
 
 /** How many requests are remembered. */
@@ -64,17 +65,23 @@ export class SentMessages {
     return replying;
   }
 
-  async #find({ owner, chat, id }: SentMessage): Promise<{ turn: TurnPlace } | undefined> {
+  /** The last turn of this message in the log. The user may have edited the message since an earlier one. */
+  async #find({ owner, chat, id, parts }: SentMessage): Promise<{ turn: TurnPlace } | undefined> {
     const { sequence } = await this.#bridge.approvals(owner, { chat });
     if (sequence === 0) return undefined;
     const reader = new AbortController();
+    const wanted = JSON.stringify(parts);
+    let found: { turn: TurnPlace } | undefined;
     for await (const entries of await this.#bridge.follow(owner, chat, { after: 0, signal: reader.signal })) {
       for (const entry of entries)
         if (entry.kind === "begin" && entry.message?.id === id)
-          return { turn: { id: entry.turn, after: entry.sequence - 1 } };
-      if ((entries.at(-1)?.sequence ?? 0) >= sequence) return undefined;
+          found =
+            wanted === undefined || JSON.stringify(entry.message.parts) === wanted
+              ? { turn: { id: entry.turn, after: entry.sequence - 1 } }
+              : undefined;
+      if ((entries.at(-1)?.sequence ?? 0) >= sequence) return found;
     }
-    return undefined;
+    return found;
   }
 }
 
@@ -82,8 +89,10 @@ interface SentMessage {
   owner: string;
   chat: string;
   id: string;
+  /** What it says. An edited message has the same id. */
+  parts?: UIMessage["parts"];
 }
 
-function keyOf({ owner, chat, id }: SentMessage): string {
-  return JSON.stringify([owner, chat, id]);
+function keyOf({ owner, chat, id, parts }: SentMessage): string {
+  return JSON.stringify([owner, chat, id, parts]);
 }

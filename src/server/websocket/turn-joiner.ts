@@ -13,6 +13,8 @@ export type ChatOutput =
       /** False if the turn wrote something after its last step, or had no step. */
       endsWithStep: boolean;
     }
+  /** The messages from this one on were withdrawn. */
+  | { kind: "withdrawn"; turn: string; from: string; sequence: number }
   | { kind: "done"; sequence?: number | undefined };
 
 interface SentTurn {
@@ -70,7 +72,9 @@ export class TurnJoiner {
         for (const chunk of chunks) this.#questions.take(chunk, this.#turn.reply);
         return sendChunks(this.#turn, chunks, sequence);
       case "withdraw":
-        return [];
+        if (entry.message === undefined) return [];
+        this.#parked = undefined;
+        return [{ kind: "withdrawn", turn, from: entry.message, sequence }];
       case "end": {
         if (this.#turn?.id !== turn) return [];
         const { parked, reply, last } = this.#turn;
