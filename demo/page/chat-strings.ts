@@ -8,7 +8,6 @@ export interface ChatStrings {
   open: (waiting: number) => string;
   close: string;
   search: string;
-  current: string;
   waits: (count: number) => string;
   none: string;
   noMatch: string;
@@ -55,7 +54,6 @@ const en: ChatStrings = {
   open: (waiting) => (waiting === 0 ? "Chats" : `Chats, ${en.waits(waiting)} in other chats`),
   close: "Close the list of chats",
   search: "Search titles",
-  current: "open now",
   waits: (count) => (count === 1 ? "1 request waits" : `${count} requests wait`),
   none: "Chats appear here after their first message.",
   noMatch: "No title has these words.",
@@ -111,7 +109,6 @@ const ja: ChatStrings = {
   open: (waiting) => (waiting === 0 ? "チャット一覧" : `チャット一覧（ほかのチャットで承認待ち${waiting}件）`),
   close: "チャット一覧を閉じる",
   search: "タイトルを検索",
-  current: "表示中",
   waits: (count) => `承認待ち${count}件`,
   none: "最初のメッセージを送ると、ここに表示されます。",
   noMatch: "一致するタイトルはありません。",

@@ -23,7 +23,13 @@ export function CopyButton({ text }: { text: string }) {
   };
   return (
     <>
-      <button type="button" className="message-action" aria-label={t.chats.copy} title={t.chats.copy} onClick={copy}>
+      <button
+        type="button"
+        className="message-action"
+        aria-label={t.chats.copy}
+        title={t.chats.copy}
+        onClick={() => void copy()}
+      >
         <ActionIcon name={copied === "yes" ? "done" : "copy"} />
       </button>
       <span className={copied === "no" ? "message-note" : "visually-hidden"} role="status">
