@@ -31,6 +31,7 @@ export interface ChatStrings {
   editLabel: string;
   editSend: string;
   editWarning: string;
+  editKeepsFiles: (count: number) => string;
   again: string;
   againNow: string;
   againWarning: string;
@@ -77,6 +78,7 @@ const en: ChatStrings = {
   editLabel: "Your message",
   editSend: "Send edit",
   editWarning: "What follows this message is withdrawn, with requests that wait. What ran stays done.",
+  editKeepsFiles: (count) => (count === 1 ? "The attached file stays." : `The ${count} attached files stay.`),
   again: "Make this reply again",
   againNow: "Make again",
   againWarning:
@@ -132,6 +134,7 @@ const ja: ChatStrings = {
   editLabel: "自分のメッセージ",
   editSend: "編集して送信",
   editWarning: "これ以降のやり取りは、承認待ちの依頼も含めて取り消されます。実行済みの操作は元に戻りません。",
+  editKeepsFiles: (count) => `添付ファイル${count}個はそのまま残ります。`,
   again: "この返答を作り直す",
   againNow: "作り直す",
   againWarning:

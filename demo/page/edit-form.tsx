@@ -4,7 +4,7 @@ import { isSecondClick } from "./second-click.ts";
 import type { Edit } from "./use-edit.ts";
 
 /** A message of the person as a form, with what sending it means for the messages after it. */
-export function EditForm({ edit, busy }: { edit: Edit; busy: boolean }) {
+export function EditForm({ edit, fileCount, busy }: { edit: Edit; fileCount: number; busy: boolean }) {
   const { t } = useWords();
   const field = useRef<HTMLTextAreaElement>(null);
   const warningId = useId();
@@ -43,6 +43,7 @@ export function EditForm({ edit, busy }: { edit: Edit; busy: boolean }) {
       />
       <p id={warningId} className="withdraws-note">
         {t.chats.editWarning}
+        {fileCount > 0 && ` ${t.chats.editKeepsFiles(fileCount)}`}
       </p>
       <div className="chat-confirm-buttons">
         <button type="button" className="button button-small" onClick={edit.cancel}>

@@ -32,7 +32,8 @@ export function UserMessage({ message, bridge, onSend, onRemove }: UserMessagePr
     if (wasOpen.current && !isOpen) opener.current?.focus({ preventScroll: true });
     wasOpen.current = isOpen;
   }, [isOpen]);
-  if (isOpen) return <EditForm edit={edit} busy={busy} />;
+  const fileCount = message.parts.filter(({ type }) => type === "file").length;
+  if (isOpen) return <EditForm edit={edit} fileCount={fileCount} busy={busy} />;
   const text = messageText(message);
   return (
     <>
