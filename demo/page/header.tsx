@@ -32,16 +32,12 @@ export function Header(props: HeaderProps) {
         aria-label={t.chats.open(chats.waiting)}
         title={t.chats.open(chats.waiting)}
         aria-expanded={chats.isOpen}
+        data-waiting={chats.waiting > 0 ? chats.waiting : undefined}
         onClick={chats.toggle}
       >
         <svg width="18" height="18" viewBox="0 0 18 18" fill="none" stroke="currentColor" aria-hidden="true">
           <path d="M3 5h12M3 9h12M3 13h8" strokeWidth="1.7" strokeLinecap="round" />
         </svg>
-        {chats.waiting > 0 && (
-          <span className="badge chats-badge" aria-hidden="true">
-            {chats.waiting}
-          </span>
-        )}
       </button>
       <h1>adk-stream-protocol</h1>
       <ModeSwitch mode={mode} busy={busy} onMode={onMode} />
