@@ -44,9 +44,19 @@ export class SignedOut extends Error {}
 /** The server does not know a chat before its first message; the page treats it as an empty chat. */
 const emptyLedger: Ledger = { approvals: [], sequence: 0, running: false };
 
-export async function fetchMessages(chatId: string): Promise<UIMessage[]> {
-  const body = await getJson<{ messages: UIMessage[] }>(`/stream/${encodeURIComponent(chatId)}/messages`);
-  return body?.messages ?? [];
+/** Some messages of a chat, in order. `before` names the page before them, if there is one. */
+export interface MessagePage {
+  messages: UIMessage[];
+  before?: string;
+}
+
+const messagesPerPage = 50;
+
+/** The newest messages of a chat, or those before a page. */
+export async function fetchMessages(chatId: string, before?: string): Promise<MessagePage> {
+  const query = new URLSearchParams({ limit: String(messagesPerPage), ...(before === undefined ? {} : { before }) });
+  const path = `/stream/${encodeURIComponent(chatId)}/messages?${query}`;
+  return (await getJson<MessagePage>(path)) ?? { messages: [] };
 }
 
 /** The ledger, and how far the server's clock is ahead of the browser's, in milliseconds. */

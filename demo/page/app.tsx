@@ -1,7 +1,9 @@
-import type { UIMessage } from "ai";
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
-import { fetchHealth, fetchMessages, type Health } from "./api.ts";
+import { fetchHealth, fetchMessages, type Health, type MessagePage } from "./api.ts";
 import { chatIdOf, newChatId, withChatId } from "./chat-id.ts";
+import { ChatListView } from "./chat-list-view.tsx";
+import { waitingElsewhere } from "./chat-pages.ts";
+import { ChatSide } from "./chat-side.tsx";
 import { Conversation } from "./conversation.tsx";
 import { Header } from "./header.tsx";
 import { Intro } from "./intro.tsx";
@@ -11,6 +13,8 @@ import { rememberMode, storedMode, usePreferences, useWords, WordsContext } from
 import { ShortcutSheet } from "./shortcut-sheet.tsx";
 import { createStreamTap, type StreamTap } from "./stream-tap.ts";
 import { strings } from "./strings.ts";
+import { useChatList } from "./use-chat-list.ts";
+import { useChatSide } from "./use-chat-side.ts";
 import { useShortcuts } from "./use-shortcuts.ts";
 import { createWires, type Wires } from "./wires.ts";
 
@@ -75,10 +79,21 @@ export function App() {
     wires.choose(next);
     wires.connect();
   };
+  const list = useChatList();
+  const { refresh } = list;
+  const side = useChatSide();
+  // A reply that has begun or ended changes the title, the time or what waits.
+  useEffect(refresh, [busy, refresh]);
   const newChat = () => {
     const chatId = newChatId();
     history.pushState(null, "", withChatId(location.href, chatId));
     setOpened(openChat(chatId, { isNew: true, mode }));
+  };
+  const openFromList = (chatId: string) => {
+    side.leave();
+    if (chatId === opened.chatId) return;
+    history.pushState(null, "", withChatId(location.href, chatId));
+    setOpened(openChat(chatId, { isNew: false, mode }));
   };
 
   return (
@@ -92,10 +107,29 @@ export function App() {
           busy={busy}
           onMode={chooseMode}
           onNewChat={newChat}
+          chats={{
+            isOpen: side.isOpen,
+            waiting: waitingElsewhere(list.chats ?? [], opened.chatId),
+            toggle: side.toggle,
+          }}
           onShortcuts={() => setShowsKeys(true)}
         />
         <Intro mode={mode} />
-        <LoadedChat key={opened.chatId} opened={opened} mode={mode} music={music} health={health} onBusy={setBusy} />
+        <div className="body">
+          <ChatSide isWide={side.isWide} isOpen={side.isOpen} onClose={side.close}>
+            <ChatListView list={list} chatId={opened.chatId} onOpen={openFromList} onCurrentDeleted={newChat} />
+          </ChatSide>
+          <div className="body-chat">
+            <LoadedChat
+              key={opened.chatId}
+              opened={opened}
+              mode={mode}
+              music={music}
+              health={health}
+              onBusy={setBusy}
+            />
+          </div>
+        </div>
         {showsKeys && <ShortcutSheet onClose={() => setShowsKeys(false)} />}
       </div>
     </WordsContext>
@@ -113,7 +147,7 @@ interface LoadedChatProps {
 function LoadedChat({ opened, mode, music, health, onBusy }: LoadedChatProps) {
   const { t } = useWords();
   const { chatId, tap, wires } = opened;
-  const [messages, setMessages] = useState<UIMessage[] | undefined>(opened.isNew ? [] : undefined);
+  const [page, setPage] = useState<MessagePage | undefined>(opened.isNew ? { messages: [] } : undefined);
   const [failed, setFailed] = useState(false);
   const [attempt, setAttempt] = useState(0);
 
@@ -122,7 +156,7 @@ function LoadedChat({ opened, mode, music, health, onBusy }: LoadedChatProps) {
     let unmounted = false;
     setFailed(false);
     fetchMessages(opened.chatId).then(
-      (loaded) => !unmounted && setMessages(loaded),
+      (loaded) => !unmounted && setPage(loaded),
       () => !unmounted && setFailed(true),
     );
     return () => {
@@ -130,9 +164,9 @@ function LoadedChat({ opened, mode, music, health, onBusy }: LoadedChatProps) {
     };
   }, [opened, attempt]);
 
-  if (messages) {
+  if (page) {
     const lines = { chatId, tap, wires, mode };
-    return <Conversation {...lines} initialMessages={messages} music={music} health={health} onBusy={onBusy} />;
+    return <Conversation {...lines} initialPage={page} music={music} health={health} onBusy={onBusy} />;
   }
   return (
     <main data-view="chat">

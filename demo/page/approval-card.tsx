@@ -9,9 +9,9 @@ import { Countdown } from "./countdown.tsx";
 import { DecisionButtons } from "./decision-buttons.tsx";
 import { ExactCall } from "./exact-call.tsx";
 import { interimText } from "./interim-text.ts";
-import { JsonBlock } from "./json-block.tsx";
 import { LongValue } from "./long-value.tsx";
 import { outputSummary } from "./output-summary.ts";
+import { OutputView } from "./output-view.tsx";
 import { useWords } from "./preferences.ts";
 import type { Resolution, Resolved } from "./resolution.ts";
 import { ResolutionButtons } from "./resolution-buttons.tsx";
@@ -149,7 +149,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
         {state === "done" && output !== undefined && (
           <details className="more">
             <summary>{t.result}</summary>
-            <JsonBlock value={output} label={t.result} />
+            <OutputView output={output} label={t.result} />
           </details>
         )}
       </div>

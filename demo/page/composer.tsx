@@ -1,7 +1,22 @@
-import { useCallback, useEffect, useId, useLayoutEffect, useState, type KeyboardEvent, type RefObject } from "react";
+import type { FileUIPart } from "ai";
+import {
+  useCallback,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type RefObject,
+} from "react";
+import { ActionIcon } from "./action-icon.tsx";
+import { AttachmentList } from "./attachment-list.tsx";
+import { acceptedTypes, maxFiles, maxTotalBytes } from "./attachments.ts";
+import { byteSize } from "./byte-size.ts";
 import type { Mode } from "./mode.ts";
 import { useWords } from "./preferences.ts";
 import { isSecondClick } from "./second-click.ts";
+import type { Attachments } from "./use-attachments.ts";
 
 export interface ComposerProps {
   busy: boolean;
@@ -15,7 +30,8 @@ export interface ComposerProps {
   draft: string;
   onDraft: (draft: string) => void;
   field: RefObject<HTMLTextAreaElement | null>;
-  onSend: (text: string) => void;
+  attachments: Attachments;
+  onSend: (text: string, files: FileUIPart[]) => void;
   onStop: () => void;
   /** The person leaves the field with Escape. */
   onLeave: () => void;
@@ -28,20 +44,27 @@ export interface ComposerProps {
  * or else stops the reply, or else leaves the field.
  */
 export function Composer(props: ComposerProps) {
-  const { busy, failed, answering, pending, mode, draft, onDraft, field, onSend, onStop, onLeave } = props;
-  const { t } = useWords();
+  const { busy, failed, answering, pending, mode, draft, onDraft, field, attachments, onSend, onStop, onLeave } = props;
+  const { t, language } = useWords();
   /** Set while a message waits: the approvals that were pending when the person pressed Enter. */
   const [held, setHeld] = useState<readonly string[]>();
   const hintId = useId();
   const text = draft.trim();
+  const { files, isReading, add, clear } = attachments;
+  const isEmpty = text === "" && files.length === 0;
+  const picker = useRef<HTMLInputElement>(null);
 
   const post = useCallback(() => {
     setHeld(undefined);
     onDraft("");
-    onSend(text);
-  }, [text, onDraft, onSend]);
+    clear();
+    onSend(
+      text,
+      files.map(({ name, mediaType, url }) => ({ type: "file", filename: name, mediaType, url })),
+    );
+  }, [text, files, clear, onDraft, onSend]);
   const send = () => {
-    if (!text) return;
+    if (isEmpty || isReading) return;
     // Pressing Send again does not wait for the answer or the tool, because a location request may never end.
     if (busy || (answering && !held)) setHeld(pending);
     else post();
@@ -72,7 +95,7 @@ export function Composer(props: ComposerProps) {
       field.current?.focus({ preventScroll: true });
   }, [field]);
   const hint = held ? t.heldBack : mode === "bidi" ? t.keepsPending(pending.length) : t.cancelsPending(pending.length);
-  const hinted = text !== "" && (held !== undefined || pending.length > 0);
+  const hinted = !isEmpty && (held !== undefined || pending.length > 0);
 
   return (
     <form
@@ -87,7 +110,32 @@ export function Composer(props: ComposerProps) {
           {hint}
         </p>
       )}
+      <AttachmentList attachments={attachments} />
       <div className="composer-box">
+        <input
+          ref={picker}
+          type="file"
+          hidden
+          multiple
+          accept={acceptedTypes}
+          data-testid="attach-files"
+          onChange={(event) => {
+            setHeld(undefined);
+            add([...(event.target.files ?? [])]);
+            // The same file can be chosen again.
+            event.target.value = "";
+            field.current?.focus();
+          }}
+        />
+        <button
+          type="button"
+          className="icon-button attach-button"
+          aria-label={t.chats.attach}
+          title={t.chats.attachTitle(maxFiles, byteSize(maxTotalBytes, language))}
+          onClick={() => picker.current?.click()}
+        >
+          <ActionIcon name="attach" />
+        </button>
         <textarea
           ref={field}
           rows={1}
@@ -100,6 +148,14 @@ export function Composer(props: ComposerProps) {
             onDraft(event.target.value);
           }}
           onKeyDown={onKeyDown}
+          onPaste={(event) => {
+            const pasted = [...event.clipboardData.files];
+            // Office programs paste a picture beside the text. The text is meant.
+            if (pasted.length === 0 || event.clipboardData.types.includes("text/plain")) return;
+            event.preventDefault();
+            setHeld(undefined);
+            add(pasted);
+          }}
         />
         {/* Two buttons in the same place. Their keys differ, so a click that begins on one does not count for the other. */}
         {busy ? (
@@ -122,7 +178,7 @@ export function Composer(props: ComposerProps) {
             key="send"
             type="submit"
             className="button button-primary"
-            disabled={!text}
+            disabled={isEmpty || isReading}
             onClick={(event) => isSecondClick(event) && event.preventDefault()}
           >
             {t.send}

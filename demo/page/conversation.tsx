@@ -1,7 +1,7 @@
 import type { UIMessage } from "ai";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Announcer } from "./announcer.tsx";
-import type { Health } from "./api.ts";
+import type { Health, MessagePage } from "./api.ts";
 import { ApprovalTrack } from "./approval-track.tsx";
 import { BreakIt } from "./break-it.tsx";
 import { Composer } from "./composer.tsx";
@@ -10,20 +10,23 @@ import { money } from "./format.ts";
 import { ModelName } from "./header.tsx";
 import { Inspector } from "./inspector.tsx";
 import { isBusy } from "./is-busy.ts";
-import { MessageView, UserMessage } from "./message-view.tsx";
+import { MessageView } from "./message-view.tsx";
 import type { Mode } from "./mode.ts";
 import type { Music } from "./music.ts";
 import { Notices } from "./notices.tsx";
 import { NowPlaying } from "./now-playing.tsx";
 import { useWords } from "./preferences.ts";
 import { isSecondClick } from "./second-click.ts";
+import { OlderButton } from "./older-button.tsx";
 import { Samples } from "./samples.tsx";
 import { showCard } from "./show-card.ts";
 import type { StreamTap } from "./stream-tap.ts";
+import { useAttachments } from "./use-attachments.ts";
 import { useBridgeChat, type BridgeChat } from "./use-bridge-chat.ts";
 import { useHiddenCards } from "./use-hidden-cards.ts";
 import { useShortcuts } from "./use-shortcuts.ts";
 import { useStickToEnd } from "./use-stick-to-end.ts";
+import { UserMessage } from "./user-message.tsx";
 import { useWaitingAnchor } from "./use-waiting-anchor.ts";
 import { WaitingBar } from "./waiting-bar.tsx";
 import { WalletPanel } from "./wallet-panel.tsx";
@@ -31,7 +34,7 @@ import type { Wires } from "./wires.ts";
 
 export interface ConversationProps {
   chatId: string;
-  initialMessages: UIMessage[];
+  initialPage: MessagePage;
   tap: StreamTap;
   wires: Wires;
   mode: Mode;
@@ -42,9 +45,9 @@ export interface ConversationProps {
 
 /** One chat: the conversation on the left, the server's data on the right (on a phone, one at a time). */
 export function Conversation(props: ConversationProps) {
-  const { chatId, initialMessages, tap, wires, mode, music, health, onBusy } = props;
+  const { chatId, initialPage, tap, wires, mode, music, health, onBusy } = props;
   const { t, language } = useWords();
-  const bridge = useBridgeChat({ chatId, initialMessages, tap, wires, mode, music });
+  const bridge = useBridgeChat({ chatId, initialPage, tap, wires, mode, music });
   const [view, setView] = useState<"chat" | "panel">("chat");
   const all = [...bridge.cards.values()];
   const waiting = all.filter(({ state }) => state === "asked");
@@ -53,6 +56,7 @@ export function Conversation(props: ConversationProps) {
   const [hidden, setHidden] = useState<readonly string[]>([]);
   const [draft, setDraft] = useState("");
   const field = useRef<HTMLTextAreaElement>(null);
+  const attachments = useAttachments();
   const { approvals, wallet } = bridge.ledger;
 
   useEffect(() => {
@@ -131,6 +135,7 @@ export function Conversation(props: ConversationProps) {
                 draft={draft}
                 onDraft={setDraft}
                 field={field}
+                attachments={attachments}
                 onSend={bridge.send}
                 onStop={bridge.stop}
                 onLeave={leave}
@@ -157,7 +162,7 @@ export function Conversation(props: ConversationProps) {
           <Inspector
             {...{ tap, chatId, mode }}
             debug={health?.debug === true}
-            hasHistory={initialMessages.length > 0}
+            hasHistory={initialPage.messages.length > 0}
             sequence={bridge.ledger.sequence}
           />
           <p className="panel-foot">
@@ -230,6 +235,7 @@ function Messages({ bridge, waiting, onHidden, onSuggestion }: MessagesProps) {
               <Suggestions large bridge={bridge} onSuggestion={onSuggestion} />
             </div>
           )}
+          <OlderButton older={bridge.older} box={box} first={messages[0]?.id} />
           {messages.map((message) => (
             <MessageView key={message.id} message={message} bridge={bridge} />
           ))}

@@ -14,15 +14,31 @@ export interface HeaderProps {
   busy: boolean;
   onMode: (mode: Mode) => void;
   onNewChat: () => void;
+  /** The list of chats. */
+  chats: { isOpen: boolean; waiting: number; toggle: () => void };
   onShortcuts: () => void;
 }
 
-export function Header({ health, preferences, wires, mode, busy, onMode, onNewChat, onShortcuts }: HeaderProps) {
+export function Header(props: HeaderProps) {
+  const { health, preferences, wires, mode, busy, onMode, onNewChat, chats, onShortcuts } = props;
   const { t } = useWords();
   const { theme, language } = preferences;
   const nextTheme = themes[(themes.indexOf(theme) + 1) % themes.length] ?? "auto";
   return (
     <header className="top">
+      <button
+        type="button"
+        className="icon-button chats-button"
+        aria-label={t.chats.open(chats.waiting)}
+        title={t.chats.open(chats.waiting)}
+        aria-expanded={chats.isOpen}
+        data-waiting={chats.waiting > 0 ? chats.waiting : undefined}
+        onClick={chats.toggle}
+      >
+        <svg width="18" height="18" viewBox="0 0 18 18" fill="none" stroke="currentColor" aria-hidden="true">
+          <path d="M3 5h12M3 9h12M3 13h8" strokeWidth="1.7" strokeLinecap="round" />
+        </svg>
+      </button>
       <h1>adk-stream-protocol</h1>
       <ModeSwitch mode={mode} busy={busy} onMode={onMode} />
       <ConnectionStatus wires={wires} />

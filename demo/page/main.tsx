@@ -6,6 +6,7 @@ import { showTheme, storedTheme } from "./preferences.ts";
 import "./styles.css";
 import "./markdown.css";
 import "./panel.css";
+import "./chats.css";
 
 showTheme(storedTheme());
 

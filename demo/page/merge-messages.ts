@@ -51,7 +51,9 @@ function isAhead(mine: Part, theirs: Part, { rows, ranHere }: LocalFacts): boole
 function isKnown(message: UIMessage, server: readonly UIMessage[]): boolean {
   if (server.some((other) => other.id === message.id)) return true;
   const lastUser = server.findLast((other) => other.role === "user");
-  return lastUser !== undefined && textOf(lastUser) === textOf(message);
+  // Files cannot be compared: the server gives them other addresses.
+  const hasFiles = message.parts.some(({ type }) => type === "file");
+  return lastUser !== undefined && !hasFiles && textOf(lastUser) === textOf(message);
 }
 
 function textOf(message: UIMessage): string {

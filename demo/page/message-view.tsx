@@ -3,14 +3,16 @@ import { ApprovalCard } from "./approval-card.tsx";
 import { firstParts } from "./first-parts.ts";
 import { CodeView } from "./code-view.tsx";
 import { serverSentence } from "./error-sentence.ts";
+import { FileView } from "./file-view.tsx";
 import { hasSomethingToSee } from "./has-something-to-see.ts";
 import { isCodePart } from "./is-code-part.ts";
 import { useWords } from "./preferences.ts";
 import { ReplyFactsLine } from "./reply-facts-line.tsx";
+import { ReplyActions } from "./reply-actions.tsx";
 import { RichText } from "./rich-text.tsx";
 import { ToolLine } from "./tool-line.tsx";
-import { UnsentNote } from "./unsent-note.tsx";
 import type { BridgeChat } from "./use-bridge-chat.ts";
+import { UserMessage } from "./user-message.tsx";
 
 type Part = UIMessage["parts"][number];
 
@@ -18,7 +20,13 @@ export function MessageView({ message, bridge }: { message: UIMessage; bridge: B
   const { t } = useWords();
   const sources = message.parts.filter((part) => part.type === "source-url" || part.type === "source-document");
   if (message.role === "user")
-    return <UserMessage message={message} onSend={message.id === bridge.outbox.unsentId ? bridge.retry : undefined} />;
+    return (
+      <UserMessage
+        message={message}
+        bridge={bridge}
+        onSend={message.id === bridge.outbox.unsentId ? bridge.retry : undefined}
+      />
+    );
   if (!hasSomethingToSee(message)) return null;
   return (
     <div className="reply" data-role="assistant" data-message-id={message.id}>
@@ -28,30 +36,11 @@ export function MessageView({ message, bridge }: { message: UIMessage; bridge: B
       ))}
       {sources.length > 0 && <Sources parts={sources} />}
       <Failure message={message} bridge={bridge} />
-      <ReplyFactsLine metadata={message.metadata} />
-    </div>
-  );
-}
-
-interface UserMessageProps {
-  message: UIMessage;
-  /** Only for a message that was not sent. */
-  onSend?: (() => void) | undefined;
-  onRemove?: () => void;
-}
-
-export function UserMessage({ message, onSend, onRemove }: UserMessageProps) {
-  const { t } = useWords();
-  return (
-    <>
-      <div className={onSend ? "me me-unsent" : "me"} data-role="user" data-unsent={onSend !== undefined}>
-        <span className="visually-hidden">{t.you}: </span>
-        {message.parts.map((part, index) => (
-          <UserPart key={index} part={part} />
-        ))}
+      <div className="reply-foot">
+        <ReplyFactsLine metadata={message.metadata} />
+        <ReplyActions message={message} bridge={bridge} />
       </div>
-      {onSend && <UnsentNote onSend={onSend} onRemove={onRemove} />}
-    </>
+    </div>
   );
 }
 
@@ -76,12 +65,6 @@ function Failure({ message, bridge }: { message: UIMessage; bridge: BridgeChat }
 /** A key that does not depend on the parts before a card, so that the card keeps its open form when they change. */
 function keyOf(part: Part, index: number): string {
   return isToolUIPart(part) ? part.toolCallId : `${part.type}:${index}`;
-}
-
-function UserPart({ part }: { part: Part }) {
-  if (part.type === "text") return <span className="outside">{part.text}</span>;
-  if (part.type === "file") return <FileView url={part.url} mediaType={part.mediaType} name={part.filename} />;
-  return null;
 }
 
 function AssistantPart({ part, bridge }: { part: Part; bridge: BridgeChat }) {
@@ -116,18 +99,10 @@ function AssistantPart({ part, bridge }: { part: Part; bridge: BridgeChat }) {
         </details>
       ) : null;
     case "file":
-      return <FileView url={part.url} mediaType={part.mediaType} name={part.filename} />;
+      return <FileView part={part} />;
     default:
       return null;
   }
-}
-
-/** Draws only images that are inside the message. Other addresses become links, so that nothing is fetched by itself. */
-function FileView({ url, mediaType, name }: { url: string; mediaType: string; name: string | undefined }) {
-  const { t } = useWords();
-  if (url.startsWith("data:image/")) return <img className="picture" src={url} alt={name ?? t.image} />;
-  const label = `${name ?? t.file} (${mediaType})`;
-  return <Link url={url} text={label} download={url.startsWith("data:") ? (name ?? "file") : undefined} />;
 }
 
 function Sources({ parts }: { parts: Part[] }) {
@@ -144,11 +119,11 @@ function Sources({ parts }: { parts: Part[] }) {
   );
 }
 
-function Link({ url, text, download }: { url: string; text: string; download?: string | undefined }) {
-  const safe = /^(https?:|data:)/i.test(url);
+function Link({ url, text }: { url: string; text: string }) {
+  const safe = /^https?:/i.test(url);
   if (!safe) return <span>{text}</span>;
   return (
-    <a href={url} target="_blank" rel="noreferrer noopener" download={download}>
+    <a href={url} target="_blank" rel="noreferrer noopener">
       {text}
     </a>
   );

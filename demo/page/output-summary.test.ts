@@ -10,3 +10,8 @@ test("sums up other results as their simple fields, shortened", () => {
   expect(outputSummary("x".repeat(100))).toHaveLength(81);
   expect(outputSummary(null)).toBe("null");
 });
+
+test("sums up a large output as the beginning of its text", () => {
+  const large = { preview: '{\n  "rows": [1,', size: 400_000, url: `/files/${"a".repeat(32)}` };
+  expect(outputSummary(large)).toBe('{ "rows": [1,');
+});

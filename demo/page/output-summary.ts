@@ -1,8 +1,11 @@
+import { isLargeOutput } from "adk-stream-protocol/protocol";
+
 const lengthShown = 80;
 
 /** A tool's result in a few words. The page shows the whole result after a click. */
 export function outputSummary(output: unknown): string {
   if (typeof output !== "object" || output === null) return short(String(output));
+  if (isLargeOutput(output)) return short(output.preview.replaceAll(/\s+/g, " "));
   const fields = output as Record<string, unknown>;
   const temperature = fields["temperature"] ?? fields["temperature_c"];
   if (typeof temperature === "number") {

@@ -52,6 +52,10 @@ export const rememberMode = (mode: Mode): void => remember("mode", mode);
 export const hasShortcuts = (): boolean => recall("shortcuts") !== "off";
 export const rememberShortcuts = (isOn: boolean): void => remember("shortcuts", isOn ? "on" : "off");
 
+/** Whether the list of chats is shown where there is room for it. */
+export const wantsChatSide = (): boolean => recall("chat-side") !== "off";
+export const rememberChatSide = (isOn: boolean): void => remember("chat-side", isOn ? "on" : "off");
+
 // The browser may forbid storage. Preferences then last until the page is closed.
 function remember(key: string, value: string): void {
   try {

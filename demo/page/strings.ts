@@ -1,5 +1,6 @@
 import type { ApprovalState, ErrorCode } from "adk-stream-protocol/protocol";
 import type { CardState } from "./card-state.ts";
+import { type ChatStrings, chatStrings } from "./chat-strings.ts";
 import type { Mode } from "./mode.ts";
 import { type PanelStrings, panelStrings } from "./panel-strings.ts";
 import type { Stop } from "./track.ts";
@@ -8,6 +9,7 @@ import type { Stop } from "./track.ts";
 export interface Strings {
   languageName: string;
   panel: PanelStrings;
+  chats: ChatStrings;
   scriptedModel: string;
   modelLabel: string;
   modeLabel: string;
@@ -181,6 +183,7 @@ export interface Strings {
 
 const en: Strings = {
   panel: panelStrings.en,
+  chats: chatStrings.en,
   languageName: "EN",
   scriptedModel: "scripted Gemini",
   modelLabel: "Model",
@@ -420,6 +423,7 @@ const en: Strings = {
 
 const ja: Strings = {
   panel: panelStrings.ja,
+  chats: chatStrings.ja,
   languageName: "日本語",
   scriptedModel: "デモ用 Gemini（固定応答）",
   modelLabel: "モデル",

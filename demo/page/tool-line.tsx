@@ -3,6 +3,7 @@ import { callSummary } from "./format.ts";
 import { JsonBlock } from "./json-block.tsx";
 import { useWords } from "./preferences.ts";
 import { outputSummary } from "./output-summary.ts";
+import { OutputView } from "./output-view.tsx";
 import { VisibleText } from "./visible-text.tsx";
 
 /** A call that needed no approval: one line that opens to show the details. */
@@ -33,7 +34,7 @@ export function ToolLine({ part }: { part: ToolUIPart | DynamicToolUIPart }) {
         </span>
       </summary>
       <JsonBlock value={part.input} label={t.arguments} />
-      {part.state === "output-available" && <JsonBlock value={output} label={t.result} />}
+      {part.state === "output-available" && <OutputView output={output} label={t.result} />}
       {part.state === "output-error" && <JsonBlock value={part.errorText} label={t.error} />}
     </details>
   );

@@ -1,8 +1,14 @@
 import { Chat, useChat } from "@ai-sdk/react";
 import type { ApprovalData, ApprovalView } from "adk-stream-protocol/protocol";
-import { isToolUIPart, lastAssistantMessageIsCompleteWithApprovalResponses, type ChatStatus, type UIMessage } from "ai";
+import {
+  isToolUIPart,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  type ChatStatus,
+  type FileUIPart,
+  type UIMessage,
+} from "ai";
 import { useCallback, useMemo, useRef, useState } from "react";
-import { fetchLedger, postDecision, postResolution, stopTurn } from "./api.ts";
+import { fetchLedger, type MessagePage, postDecision, postResolution, stopTurn } from "./api.ts";
 import { approvalDataOf, isDelivering } from "./card-state.ts";
 import { cardsOf, type Card } from "./cards.ts";
 import { rememberYes, saidYesHere } from "./claim-call.ts";
@@ -17,9 +23,11 @@ import type { StreamTap } from "./stream-tap.ts";
 import { useClientTools } from "./use-client-tools.ts";
 import { useFollowServer } from "./use-follow-server.ts";
 import { useLedger, type LedgerState } from "./use-ledger.ts";
+import { type OlderMessages, useOlderMessages } from "./use-older-messages.ts";
 import { type Outbox, useOutbox } from "./use-outbox.ts";
 import { useResendAnswers } from "./use-resend-answers.ts";
 import { useResume } from "./use-resume.ts";
+import { useRevise } from "./use-revise.ts";
 import { useSendUnsent } from "./use-send-unsent.ts";
 import type { Wires } from "./wires.ts";
 
@@ -36,7 +44,13 @@ export interface BridgeChat {
   isAtWork: boolean;
   cards: ReadonlyMap<string, Card>;
   outbox: Outbox;
-  send: (text: string) => void;
+  /** The messages before those that the page has. */
+  older: OlderMessages;
+  send: (text: string, files?: FileUIPart[]) => void;
+  /** Sends other words in the place of a message. What follows it is withdrawn. Ends with the request, also if that fails. */
+  edit: ((messageId: string, text: string) => Promise<void>) | undefined;
+  /** Has a reply made again. What follows it is withdrawn. */
+  again: ((messageId: string) => void) | undefined;
   answer: (approvalId: string, approved: boolean, reason?: string) => void;
   resolve: (approvalId: string, resolution: Resolution) => Promise<Resolved>;
   sendAgain: () => void;
@@ -47,7 +61,7 @@ export interface BridgeChat {
 
 export interface BridgeChatOptions {
   chatId: string;
-  initialMessages: UIMessage[];
+  initialPage: MessagePage;
   tap: StreamTap;
   wires: Wires;
   mode: Mode;
@@ -62,12 +76,12 @@ const doubleClickMs = 1000;
  * `chat.messages` after waiting first checks that they are still the same.
  */
 export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
-  const { chatId, initialMessages, tap, wires, mode, music } = options;
+  const { chatId, initialPage, tap, wires, mode, music } = options;
   const [chat] = useState(
     () =>
       new Chat<UIMessage>({
         id: chatId,
-        messages: initialMessages,
+        messages: initialPage.messages,
         transport: wires,
         sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
       }),
@@ -75,7 +89,7 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
   const { messages: chatMessages, status, error } = useChat({ chat });
 
   const busy = isBusy(status);
-  const startsEmpty = initialMessages.length === 0;
+  const startsEmpty = initialPage.messages.length === 0;
   // The server does not know the chat before it has the first message, so there is nothing to ask for.
   const isNew = chatMessages.length === 0 || (chatMessages.length === 1 && startsEmpty && status === "submitted");
   const ledger = useLedger(chatId, { isNew, busy });
@@ -115,6 +129,7 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
     [messages, data, rows, running, delivering],
   );
 
+  const { older, onPage } = useOlderMessages(chat, { chatId, initialPage });
   // The order of these three matters: each one reads a status that the one before it may have changed.
   const takeMessages = useFollowServer({
     chat,
@@ -127,6 +142,7 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
     rows,
     resuming,
     ranHere,
+    onPage,
     lastBusyAt,
   });
   const { askedAt } = ledger;
@@ -140,16 +156,17 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
 
   // ── what a person does ───────────────────────────────────────────────────────────────────────────────────────────
   const send = useCallback(
-    (text: string) => {
+    (text: string, files: FileUIPart[] = []) => {
       const post = () => {
         setInBackground(false);
-        void chat.sendMessage({ text });
+        void chat.sendMessage(text === "" ? { files } : { text, files });
       };
       if (isUnsent) void setAside().then(post);
       else post();
     },
     [chat, isUnsent, setAside, setInBackground],
   );
+  const { edit, again, repeatEdit } = useRevise(chat, { isUnsent, setAside, setInBackground });
   const answer = useCallback(
     (approvalId: string, approved: boolean, reason?: string) => {
       const now = Date.now();
@@ -193,7 +210,7 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
     chat.clearError();
   }, [chat, setAside]);
   const retry = useCallback(async () => {
-    if (isBusy(chat.status)) return;
+    if (isBusy(chat.status) || repeatEdit()) return;
     const now = await fetchLedger(chatId).catch(() => undefined);
     const taken =
       now && (await takeMessages(new Map(now.approvals.map((row) => [row.approvalId, row]))).catch(() => undefined));
@@ -206,7 +223,7 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
     else if (hasUnsent(taken.merged, taken.server)) await chat.sendMessage();
     else if (isDisconnect(chat.error) || taken.merged.length === 0) chat.clearError();
     else await chat.regenerate();
-  }, [chat, chatId, resume, takeMessages, setInBackground]);
+  }, [chat, chatId, resume, takeMessages, setInBackground, repeatEdit]);
   const stop = useCallback(async () => {
     // Over the WebSocket `chat.stop` tells the server. Over HTTP it only closes the response, so tell the server first.
     if (mode === "sse") await stopTurn(chatId).catch(() => undefined);
@@ -225,7 +242,10 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
     isAtWork,
     cards,
     outbox,
+    older,
     send,
+    edit,
+    again,
     answer,
     resolve,
     sendAgain: () => void sendAgain(),

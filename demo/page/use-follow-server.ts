@@ -2,10 +2,11 @@ import type { Chat } from "@ai-sdk/react";
 import type { ApprovalView } from "adk-stream-protocol/protocol";
 import type { ChatStatus, UIMessage } from "ai";
 import { useCallback, useEffect, useRef, type RefObject } from "react";
-import { fetchMessages } from "./api.ts";
+import { fetchMessages, type MessagePage } from "./api.ts";
 import { isDisconnect } from "./error-sentence.ts";
 import { isBusy } from "./is-busy.ts";
 import { hasUnsent, mergeMessages } from "./merge-messages.ts";
+import { withOlderMessages } from "./older-messages.ts";
 import type { StreamTap } from "./stream-tap.ts";
 import type { LedgerState } from "./use-ledger.ts";
 import type { Resume } from "./use-resume.ts";
@@ -24,6 +25,8 @@ export interface FollowServerOptions {
   resuming: Pick<Resume, "resume" | "inBackground">;
   /** The calls that ran in this page. */
   ranHere: RefObject<ReadonlySet<string>>;
+  /** Told of every new page, with the messages that it makes together with older ones. */
+  onPage: (page: MessagePage, server: readonly UIMessage[]) => void;
   /** When the chat was last busy, by the browser's clock. */
   lastBusyAt: RefObject<number>;
 }
@@ -35,21 +38,23 @@ export type TakeMessages = (
 
 /** Shows turns that this page did not start: those of another tab, of an expiry, or of a decision made elsewhere. */
 export function useFollowServer(options: FollowServerOptions): TakeMessages {
-  const { chat, chatId, startsEmpty, tap, wires, status, ledger, rows, ranHere, lastBusyAt } = options;
+  const { chat, chatId, startsEmpty, tap, wires, status, ledger, rows, ranHere, onPage, lastBusyAt } = options;
   const { resume, inBackground } = options.resuming;
   const { askedAt, offline, sequence, running: generating, refresh } = ledger;
   const seenSequence = useRef(startsEmpty ? 0 : -1);
   const takeMessages = useCallback<TakeMessages>(
     async (currentRows) => {
       const before = chat.messages;
-      const server = await fetchMessages(chatId);
+      const page = await fetchMessages(chatId);
       if (chat.messages !== before || isBusy(chat.status)) return undefined;
+      const server = withOlderMessages(before, page);
+      onPage(page, server);
       const failed = chat.status === "error";
       const merged = mergeMessages(server, before, { rows: currentRows, ranHere: ranHere.current, failed });
       if (JSON.stringify(merged) !== JSON.stringify(before)) chat.messages = merged;
       return { server, merged };
     },
-    [chat, chatId, ranHere],
+    [chat, chatId, ranHere, onPage],
   );
 
   // Each ledger response is used once, and only if it was requested after the chat's last request.

@@ -1,4 +1,4 @@
-import { type ConnectionState, WebSocketChatTransport } from "adk-stream-protocol/client";
+import { type ConnectionState, onlyNewMessages, WebSocketChatTransport } from "adk-stream-protocol/client";
 import { type ChatTransport, DefaultChatTransport, type UIMessage } from "ai";
 import type { Mode } from "./mode.ts";
 import type { StreamTap } from "./stream-tap.ts";
@@ -25,7 +25,12 @@ export interface Wires extends ChatTransport<UIMessage> {
 }
 
 export function createWires(chatId: string, { tap, mode: initial }: { tap: StreamTap; mode: Mode }): Wires {
-  const sse = new DefaultChatTransport<UIMessage>({ api: "/stream", fetch: tap.fetch });
+  // The page may have few or many of the chat's messages, so a request has only what is new.
+  const sse = new DefaultChatTransport<UIMessage>({
+    api: "/stream",
+    fetch: tap.fetch,
+    prepareSendMessagesRequest: onlyNewMessages,
+  });
   const bidi = new WebSocketChatTransport({ url: "/live", webSocket: tap.webSocket });
   const listeners = new Set<() => void>();
   let mode = initial;

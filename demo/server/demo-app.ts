@@ -26,6 +26,9 @@ export interface DemoAppOptions {
   restart: () => void;
 }
 
+/** The page sends up to 10 MiB of files with a message, which are a third larger as text. */
+const maxBodyBytes = 16 * 1024 * 1024;
+
 export interface DemoApp {
   url: string;
   port: number;
@@ -64,6 +67,7 @@ export async function startDemoApp(options: DemoAppOptions): Promise<DemoApp> {
     port: options.port,
     host: settings.host,
     allowedOrigins: settings.allowedOrigins,
+    maxBodyBytes,
     logger,
     health: () => ({ model, liveModel, scripted, debug: settings.debug, startedAt }),
     fallback: async (request, owner) =>
