@@ -118,7 +118,7 @@ function* newMessages(
     at: [...at, lastIndex],
   });
   // A request without an id begins a chat, so its earlier messages are new as well.
-  if (!isFrame && fields["id"] === undefined && fields["chatId"] === undefined)
+  if (fields["id"] === undefined && fields["chatId"] === undefined)
     return place.with([...(yield* earlierMessages(scanner, list, maxNewBytes - kept)), message]);
   return place.with([...known(heads.previous), message]);
 }

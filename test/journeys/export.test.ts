@@ -218,7 +218,7 @@ describe.each(storeKinds)("the list of approvals, on $name", ({ options }) => {
     const [small, large] = all.approvals as [(typeof all.approvals)[0], (typeof all.approvals)[0]];
     for (const [{ id }, outcome] of [
       [small, { ok: true }],
-      [large, { text: "x".repeat(5000) }],
+      [large, { text: "x".repeat(20_000) }],
     ] as const) {
       await world.store.move(id, { event: "approve", by: "local" });
       await world.store.move(id, { event: "claim", leaseOwner: "w", leaseMs: 1000 });
@@ -227,7 +227,7 @@ describe.each(storeKinds)("the list of approvals, on $name", ({ options }) => {
     const [one, two] = (await page("?state=succeeded")).approvals;
     expect(one).toMatchObject({ state: "succeeded", output: { ok: true } });
     expect(one).not.toHaveProperty("outputSize");
-    expect(two).toMatchObject({ state: "succeeded", outputSize: 5011 });
+    expect(two).toMatchObject({ state: "succeeded", outputSize: 20_011 });
     expect(two).not.toHaveProperty("output");
   });
 });

@@ -155,9 +155,9 @@ describe("reads", () => {
     const limits = { readsPerOwner: 1, reads: 2, waitingReadsPerOwner: 3 };
     const { opened, open } = gate();
     const bridge = Object.assign(Object.create(world.bridge) as typeof world.bridge, {
-      messages: async (...of: Parameters<typeof world.bridge.messages>) => {
+      messagePage: async (...of: Parameters<typeof world.bridge.messagePage>) => {
         await opened;
-        return world.bridge.messages(...of);
+        return world.bridge.messagePage(...of);
       },
       approvals: (...of: Parameters<typeof world.bridge.approvals>) => world.bridge.approvals(...of),
     });

@@ -105,7 +105,7 @@ describe("a message without the id of a chat", () => {
       "hello",
       "Hello there, friend.",
     ]);
-    client.send({ type: "message", messages: [...earlier, userMessage("hello", "u-3")] });
+    client.send({ type: "message", messages: [userMessage("hello", "u-3")] });
     expect(chatIdIn(await client.turn())).toBeUndefined();
     expect(await messagesOf(world, chat)).toHaveLength(6);
   });

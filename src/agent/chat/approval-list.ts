@@ -23,8 +23,8 @@ export interface ApprovalPage {
 /** How many waiting approvals a list of those that an actor may decide looks at, the newest first. */
 const maxOthers = 500;
 const defaultLimit = 1000;
-/** Larger outputs are left out; the messages of the chat have them. */
-const maxOutput = 4096;
+/** Larger outputs are left out; the messages of the chat have them. The preview of a large output is smaller. */
+const maxOutput = 16 * 1024;
 /** A page ends early when it has so many characters. */
 const maxPageSize = 4 * 1024 * 1024;
 /** Rows are read in batches, and other requests come between them. */
