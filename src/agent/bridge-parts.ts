@@ -77,7 +77,7 @@ export function buildParts(options: BridgeOptions) {
   const isRunning = (chatId: string) => turns.running(chatId) !== undefined;
   const admission = new Admission({ ...context, modelCalls, isRunning });
   const chats = new Chats({
-    ...{ store, logger, executor, turns, appName, agentName: agent.name },
+    ...{ store, logger, executor, turns, appName, agentName: agent.name, limits },
     deleteArtifacts: ({ id, owner }) => deleteArtifacts(artifactService, { appName, userId: owner, sessionId: id }),
   });
   const retention = new Retention({

@@ -36,6 +36,13 @@ describe("the title of a chat", () => {
       expect(cleanTitle(text).length).toBeLessThan(maxTitleLength * 9);
   });
 
+  test("of a message with words are its words, also after a file", () => {
+    const file = { type: "file" as const, url: "data:,", mediaType: "image/png", filename: "cat.png" };
+    expect(titleOf({ id: "m", role: "user", parts: [file, { type: "text", text: "Which cat is this?" }] })).toBe(
+      "Which cat is this?",
+    );
+  });
+
   test("of a message without words is the name of its file", () => {
     const file = { type: "file" as const, url: "data:,", mediaType: "image/png" };
     const parts = [

@@ -21,9 +21,10 @@ export function cleanTitle(text: string, maxLength = maxTitleLength): string {
 
 /** The first words of a message, or else the name of its first file. Empty if it has neither. */
 export function titleOf({ parts }: UIMessage): string {
-  for (const part of parts) {
-    const text = part.type === "text" ? part.text : part.type === "file" ? part.filename : undefined;
-    const title = text === undefined ? "" : cleanTitle(text, firstWordsLength);
+  const texts = parts.flatMap((part) => (part.type === "text" ? part.text : []));
+  const names = parts.flatMap((part) => (part.type === "file" ? (part.filename ?? []) : []));
+  for (const text of [...texts, ...names]) {
+    const title = cleanTitle(text, firstWordsLength);
     if (title !== "") return title;
   }
   return "";

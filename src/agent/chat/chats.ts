@@ -1,5 +1,5 @@
 import { BridgeError, cleanTitle, maxTitleLength } from "../../protocol/index.ts";
-import type { ListedChat, Session, Store } from "../../stores/index.ts";
+import type { ChatLimits, ListedChat, Session, Store } from "../../stores/index.ts";
 import type { Executor } from "../approval/executor.ts";
 import { chatDeleted } from "../log/chat-deleted.ts";
 import { describeError, type Logger, within } from "../support/index.ts";
@@ -29,6 +29,7 @@ interface ChatsContext {
   appName: string;
   /** The name of the root agent. */
   agentName: string;
+  limits: ChatLimits;
   /** Deletes what the application keeps of a chat outside the store. */
   deleteArtifacts: (chat: Session) => Promise<void>;
 }
@@ -109,11 +110,11 @@ export class Chats {
 
   /** Makes a new chat from the lines of an exported one: words and results, and no approvals. Returns its id. */
   async import(owner: string, lines: AsyncIterable<string>): Promise<string> {
-    const { store, appName, agentName, turns } = this.#context;
+    const { store, appName, agentName, limits, turns } = this.#context;
     turns.refuseWhenClosed();
     const imported = await readExportedChat(lines);
     const name = crypto.randomUUID();
-    const chat = await store.openChat({ owner, name, appName });
+    const chat = await store.openChat({ owner, name, appName }, limits);
     try {
       await storeImportedChat(imported, chat, { store, agent: agentName });
     } catch (error) {
