@@ -174,14 +174,13 @@ async function expectAgreement(random: RandomClient, isWhole: boolean): Promise<
   const shown = read(stored);
   const isUser = (line: string) => line.startsWith("user: ");
   expect(sent.filter(isUser)).toEqual(shown.filter(isUser));
-  // A stopped reply may be on the page only: the model's history has whole responses.
+  // A stopped reply may be on the page only: the model's history has whole responses. Over a live connection people talk
+  // while a question is open, so the end of an older message may be later in the model's history.
   const rest = [...shown];
   for (const line of sent) {
     const place = rest.indexOf(line);
-    expect(place, `${line} is not on the page after what came before it: ${shown.join(" | ")}`).toBeGreaterThanOrEqual(
-      0,
-    );
-    rest.splice(0, place + 1);
+    expect(place, `${line} is not on the page: ${shown.join(" | ")}`).toBeGreaterThanOrEqual(0);
+    rest.splice(random.hasSocket() ? place : 0, random.hasSocket() ? 1 : place + 1);
   }
 }
 
