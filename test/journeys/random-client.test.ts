@@ -18,7 +18,7 @@ import { get } from "../fixtures/world.ts";
 type Act = TabAct | Befalls;
 
 /** The number of stories for each store, and where they begin: `npm run random -- --runs 2000 --seed 7`. */
-const runs = Number(process.env["RANDOM_RUNS"] ?? 15);
+const runs = Number(process.env["RANDOM_RUNS"] ?? 30);
 const seed = Number(process.env["RANDOM_SEED"] ?? 1);
 
 const who = { tab: fc.nat(1), waits: fc.nat(3).map((n) => n > 0) };
