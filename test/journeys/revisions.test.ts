@@ -156,6 +156,23 @@ it.each(["edit", "again"])("what a withdrawn reply told of an older question is 
   await expectSound(world);
 });
 
+it("a reply with a call that waits is made again after an older call that waits, from live to SSE", async () => {
+  const world = await openWorld({ rules: stageRules });
+  const live = stockChat(majors[0][1], world, { wire: "chat wire", predicate: "either" });
+  for (const words of ["music", "music"]) {
+    await live.chat.sendMessage({ text: words });
+    await live.settled();
+  }
+  const { chat, settled, errors } = stockChat(majors[0][1], world, { predicate: "either" });
+  chat.messages = await messagesOf(world);
+  await chat.sendMessage({ text: "hello" });
+  await settled();
+  await chat.regenerate({ messageId: chat.messages[3]!.id });
+  await settled();
+  expect(errors).toEqual([]);
+  await expectSound(world);
+});
+
 describe.each(storeKinds)("an edit, on $name", ({ options }) => {
   it("after three turns leaves a note of the payment in the middle, once", async () => {
     const world = await openWorld({ rules: counting, ...options() });
