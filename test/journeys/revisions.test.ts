@@ -139,6 +139,40 @@ describe.each(wires)("a stock chat of %s", (_, ai, wire) => {
   });
 });
 
+it.each(["edit", "again"])("what a withdrawn reply told of an older question is told again (%s)", async (how) => {
+  const world = await openWorld({ rules: counting });
+  const { chat, settled, errors } = stockChat(majors[0][1], world);
+  for (const words of ["pay", "hello"]) {
+    await chat.sendMessage({ text: words });
+    await settled();
+  }
+  if (how === "edit") await chat.sendMessage({ text: "hello again", messageId: chat.messages.at(-2)!.id });
+  else await chat.regenerate();
+  const messages = await settled();
+  expect(errors).toEqual([]);
+  expect(messages).toHaveLength(4);
+  expect(messages[3]!.parts[0]).toMatchObject({ type: "data-approval", data: { state: "cancelled" } });
+  expect((await messagesOf(world)).slice(2).map(partStates)).toEqual(messages.slice(2).map(partStates));
+  await expectSound(world);
+});
+
+it("a reply with a call that waits is made again after an older call that waits, from live to SSE", async () => {
+  const world = await openWorld({ rules: stageRules });
+  const live = stockChat(majors[0][1], world, { wire: "chat wire", predicate: "either" });
+  for (const words of ["music", "music"]) {
+    await live.chat.sendMessage({ text: words });
+    await live.settled();
+  }
+  const { chat, settled, errors } = stockChat(majors[0][1], world, { predicate: "either" });
+  chat.messages = await messagesOf(world);
+  await chat.sendMessage({ text: "hello" });
+  await settled();
+  await chat.regenerate({ messageId: chat.messages[3]!.id });
+  await settled();
+  expect(errors).toEqual([]);
+  await expectSound(world);
+});
+
 describe.each(storeKinds)("an edit, on $name", ({ options }) => {
   it("after three turns leaves a note of the payment in the middle, once", async () => {
     const world = await openWorld({ rules: counting, ...options() });

@@ -225,10 +225,14 @@ export class GatePlugin extends BasePlugin {
     try {
       const run = this.#runOf(invocationContext);
       // ADK makes all calls of a step, whatever happens meanwhile; the run may have been left.
-      if (!run || this.#isStopped(context)) throw new Error("The call belongs to no turn.");
+      const refuseStopped = () => {
+        if (this.#isStopped(context)) throw new Error("The call belongs to no turn.");
+      };
+      refuseStopped();
+      if (!run) throw new Error("The call belongs to no run.");
       await requireFindable(tool, invocationContext, this.#gathered.get(invocationContext));
       if (isClientTool(tool) && !how.gated) await this.#checks.show(tool, inputOf(tool, args), context, run.scope);
-      approval = await this.#holder.hold({ ...how, ...describeCall(tool, args, context) }, run.scope);
+      approval = await this.#holder.hold({ ...how, ...describeCall(tool, args, context) }, run.scope, refuseStopped);
       const runsNow = !how.gated && approval.state === "approved";
       const result = runsNow ? await run.scope.runHeld(approval) : undefined;
       if (result) {

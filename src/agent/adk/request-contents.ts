@@ -3,8 +3,27 @@ import type { Content, Part } from "@google/genai";
 
 /** Repairs what ADK is about to send to the model, in place. */
 export function repairContents(contents: Content[], events: readonly Event[]): void {
+  restoreResponses(contents, events);
   orderResponses(contents);
   beginWithUser(contents, events);
+}
+
+/**
+ * Puts the responses of a step back that ADK has left out. If the history ends with a response, ADK drops what comes between
+ * it and its call (K12). That may be the response to an older call, when the reply after it is made again.
+ */
+export function restoreResponses(contents: Content[], events: readonly Event[]): void {
+  const stored = new Map(
+    events.flatMap(({ content }) =>
+      (content?.parts ?? []).flatMap((part) => (part.functionResponse?.id ? [[part.functionResponse.id, part]] : [])),
+    ) as [string, Part][],
+  );
+  for (let index = contents.length - 1; index >= 0; index -= 1) {
+    const calls = (contents[index]?.parts ?? []).flatMap(({ functionCall }) => functionCall ?? []);
+    if (calls.length === 0 || contents[index + 1]?.parts?.some(({ functionResponse }) => functionResponse)) continue;
+    const found = calls.flatMap(({ id }) => stored.get(id ?? "") ?? []);
+    if (found.length === calls.length) contents.splice(index + 1, 0, { role: "user", parts: structuredClone(found) });
+  }
 }
 
 /**

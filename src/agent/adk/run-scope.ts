@@ -100,8 +100,11 @@ export interface CallHolder {
   policyWantsApproval(call: JudgedCall, run: Pick<RunScope, "owner" | "actor">): Promise<boolean>;
   /** True when the server's own policy for this tool limits its time. */
   hasTimeLimit(toolName: string): boolean;
-  /** Creates the row of a held call, or finds the one that exists for this very call. */
-  hold(call: HeldCall, run: RunScope): Promise<Approval>;
+  /**
+   * Creates the row of a held call, or finds the one that exists for this very call. `refuseStopped` throws if the turn was
+   * stopped meanwhile: an edit has read the rows by then, and would not know of a new one.
+   */
+  hold(call: HeldCall, run: RunScope, refuseStopped: () => void): Promise<Approval>;
   /** Ids of the session's calls in the ledger, including calls that are no longer in the history. */
   callIds(session: string): Promise<string[]>;
   /** Cancels a row whose question could not be shown. False when the call has begun, so that it cannot be cancelled. */

@@ -17,10 +17,10 @@ async function open(policy: ToolPolicy = {}) {
   const policies = new Policies({ tools: { pay: policy }, inventory, logger });
   const holder = holdCalls({ store, policies, logger, approvalTtlMs: 5000, startMs: 1000, maxPending: 2 });
   const run = { chat, owner: "me", mode: "live", actor: () => "ann", messageId: () => "msg_1" } as RunScope;
-  const hold = (fields: Partial<HeldCall> = {}) => {
+  const hold = (fields: Partial<HeldCall> = {}, refuseStopped = () => {}) => {
     const args = fields.args ?? { b: 2, a: 1 };
     const call = { toolCallId: "c1", toolName: "pay", args, rawArgs: args, session: chat, agent: "agent", gated: true };
-    return holder.hold({ ...call, external: false, isReported: false, ...fields }, run);
+    return holder.hold({ ...call, external: false, isReported: false, ...fields }, run, refuseStopped);
   };
   return { store, clock, chat, holder, hold };
 }
@@ -44,6 +44,17 @@ describe("the row of a held call", () => {
       id: expect.stringMatching(/^apr_/),
       digest: expect.stringMatching(/./),
     });
+  });
+
+  it("is not made if the turn was stopped meanwhile", async () => {
+    const { hold, store, chat } = await open();
+    let isStopped = false;
+    const held = hold({ gated: false, external: true }, () => {
+      if (isStopped) throw new Error("stopped");
+    });
+    isStopped = true;
+    await expect(held).rejects.toThrow("stopped");
+    expect(await store.listApprovals({ chat })).toEqual([]);
   });
 
   it("is approved from the start if no person is asked, with the key that the tool had before", async () => {

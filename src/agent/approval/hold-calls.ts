@@ -43,7 +43,7 @@ export function holdCalls({ store, policies, unseen, logger, limits: waiting, ..
 
     hasTimeLimit: (toolName) => policies.get(toolName)?.timeoutMs !== undefined,
 
-    async hold(call, run) {
+    async hold(call, run, refuseStopped) {
       const { args, rawArgs, hasRun, isReported, ...fields } = call;
       if (unseen && call.gated && run.isUnattended()) await unseen.refusePast(run.chat);
       const id = newId("apr");
@@ -53,6 +53,8 @@ export function holdCalls({ store, policies, unseen, logger, limits: waiting, ..
       const { toolCallId, toolName } = call;
       const policy = policies.get(toolName) ?? {};
       const card = call.gated ? await makeCard(policy, { toolName, input, logger }) : undefined;
+      const digest = await actionDigest({ approvalId: id, owner, chat, toolCallId, toolName, input: args });
+      refuseStopped();
       const row = await store.createApproval(
         {
           ...fields,
@@ -65,7 +67,7 @@ export function holdCalls({ store, policies, unseen, logger, limits: waiting, ..
           mode,
           requestedBy: run.actor(),
           messageId: run.messageId(),
-          digest: await actionDigest({ approvalId: id, owner, chat, toolCallId, toolName, input: args }),
+          digest,
           effect: policy.effect ?? "opaque",
           state: firstState(call),
           // The tool was given this key before the call had a row.

@@ -7,7 +7,9 @@ import { awaitsModel, callsOf, responsesOf } from "../adk/history.ts";
 import type { ToolCalls } from "../adk/tool-calls.ts";
 import { callInSession, cancelFamily } from "../approval/family.ts";
 import { type Cut, cutHistory, type CutHistory, effectNotes } from "../conversation/index.ts";
+import { dataApproval } from "../approval/outcome.ts";
 import { keptChunks } from "../log/kept-chunks.ts";
+import { shownIds } from "../log/settle-message.ts";
 import { newId } from "../support/index.ts";
 import type { TurnContext } from "../turn.ts";
 import type { Turn, TurnInput } from "../turn-input.ts";
@@ -95,7 +97,8 @@ export class Revisions {
     await conversations.close(chat);
     const turn = newId("turn");
     const after = await store.lastSequence(chat);
-    const begun: UIMessageChunk[] = [{ type: "start", messageId: reply }, ...chunks];
+    const repeated = await this.#repeatedNotices(chat, cut, rows);
+    const begun: UIMessageChunk[] = [{ type: "start", messageId: reply }, ...repeated, ...chunks];
     const [first] = cut.withdrawn;
     await store.append(
       chat,
@@ -114,6 +117,21 @@ export class Revisions {
       },
     );
     return turns.enqueue(queue, { reply, input, ...how, begun: { id: turn, after, chunks: begun } });
+  }
+
+  /** What the withdrawn messages told of calls in messages that stay. Without it a client shows such a question as open. */
+  async #repeatedNotices(chat: string, cut: MessageCut, rows: readonly Approval[]): Promise<UIMessageChunk[]> {
+    const withdrawn = idsOf(cut);
+    const told = new Set(cut.withdrawn.flatMap(({ message }) => shownIds(message)));
+    const notices: UIMessageChunk[] = [];
+    for (const row of rows)
+      if (
+        told.has(row.id) &&
+        !withdrawn.has(row.messageId) &&
+        (await this.#context.store.getMessage(chat, row.messageId))
+      )
+        notices.push(...dataApproval(row));
+    return notices;
   }
 
   async #keptChunks(
