@@ -12,18 +12,23 @@ export function repairContents(contents: Content[], events: readonly Event[]): v
  * Puts the responses of a step back that ADK has left out. If the history ends with a response, ADK drops what comes between
  * it and its call (K12). That may be the response to an older call, when the reply after it is made again.
  */
-export function restoreResponses(contents: Content[], events: readonly Event[]): void {
-  const stored = new Map(
-    events.flatMap(({ content }) =>
-      (content?.parts ?? []).flatMap((part) => (part.functionResponse?.id ? [[part.functionResponse.id, part]] : [])),
-    ) as [string, Part][],
-  );
+function restoreResponses(contents: Content[], events: readonly Event[]): void {
+  let stored: ReadonlyMap<string, Part> | undefined;
   for (let index = contents.length - 1; index >= 0; index -= 1) {
     const calls = (contents[index]?.parts ?? []).flatMap(({ functionCall }) => functionCall ?? []);
     if (calls.length === 0 || contents[index + 1]?.parts?.some(({ functionResponse }) => functionResponse)) continue;
-    const found = calls.flatMap(({ id }) => stored.get(id ?? "") ?? []);
+    const responses = (stored ??= responseParts(events));
+    const found = calls.flatMap(({ id }) => responses.get(id ?? "") ?? []);
     if (found.length === calls.length) contents.splice(index + 1, 0, { role: "user", parts: structuredClone(found) });
   }
+}
+
+/** The responses of a history by the ids of their calls. */
+function responseParts(events: readonly Event[]): ReadonlyMap<string, Part> {
+  const parts = events.flatMap(({ content }) => content?.parts ?? []);
+  return new Map(
+    parts.flatMap((part): [string, Part][] => (part.functionResponse?.id ? [[part.functionResponse.id, part]] : [])),
+  );
 }
 
 /**
