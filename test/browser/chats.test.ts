@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AxeBuilder } from "@axe-core/playwright";
 import { sqliteStore } from "adk-stream-protocol/stores/sqlite";
-import { type ScriptedGemini, startScriptedGemini } from "adk-stream-protocol/testing";
+import { gate, type ScriptedGemini, startScriptedGemini } from "adk-stream-protocol/testing";
 import type { UIMessage } from "ai";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -352,14 +352,17 @@ describe("a chat of 10,000 messages", () => {
         );
         return Math.round((message?.getBoundingClientRect().top ?? 0) - (box?.top ?? 0));
       });
-    const held = page.waitForRequest(/before=/);
+    const held = gate();
+    let top = Number.NaN;
     await page.route(/before=/, async (route) => {
-      await page.evaluate(() => (document.querySelector(".messages") ?? document.body).scrollTo(0, 40));
+      // Measured while the request waits, so that nothing moves in between.
+      await page.locator(".messages").evaluate((box) => box.scrollTo(0, 40));
+      top = await place();
+      held.open();
       await route.continue();
     });
     await page.locator(".messages").evaluate((box) => box.scrollTo(0, 40));
-    await held;
-    const top = await place();
+    await held.opened;
     await expect.poll(drawn, { timeout: waiting }).toBe(100);
     await expect.poll(async () => Math.abs((await place()) - top), { timeout: waiting }).toBeLessThanOrEqual(2);
     expect(asked.filter((search) => search.includes("before="))).toHaveLength(1);
