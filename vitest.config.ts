@@ -33,7 +33,8 @@ export default defineConfig({
     // By default there would be one worker on two cores, and it waits half of the time.
     maxWorkers: 2,
     projects: [
-      project("unit", ["src/**/*.test.ts", "demo/**/*.test.{ts,tsx}"]),
+      // Unit tests share their modules: most of their time went into importing the same ones for every file.
+      project("unit", ["src/**/*.test.ts", "demo/**/*.test.{ts,tsx}"], { isolate: false }),
       project("contracts", ["test/contracts/**/*.test.ts"]),
       project("journeys", ["test/journeys/**/*.test.ts"]),
       // Playwright uses a real Chromium here. Two files run at a time, after everything else, because a page
