@@ -48,7 +48,7 @@ test.each([
 });
 
 test.each([null, "hi", { id: 1 }, { id: "u", role: "assistant", parts: [] }, { id: "u", role: "user", parts: {} }])(
-  "a message that is none of a user is left out: %j",
+  "a message that the user did not write is left out: %j",
   (message) => {
     expect(readLog(file(head, { ...begin, message }))).toMatchObject({ lines: [begin], skipped: 0 });
   },

@@ -74,7 +74,7 @@ function origins(name: string, text: string | undefined): string[] {
     // A page without an origin of its own sends "null", and any site can make one.
     if (origin === expected && origin !== "null") continue;
     const hint = expected === "null" ? "such as https://app.example" : `such as ${expected}`;
-    throw new Error(`${name} must be a comma-separated list of origins, ${hint}; "${origin}" is none.`);
+    throw new Error(`${name} must be a comma-separated list of origins, ${hint}; "${origin}" is not an origin.`);
   }
   return listed;
 }

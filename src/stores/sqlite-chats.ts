@@ -123,7 +123,7 @@ function toListedChat({ name, title, ...row }: Row, pending: number): ListedChat
   return { ...row, ...(name !== null && { name }), ...(title !== null && { title }), pending } as ListedChat;
 }
 
-/** For SQLite a negative limit is none. */
+/** SQLite reads a negative limit as "no limit". */
 function sqlLimit(limit: number): number {
   return limit === Infinity ? -1 : limit;
 }

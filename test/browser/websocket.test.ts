@@ -319,7 +319,8 @@ describe("the page on one WebSocket", () => {
     expect(JSON.stringify(gemini.live.sessions.at(-1)?.messages)).toContain("Lee");
   });
 
-  it("tries a refused message again, also if the failed turn still seems to run", async () => {
+  /** Gemini refuses the key, the page says so, and the next attempt will succeed. */
+  async function sayToRefusingModel(): Promise<void> {
     const refuse = { code: 1008, reason: "API key not valid. Please pass a valid API key." };
     gemini.reset(demoRules, { live: { refuse } });
     await say(page, "hello");
@@ -329,6 +330,10 @@ describe("the page on one WebSocket", () => {
       .waitFor({ timeout: 5000 });
     await connectionIs(page, "open");
     gemini.reset(demoRules);
+  }
+
+  it("tries a refused message again, also if the failed turn still seems to run", async () => {
+    await sayToRefusingModel();
     // The error was shown a moment before the turn was over, so the turn seems to run until the model is called again.
     await page.route(/\/approvals\?/, async (route) => {
       const response = await route.fetch();
@@ -344,15 +349,7 @@ describe("the page on one WebSocket", () => {
   });
 
   it("shows within seconds as a sentence that Gemini refuses the key", async () => {
-    const refuse = { code: 1008, reason: "API key not valid. Please pass a valid API key." };
-    gemini.reset(demoRules, { live: { refuse } });
-    await say(page, "hello");
-    await page
-      .getByRole("alert")
-      .getByText(/API key not valid/)
-      .waitFor({ timeout: 5000 });
-    await connectionIs(page, "open");
-    gemini.reset(demoRules);
+    await sayToRefusingModel();
     await page.getByRole("button", { name: "Try again" }).first().click();
     await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
     expect(await page.getByRole("alert").count()).toBe(0);

@@ -128,7 +128,7 @@ describe.each(storeKinds)("a chat that is exported and imported, on $name", ({ o
     ["null", lines(header, "null"), /Line 2/],
     ["another role", lines(header, line("system", words("x"))), /Line 2: .*role/],
     ["no parts", lines(header, { type: "message", message: { id: "a", role: "user" } }), /Line 2: .*parts/],
-    ["text that is none", lines(header, line("user", { type: "text", text: 7 })), /Line 2: .*text/],
+    ["a text part without text", lines(header, line("user", { type: "text", text: 7 })), /Line 2: .*text/],
     ["the same id twice", lines(header, ...Array(2).fill(line("user", words("x")))), /Line 3: .*twice/],
     ["a key of prototypes", lines(header, `{"type":"message","__proto__":{"a":1}}`), /Line 2/],
     ["a deep value", lines(header, `${"[".repeat(100)}${"]".repeat(100)}`), /Line 2/],

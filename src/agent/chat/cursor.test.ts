@@ -9,7 +9,7 @@ test("a cursor comes back as it was", () => {
 });
 
 test.each(["", "x", "[]", "null", "bnVsbA", "e30", "W10", encodeCursor(["a"]), encodeCursor([1, 2]), "W251bGxd"])(
-  "%j is none",
+  "%j is not a cursor",
   (cursor) => {
     expect(() => decodeCursor(cursor, ["number"])).toThrow("cursor must be the one of an earlier page");
   },

@@ -9,6 +9,10 @@ export const unknownCall = (key: string) => new BridgeError("not_found", `There 
 export const withoutChat = () =>
   new BridgeError("invalid", "A request without the id of a chat must have a new message or an answer.");
 
+/** A new message has the id of a reply. */
+export const takenMessageId = (id: string) =>
+  new BridgeError("conflict", `The message id ${id} belongs to a reply of this chat; a new message needs another.`);
+
 /** Another change came first. `approval` says how it stands. */
 export class StateConflict extends BridgeError {
   readonly approval: ApprovalView;

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { UIMessage } from "ai";
 import { BridgeError } from "../../protocol/index.ts";
 import type { Store, StoredMessage } from "../../stores/index.ts";
+import { takenMessageId } from "./errors.ts";
 
 /** Where a chat is cut, in terms of its messages. */
 export interface MessageCut {
@@ -28,11 +29,7 @@ type Messages = Pick<Store, "messages" | "getMessage" | "lastMessage">;
 
 /** Throws if the id of a user's message belongs to a reply. */
 export function refuseTakenId(id: string, known: StoredMessage | undefined): void {
-  if (known?.message.role !== "assistant") return;
-  throw new BridgeError(
-    "conflict",
-    `The message id ${id} belongs to a reply of this chat; a new message needs another.`,
-  );
+  if (known?.message.role === "assistant") throw takenMessageId(id);
 }
 
 /**

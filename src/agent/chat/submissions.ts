@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { UIMessage, UIMessageChunk } from "ai";
-import { BridgeError, type Identity, isSettled } from "../../protocol/index.ts";
+import { type Identity, isSettled } from "../../protocol/index.ts";
 import type { Approval, Session } from "../../stores/index.ts";
 import type { ToolCalls } from "../adk/tool-calls.ts";
 import type { Authorizer } from "../approval/authorizer.ts";
@@ -12,7 +12,7 @@ import type { Mode } from "../turn-input.ts";
 import { answeredChat } from "./answered-chat.ts";
 import { type Answer, type Given, matchesDecision, resolveAnswers, toOutcome } from "./answers.ts";
 import type { ChatQueue, QueuedTurn } from "./chat-queue.ts";
-import { unknownApproval, unknownChat, withoutChat } from "./errors.ts";
+import { takenMessageId, unknownApproval, unknownChat, withoutChat } from "./errors.ts";
 import { importHistory } from "./import-history.ts";
 import { permittedAnswers } from "./permitted-answers.ts";
 import { findEdit, findReply, refuseTakenId, type WantedReply } from "./find-cut.ts";
@@ -271,9 +271,5 @@ export class Submissions {
 
 /** Throws if the id of a user's message belongs to a reply that is being generated. */
 function refuseRunningReply(id: string, queue: ChatQueue): void {
-  if (queue.find(({ reply }) => reply === id))
-    throw new BridgeError(
-      "conflict",
-      `The message id ${id} belongs to a reply of this chat; a new message needs another.`,
-    );
+  if (queue.find(({ reply }) => reply === id)) throw takenMessageId(id);
 }

@@ -85,7 +85,7 @@ export class ConnectionPool {
     return entry?.isOpen ? entry.connection : undefined;
   }
 
-  /** The chat's connection, opened if there is none. `asks`: the turn has nothing to tell but what the history says then. */
+  /** The chat's connection, opened if there is none. `asks`: the turn brings nothing new; the model goes on with the history. */
   async open({ chat, signal }: Turn, asks: boolean): Promise<LiveConnection> {
     const entry = this.#entries.get(chat.id) ?? this.#begin(chat, asks);
     clearTimeout(entry.idle);

@@ -26,7 +26,7 @@ export function readDataUrl(url: string): DataUrl | undefined {
   }
 }
 
-/** A media type in lower case, without parameters; undefined if it is none. */
+/** A media type in lower case, without parameters; undefined if the text is not a media type. */
 export function toMediaType(type: string): string | undefined {
   const name = type.split(";")[0]?.trim().toLowerCase() ?? "";
   return /^[a-z0-9][\w.+-]*\/[a-z0-9][\w.+-]*$/.test(name) ? name : undefined;

@@ -1,6 +1,6 @@
 import type { UIMessageChunk } from "ai";
 
-/** The id of the call that a chunk gives its outcome. A preliminary output is none. */
+/** The id of the call that a chunk gives its outcome. A preliminary output is not an outcome. */
 export function settledCall(chunk: UIMessageChunk): string | undefined {
   switch (chunk.type) {
     case "tool-output-available":
