@@ -1,16 +1,17 @@
 import { isToolUIPart, type UIMessage } from "ai";
 
 /**
- * The messages to show while a resumed stream replays a message from its start. Until the replay has caught up, that
- * message is shown as it was (`held`), so that nothing on the page disappears and comes back.
+ * The messages to show during and after a resumed stream. While it replays a message from its start (`replaying`), that
+ * message is shown as it was (`held`) until the replay has caught up, so that nothing disappears and comes back.
+ * Afterwards a call keeps the approval that it had, until the page reads the server's messages again.
  */
-export function holdBack(held: readonly UIMessage[], received: UIMessage[]): UIMessage[] {
+export function holdBack(held: readonly UIMessage[], received: UIMessage[], replaying: boolean): UIMessage[] {
   const before = new Map(held.map((message) => [message.id, message]));
   let changed = false;
   const shown = received.map((message) => {
     const old = before.get(message.id);
     if (!old) return message;
-    const next = weight(message) >= weight(old) ? withApprovals(message, old) : old;
+    const next = replaying && weight(message) < weight(old) ? old : withApprovals(message, old);
     changed ||= next !== message;
     return next;
   });

@@ -1,6 +1,6 @@
 import type { Chat } from "@ai-sdk/react";
 import type { UIMessage } from "ai";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useMemo, useRef, useState } from "react";
 import { holdBack } from "./hold-back.ts";
 
 export interface Resume {
@@ -16,10 +16,10 @@ export interface Resume {
 /** Resumes a running reply without anything on the page disappearing and coming back. */
 export function useResume(chat: Chat<UIMessage>, chatMessages: UIMessage[], busy: boolean): Resume {
   const held = useRef<UIMessage[]>([]);
-  const messages = useMemo(() => (busy ? holdBack(held.current, chatMessages) : chatMessages), [busy, chatMessages]);
-  const [inBackground, setInBackground] = useState(false);
   // The chat becomes busy only when the stream brings something. Until then `resume` must not ask a second time.
   const resuming = useRef(false);
+  const messages = useMemo(() => holdBack(held.current, chatMessages, busy && resuming.current), [busy, chatMessages]);
+  const [inBackground, setInBackground] = useState(false);
   const resume = useCallback(() => {
     if (resuming.current) return;
     held.current = chat.messages;
@@ -30,8 +30,5 @@ export function useResume(chat: Chat<UIMessage>, chatMessages: UIMessage[], busy
       if (chat.status !== "error") setInBackground(false);
     });
   }, [chat]);
-  useEffect(() => {
-    if (!busy) held.current = [];
-  }, [busy]);
   return { messages, resume, inBackground, setInBackground };
 }
