@@ -24,4 +24,5 @@ export {
   type StoredEvent,
   type StoredFile,
 } from "./store.ts";
+export { type ChatLease, type LeaseStore, NotOwner, type Posted } from "./lease-store.ts";
 export type { ChatLimits } from "./store-limits.ts";

@@ -11,9 +11,9 @@ describe("logListeners", () => {
     listeners.watch("chat", first);
     listeners.watch("chat", second);
     listeners.watch("other", other);
-    listeners.notify("chat", [entry(1)]);
-    expect(first.mock.calls).toEqual([[[entry(1)]]]);
-    expect(second.mock.calls).toEqual([[[entry(1)]]]);
+    listeners.notify("chat", { entries: [entry(1)] });
+    expect(first.mock.calls).toEqual([[{ entries: [entry(1)] }]]);
+    expect(second.mock.calls).toEqual([[{ entries: [entry(1)] }]]);
     expect(other).not.toHaveBeenCalled();
   });
 
@@ -22,11 +22,11 @@ describe("logListeners", () => {
     const listener = vi.fn();
     const stop = listeners.watch("chat", listener);
     listeners.watch("chat", listener);
-    listeners.notify("chat", [entry(1)]);
+    listeners.notify("chat", { entries: [entry(1)] });
     expect(listener).toHaveBeenCalledTimes(2);
     stop();
     stop();
-    listeners.notify("chat", [entry(2)]);
+    listeners.notify("chat", { entries: [entry(2)] });
     expect(listener).toHaveBeenCalledTimes(3);
   });
 
@@ -37,18 +37,18 @@ describe("logListeners", () => {
     const later = vi.fn();
     listeners.watch("chat", later);
     stop();
-    listeners.notify("chat", [entry(1)]);
+    listeners.notify("chat", { entries: [entry(1)] });
     expect(later).toHaveBeenCalledOnce();
   });
 
   test("every listener gets the entries in order, also when one of them causes more", () => {
     const listeners = logListeners();
     const heard: number[] = [];
-    listeners.watch("chat", ([first]) => {
-      if (first?.sequence === 1) listeners.notify("chat", [entry(2)]);
+    listeners.watch("chat", ({ entries: [first] = [] }) => {
+      if (first?.sequence === 1) listeners.notify("chat", { entries: [entry(2)] });
     });
-    listeners.watch("chat", (entries) => heard.push(...entries.map(({ sequence }) => sequence)));
-    listeners.notify("chat", [entry(1)]);
+    listeners.watch("chat", ({ entries = [] }) => heard.push(...entries.map(({ sequence }) => sequence)));
+    listeners.notify("chat", { entries: [entry(1)] });
     expect(heard).toEqual([1, 2]);
   });
 
@@ -59,8 +59,8 @@ describe("logListeners", () => {
       throw new Error("broken");
     });
     listeners.watch("chat", good);
-    listeners.notify("chat", [entry(1)]);
-    listeners.notify("chat", [entry(2)]);
+    listeners.notify("chat", { entries: [entry(1)] });
+    listeners.notify("chat", { entries: [entry(2)] });
     expect(good).toHaveBeenCalledTimes(2);
   });
 
@@ -70,7 +70,7 @@ describe("logListeners", () => {
     let stopSecond = () => {};
     listeners.watch("chat", () => stopSecond());
     stopSecond = listeners.watch("chat", second);
-    listeners.notify("chat", [entry(1)]);
+    listeners.notify("chat", { entries: [entry(1)] });
     expect(second).not.toHaveBeenCalled();
   });
 
@@ -79,7 +79,7 @@ describe("logListeners", () => {
     const listener = vi.fn();
     listeners.watch("chat", listener);
     listeners.clear();
-    listeners.notify("chat", [entry(1)]);
+    listeners.notify("chat", { entries: [entry(1)] });
     expect(listener).not.toHaveBeenCalled();
   });
 });

@@ -1,19 +1,17 @@
-import type { LogEntry } from "./store.ts";
-
-type Listener = (entries: readonly LogEntry[]) => void;
+import type { LogListener, LogNews } from "./store.ts";
 
 /** The listeners to the logs of a store: the part of `LogStore.watch` that needs no database. */
 interface LogListeners {
-  watch(chat: string, listener: Listener): () => void;
-  /** Call after the entries are committed. */
-  notify(chat: string, entries: readonly LogEntry[]): void;
+  watch(chat: string, listener: LogListener): () => void;
+  /** Call after the change is committed. */
+  notify(chat: string, news: LogNews): void;
   clear(): void;
 }
 
 /** Creates the listeners of one store. */
 export function logListeners(): LogListeners {
-  const listeners = new Map<string, Set<{ listener: Listener }>>();
-  const waiting: { chat: string; entries: readonly LogEntry[] }[] = [];
+  const listeners = new Map<string, Set<{ listener: LogListener }>>();
+  const waiting: { chat: string; news: LogNews }[] = [];
   let notifying = false;
 
   return {
@@ -28,9 +26,9 @@ export function logListeners(): LogListeners {
       };
     },
 
-    notify(chat, entries) {
+    notify(chat, news) {
       if (!listeners.has(chat)) return;
-      waiting.push({ chat, entries });
+      waiting.push({ chat, news });
       // A listener that appends calls this again; its entries wait until every listener has got the ones before.
       if (notifying) return;
       notifying = true;
@@ -39,7 +37,7 @@ export function logListeners(): LogListeners {
         for (const watcher of [...watchers]) {
           if (!watchers.has(watcher)) continue;
           try {
-            watcher.listener(next.entries);
+            watcher.listener(next.news);
           } catch {
             // The entries are committed: an error of one reader must not affect the append or other readers.
           }

@@ -15,12 +15,15 @@ export interface LogStore {
   /** The last sequence number of a chat, 0 when its log is empty. */
   lastSequence(chat: string): Promise<number>;
   /**
-   * Calls back after each append by this process; a hint, the log is the truth. Without entries: the chat was deleted.
-   * Returns a function that stops it.
+   * Calls back after appends, those of other processes a little later, and when the chat is deleted. A hint: the log is the
+   * truth. Returns a function that stops it.
    */
-  watch(chat: string, listener: (entries: readonly LogEntry[]) => void): () => void;
-  /** Turns with a `begin` and no `end`, oldest first. */
-  openTurns(): Promise<{ chat: string; turn: string; sequence: number }[]>;
+  watch(chat: string, listener: LogListener): () => void;
+  /**
+   * Turns with a `begin` and no `end`, oldest first. Without a chat: those of all chats, except chats that another node
+   * has.
+   */
+  openTurns(filter?: { chat?: string }): Promise<{ chat: string; turn: string; sequence: number }[]>;
 }
 
 /** The messages of each chat, whole, as the log's finished turns add up to them. Written by {@link LogStore.append}. */
@@ -66,6 +69,14 @@ export interface Withdrawal {
   closed: readonly string[];
   /** Rows whose call another message shows from now on. */
   moved: { rows: readonly string[]; messageId: string };
+}
+
+export type LogListener = (news: LogNews) => void;
+
+export interface LogNews {
+  /** What was appended, if this process appended it. */
+  entries?: readonly LogEntry[];
+  isDeleted?: true;
 }
 
 export type LogEntry = NewLogEntry & { sequence: number; at: number };

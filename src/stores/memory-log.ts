@@ -86,7 +86,7 @@ export function memoryLog({ now, requireChat, noteChange, withdraw }: MemoryLogO
         }
       }
       const stored = copyJson(added);
-      if (stored.length > 0) listeners.notify(chat, stored);
+      if (stored.length > 0) listeners.notify(chat, { entries: stored });
       return stored;
     },
 
@@ -102,8 +102,8 @@ export function memoryLog({ now, requireChat, noteChange, withdraw }: MemoryLogO
 
     watch: listeners.watch,
 
-    async openTurns() {
-      return copyJson([...turns.values()]);
+    async openTurns({ chat } = {}) {
+      return copyJson([...turns.values()].filter((turn) => chat === undefined || turn.chat === chat));
     },
 
     async messages(chat, { before, limit = Infinity } = {}) {
@@ -127,7 +127,7 @@ export function memoryLog({ now, requireChat, noteChange, withdraw }: MemoryLogO
       for (const turn of ended.filter((each) => each.chat === chat)) ended.splice(ended.indexOf(turn), 1);
       logs.delete(chat);
       messages.delete(chat);
-      listeners.notify(chat, []);
+      listeners.notify(chat, { isDeleted: true });
     },
 
     hasOpenTurn(chat) {

@@ -7,6 +7,7 @@ import { memoryChats } from "./memory-chats.ts";
 import { memoryEvents } from "./memory-events.ts";
 import { memoryFiles } from "./memory-files.ts";
 import { memoryLog } from "./memory-log.ts";
+import { oneNode } from "./one-node.ts";
 import { OpenCallCounts } from "./open-call-counts.ts";
 import { refuseCallPast, refuseChatPast } from "./refuse-past.ts";
 import {
@@ -264,6 +265,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     async audit(chat) {
       return copyJson(audits.get(chat) ?? []);
     },
+
+    ...oneNode(async (id) => sessions.get(id)?.chat === id),
 
     async close() {
       clearListeners();

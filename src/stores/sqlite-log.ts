@@ -65,7 +65,7 @@ export function sqliteLog(db: SqliteDatabase, { now }: { now: () => number }): S
         await db.writeAlone("NORMAL", add, remember);
       else await db.transaction(withdraw || entries.some(mustSync) ? "FULL" : "NORMAL", add, remember);
       const stored = texts.map(({ text }, index) => textToLogEntry(text, last + index + 1, at));
-      if (stored.length > 0) listeners.notify(chat, stored);
+      if (stored.length > 0) listeners.notify(chat, { entries: stored });
       return stored;
     },
 
@@ -85,8 +85,11 @@ export function sqliteLog(db: SqliteDatabase, { now }: { now: () => number }): S
 
     ...messages,
 
-    async openTurns() {
-      const rows = db.all("SELECT chat, turn, sequence FROM openTurn ORDER BY opened");
+    async openTurns({ chat } = {}) {
+      const rows = db.all(
+        "SELECT chat, turn, sequence FROM openTurn WHERE ?1 IS NULL OR chat = ?1 ORDER BY opened",
+        chat ?? null,
+      );
       return rows.map((row) => ({ ...row }) as { chat: string; turn: string; sequence: number });
     },
 
@@ -95,7 +98,7 @@ export function sqliteLog(db: SqliteDatabase, { now }: { now: () => number }): S
     },
 
     notifyDeleted(chat) {
-      listeners.notify(chat, []);
+      listeners.notify(chat, { isDeleted: true });
     },
 
     clearListeners() {

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { sqliteApprovals } from "./sqlite-approvals.ts";
 import { sqliteChats } from "./sqlite-chats.ts";
+import { oneNode } from "./one-node.ts";
 import { openSqliteDatabase } from "./sqlite-database.ts";
 import { sqliteFiles } from "./sqlite-files.ts";
 import { sqliteLog } from "./sqlite-log.ts";
@@ -43,6 +44,7 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
     ...sqliteFiles(db, { now }),
     ...sqliteApprovals(db, { now }),
     ...sqliteChats(db),
+    ...oneNode(async (id) => (await sessions.getSession(id))?.chat === id),
 
     async deleteSession(id) {
       forget(id);

@@ -2,10 +2,12 @@ import type { ApprovalCard, ApprovalState, EffectClass } from "../protocol/index
 import type { ChatStore } from "./chat-store.ts";
 import type { FileStore } from "./file-store.ts";
 import type { LogStore, MessageStore } from "./log-store.ts";
+import type { LeaseStore } from "./lease-store.ts";
 import type { CallLimits, ChatLimits } from "./store-limits.ts";
 
 export type * from "./chat-store.ts";
 export type * from "./file-store.ts";
+export type * from "./lease-store.ts";
 export type * from "./log-store.ts";
 
 /**
@@ -14,7 +16,7 @@ export type * from "./log-store.ts";
  *
  * Times are milliseconds by the store's own clock (`now`), so that one clock decides what has expired.
  */
-export interface Store extends SessionStore, LogStore, MessageStore, FileStore, ApprovalStore, ChatStore {
+export interface Store extends SessionStore, LogStore, MessageStore, FileStore, ApprovalStore, ChatStore, LeaseStore {
   /** The only clock that decides about expiry and leases. */
   now(): number;
   close(): Promise<void>;
@@ -75,7 +77,7 @@ export interface ApprovalStore {
   /**
    * Rows that need work: pending past `expiresAt`, approved past `startBy`, approved calls that have not started,
    * executing with a lapsed lease, waiting past `reportBy`, and settled rows that neither the log shows nor the model has
-   * been told about. Oldest first, one batch at a time: `after` is the last row of the batch before. A batch after a row
+   * been told about. Only rows of chats that no other node has. Oldest first, one batch at a time: `after` is the last row of the batch before. A batch after a row
    * that is gone is empty.
    */
   dueApprovals(batch?: DueBatch): Promise<Approval[]>;

@@ -206,7 +206,7 @@ describe.each(stores)("chats in the $name store", ({ open }) => {
     const [chat, other] = [await openChat(store, "a"), await openChat(store, "b")];
     const told: string[] = [];
     for (const each of [chat, other])
-      store.watch(each.id, (entries) => told.push(`${each.name}: ${entries.length} entries`));
+      store.watch(each.id, ({ entries = [] }) => told.push(`${each.name}: ${entries.length} entries`));
     await store.deleteSession(chat.id);
     expect(told).toEqual(["a: 0 entries"]);
   });

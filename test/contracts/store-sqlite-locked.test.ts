@@ -116,7 +116,7 @@ describe("a database that another program has locked", () => {
   test("X3: gets the writes in the order in which they were asked for, each once", async () => {
     const { store, path, chat, other } = await openStore();
     const seen: number[] = [];
-    store.watch(chat, (entries) => seen.push(...entries.map(({ sequence }) => sequence)));
+    store.watch(chat, ({ entries = [] }) => seen.push(...entries.map(({ sequence }) => sequence)));
     const release = lock(path);
     const names = Array.from({ length: 40 }, (_, index) => `word-${index}`);
     const writes = names.map((name, index) =>

@@ -476,7 +476,7 @@ export function storeContract(name: string, open: OpenStore): void {
         const { store, chat } = await openChat();
         const other = await store.openChat({ owner: "alice", name: "other", appName: "app" });
         const heard: unknown[] = [];
-        const stop = store.watch(chat.id, (entries) => heard.push(...entries));
+        const stop = store.watch(chat.id, ({ entries = [] }) => heard.push(...entries));
         await store.append(chat.id, [begin("turn"), chunk("a")]);
         await store.append(other.id, [chunk("elsewhere")]);
         await store.append(chat.id, [chunk("b")]);
@@ -510,10 +510,10 @@ export function storeContract(name: string, open: OpenStore): void {
         const { store, chat } = await openChat();
         const heard: number[] = [];
         const own: Promise<unknown>[] = [];
-        store.watch(chat.id, (entries) => {
+        store.watch(chat.id, ({ entries = [] }) => {
           if (entries[0]?.sequence === 1) own.push(store.append(chat.id, [chunk("from a watcher")]));
         });
-        store.watch(chat.id, (entries) => heard.push(...entries.map(({ sequence }) => sequence)));
+        store.watch(chat.id, ({ entries = [] }) => heard.push(...entries.map(({ sequence }) => sequence)));
         await store.append(chat.id, [chunk("a")]);
         await Promise.all(own);
         expect(heard).toEqual([1, 2]);

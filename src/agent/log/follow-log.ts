@@ -22,8 +22,8 @@ export async function* followLog(
   const onAbort = () => wake();
   signal?.addEventListener("abort", onAbort, { once: true });
   let isDeleted = false;
-  const unwatch = store.watch(chat, (entries) => {
-    isDeleted ||= entries.length === 0;
+  const unwatch = store.watch(chat, (news) => {
+    isDeleted ||= news.isDeleted === true;
     wake();
   });
   let isFirst = true;
