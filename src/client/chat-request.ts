@@ -60,3 +60,6 @@ export function write(
   const isRepeated = isAside && settled && settledCalls(chunks).every((call) => settled.has(call));
   if (!isRepeated) stream.write(chunks);
 }
+
+/** The frame that stops a reply. */
+export const interrupt = { type: "interrupt", reason: "The user stopped the reply." };

@@ -7,6 +7,7 @@ import {
   type NewChatRequest,
   newChatRequest,
   write,
+  interrupt,
 } from "./chat-request.ts";
 import type { ServerFrame } from "./server-frame.ts";
 import { type KeptTurn, KeptTurns } from "./kept-turns.ts";
@@ -185,8 +186,7 @@ export class FollowedChat {
     if (sequence <= (this.#position ?? -1)) return;
     this.#advance(sequence);
     this.#onChunk({ type: "data-withdrawn", transient: true, data: { from } });
-    if (this.#current?.reply === from)
-      this.#fail(this.#current, "The network connection was cut in the middle of the reply.");
+    if (this.#current?.reply === from) this.#fail("The network connection was cut in the middle of the reply.");
   }
 
   #end(): void {
@@ -252,15 +252,15 @@ export class FollowedChat {
       if (!running) this.#position = sequence;
     } else if (sequence < this.#position) {
       this.#forget(sequence);
-      this.#fail(undefined, "The network connection is back, but the server has lost this chat.");
+      this.#fail("The network connection is back, but the server has lost this chat.");
     }
   }
 
   /** Nothing of the chat is left. Messages that were not sent yet begin a new one. */
   #deleted(): void {
     this.#forget(0);
-    const error = new BridgeError("not_found", "This chat was deleted.");
-    for (const request of this.#requests) if (request.sent) this.#settle(request, error);
+    for (const request of this.#requests)
+      if (request.sent) this.#settle(request, new BridgeError("not_found", "This chat was deleted."));
   }
 
   /** Lets the request read this turn, after the turns of the same message that no request has read. */
@@ -282,10 +282,9 @@ export class FollowedChat {
     if (turn.hasEnded) this.#settle(request, "ended");
   }
 
-  /** Ends the requests that read a turn, or any turn. AI SDK takes a TypeError about the network for a broken connection. */
-  #fail(turn: KeptTurn | undefined, sentence: string): void {
-    for (const request of this.#requests)
-      if (request.turn && (!turn || request.turn === turn)) this.#settle(request, new TypeError(sentence));
+  /** Ends the requests that read a turn. AI SDK takes a TypeError about the network for a broken connection. */
+  #fail(sentence: string): void {
+    for (const request of this.#requests) if (request.turn) this.#settle(request, new TypeError(sentence));
   }
 
   #settle(request: ChatRequest, result: "ended" | "nothing" | Error): void {
@@ -299,5 +298,3 @@ export class FollowedChat {
     return [...this.#requests].find((request) => request.requestId === requestId);
   }
 }
-
-const interrupt = { type: "interrupt", reason: "The user stopped the reply." };

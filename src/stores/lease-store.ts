@@ -48,6 +48,8 @@ export interface ChatLease {
   fence: number;
   /** Until when the node has the chat, by the store's clock, unless it renews the lease. */
   until: number;
+  /** Set when this call took the chat. */
+  isNew?: true;
 }
 
 export interface Posted {

@@ -14,7 +14,7 @@ export function oneNode(hasChat: (chat: string) => Promise<boolean>): LeaseStore
       if (!(await hasChat(chat))) throw new BridgeError("not_found", `There is no chat ${chat}.`);
       const taken = { node, fence: 1, until: Infinity };
       held.set(chat, taken);
-      return taken;
+      return { ...taken, isNew: true };
     },
     leaseOf: async (chat) => held.get(chat),
     renewChats: async () => [],

@@ -13,7 +13,10 @@ export interface HeldChat {
   lastSequence: number;
 }
 
-export interface PostgresLeases extends Pick<LeaseStore, "node" | "holdChat" | "renewChats" | "releaseChats"> {
+export interface PostgresLeases extends Pick<
+  LeaseStore,
+  "node" | "holdChat" | "leaseOf" | "renewChats" | "releaseChats"
+> {
   held: Map<string, HeldChat>;
   /** The fence of a chat, for SQL. Zero, which no lease has, for a chat that this node does not have. */
   fenceOf(chat: string): number;
@@ -41,6 +44,10 @@ UPDATE session SET lease_until = ${sqlNow(4)} + $5::bigint
 FROM unnest($1::text[], $2::bigint[]) AS held (id, fence)
 WHERE session.id = held.id AND lease_node = $3 AND lease_fence = held.fence AND NOT deleted
 RETURNING session.id, lease_until`;
+
+const leaseSql = `
+SELECT lease_node, lease_fence, lease_until FROM session
+WHERE id = $1 AND NOT deleted AND lease_node IS NOT NULL AND lease_until > ${sqlNow(2)}`;
 
 const releaseSql = `
 UPDATE session SET lease_node = NULL, lease_until = 0
@@ -89,6 +96,16 @@ export function postgresLeases(db: PostgresDatabase, node: string): PostgresLeas
       // `renewChats` keeps leases long. If the chat was lost in spite of it, its fence keeps this node from writing.
       if (known && known.until - db.now() > leaseMs / 2) return { node, fence: known.fence, until: known.until };
       return hold(chat, leaseMs);
+    },
+
+    async leaseOf(chat) {
+      const [row] = await db.query(leaseSql, [chat, db.time()]);
+      if (!row) return undefined;
+      return {
+        node: String(row["lease_node"]),
+        fence: Number(row["lease_fence"]),
+        until: Number(row["lease_until"]),
+      };
     },
 
     async renewChats(leaseMs) {

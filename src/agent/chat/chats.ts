@@ -87,7 +87,9 @@ export class Chats {
     await this.#context.relay
       .run(() => this.#deleteHere(chat.id), {
         relayed: { name: "delete", body: { chat: chat.id } },
-        receive: () => undefined,
+        receive: () => true,
+        // The answer of the other node goes with the chat.
+        isDone: async (id) => (await this.#context.store.getSession(id)) === undefined || undefined,
       })
       .catch((error: unknown) => {
         // Another request has deleted it meanwhile.
@@ -96,10 +98,11 @@ export class Chats {
     await this.#removeArtifacts(chat);
   }
 
-  async #deleteHere(id: string): Promise<void> {
+  async #deleteHere(id: string): Promise<true> {
     const chat = await this.#context.store.getSession(id);
     if (!chat) throw chatDeleted;
     await this.#context.turns.delete(chat, () => this.#remove(chat));
+    return true;
   }
 
   /** Deletes a chat, unless it has changed since `before` or something runs in it. */
