@@ -10,8 +10,9 @@ const leaseMs = 10;
 const reportMs = 90;
 const expiresAt = created + ttlMs;
 
-const asked: NewApproval = {
+const asked: NewApproval & { appName: string } = {
   id: "id",
+  appName: "app",
   chat: "chat",
   session: "chat",
   owner: "alice",

@@ -19,7 +19,7 @@ interface Applied {
 }
 
 /** The first version of a row. Unless it brings a key of its own, its id is the idempotency key: random and unique. */
-export function newApprovalRow(approval: NewApproval, now: number): Approval {
+export function newApprovalRow(approval: NewApproval & { appName: string }, now: number): Approval {
   const { ttlMs, hint, ...call } = approval;
   for (const [field, value] of Object.entries(call)) if (typeof value === "string") exactText(value, field);
   return withoutUndefined({
@@ -138,7 +138,7 @@ export function dueAt(row: Approval): number | undefined {
 /** The due ones of all rows, which come oldest first. */
 export function dueBatch(
   rows: Iterable<Approval>,
-  { after, limit = dueLimit, unsettled = false }: DueBatch,
+  { appName, after, limit = dueLimit, unsettled = false }: DueBatch,
   now: number,
 ): Approval[] {
   const due: Approval[] = [];
@@ -146,7 +146,7 @@ export function dueBatch(
   for (const row of rows) {
     if (due.length >= limit) break;
     const isDue = (dueAt(row) ?? Infinity) <= now && !(unsettled && isSettled(row.state));
-    if (isAfter && isDue) due.push(row);
+    if (isAfter && isDue && (appName === undefined || row.appName === appName)) due.push(row);
     isAfter ||= row.id === after;
   }
   return due;
