@@ -131,7 +131,8 @@ export function dueAt(row: Approval): number | undefined {
     case "waiting":
       return row.reportBy;
     default:
-      return row.told || row.shown ? undefined : 0;
+      // A row in a state of a later release is that release's work.
+      return row.told || row.shown || !isSettled(row.state) ? undefined : 0;
   }
 }
 

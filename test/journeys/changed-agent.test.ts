@@ -47,7 +47,7 @@ const rules: Rule[] = [
     say: ({ responses }) => [text(`It gave ${responses.map(({ response }) => JSON.stringify(response)).join(" ")}.`)],
   },
   {
-    when: ({ contents }) => /^\[context/.test(contents.at(-1)?.parts?.[0]?.text ?? ""),
+    when: ({ contents }) => contents.at(-1)?.parts?.[0]?.text?.startsWith("[context") ?? false,
     say: ({ contents }) => [text(`Noted: ${contents.at(-1)?.parts?.[0]?.text ?? ""}`)],
   },
   {

@@ -1,4 +1,4 @@
-import { BridgeError, isNotFound } from "../../protocol/index.ts";
+import { BridgeError, type EffectClass, isNotFound } from "../../protocol/index.ts";
 import type { Approval, Store } from "../../stores/index.ts";
 import { ToolsAway } from "../adk/find-tool.ts";
 import type { ToolCalls } from "../adk/tool-calls.ts";
@@ -90,7 +90,7 @@ export class Executor {
       if (approval.innerSession !== undefined)
         return this.#takeOver(approval, await this.#readAgentOutcome(approval, approval.innerSession));
       const isRepeatable =
-        approval.effect === "queryable" ? this.#lookupOf(approval) !== undefined : approval.effect !== "opaque";
+        approval.effect === "queryable" ? this.#lookupOf(approval) !== undefined : repeatable.has(approval.effect);
       if (isRepeatable && !approval.external) return this.#claimAndRun(approval, "reclaim");
       return (await store.move(approval.id, { event: "lose" })).approval ?? approval;
     });
@@ -253,6 +253,9 @@ export class Executor {
     }
   }
 }
+
+/** A class that only a later release knows is not among them. */
+const repeatable: ReadonlySet<string> = new Set<EffectClass>(["readonly", "idempotent", "transactional"]);
 
 /** True for a call that the server does not run itself: a browser does. */
 export function runsElsewhere({ external, innerSession }: Pick<Approval, "external" | "innerSession">): boolean {

@@ -490,10 +490,10 @@ function picture(): Part {
 it("P13: outcomes of an agent that does not exist any more are recorded in place and noted", () => {
   const rows = [row("c1", { session: "chat", state: "denied" })];
   const events = [asked(), step("c1")];
-  const plan = planHistory({ session: "chat", events, rows }, { kind: "outcomes", isGone: () => true });
-  expect(plan.request).toBeUndefined();
-  expect(plan.next).toBe("ask");
-  expect(plan.records).toMatchObject([
+  const made = planHistory({ session: "chat", events, rows }, { kind: "outcomes", isGone: () => true });
+  expect(made.request).toBeUndefined();
+  expect(made.next).toBe("ask");
+  expect(made.records).toMatchObject([
     { response: { open: { call: { id: "c1" } } }, note: { about: "c1" }, tells: ["apr-c1"] },
   ]);
 });
