@@ -12,6 +12,7 @@ import {
   Toolsets,
 } from "./adk/index.ts";
 import { Quota } from "../protocol/quota.ts";
+import { appStore } from "../stores/app-store.ts";
 import { Authorizer, Executor, holdCalls, Policies, UnseenQuestions } from "./approval/index.ts";
 import { readBridgeLimits } from "./bridge-limits.ts";
 import type { BridgeOptions } from "./bridge-options.ts";
@@ -48,7 +49,7 @@ export function buildParts(options: BridgeOptions) {
   const policies = new Policies({ ...options, inventory: toolsets, logger });
 
   guardCompaction(agent);
-  const files = new ChatFiles(options);
+  const files = new ChatFiles({ ...options, store: appStore(options.store, appName) });
   const { store } = files;
   const sessions = new StoreSessionService(store);
   const unseen = new UnseenQuestions({ store, lastMessageAt: (chat) => lastMessageAt(store, chat) });

@@ -1,5 +1,6 @@
 import { isSettled } from "../protocol/index.ts";
-import type { Approval, Store } from "../stores/index.ts";
+import type { AppStore } from "../stores/app-store.ts";
+import type { Approval } from "../stores/index.ts";
 import { callInPage } from "./approval/call-in-page.ts";
 import type { Executor } from "./approval/executor.ts";
 import { dataApproval, isOpen, outcomeChunks } from "./approval/outcome.ts";
@@ -11,7 +12,7 @@ import { continuesElsewhere, type Turn, type TurnInput } from "./turn-input.ts";
 
 /** What every turn needs. */
 export interface TurnContext {
-  store: Store;
+  store: AppStore;
   executor: Executor;
   conversations: Conversations;
   logger: Logger;

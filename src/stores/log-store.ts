@@ -20,10 +20,10 @@ export interface LogStore {
    */
   watch(chat: string, listener: LogListener): () => void;
   /**
-   * Turns with a `begin` and no `end`, oldest first. Without a chat: those of all chats, except chats that another node
-   * has.
+   * Turns with a `begin` and no `end`, oldest first. Without a chat: those of all chats, or of all chats of one app, except
+   * chats that another node has.
    */
-  openTurns(filter?: { chat?: string }): Promise<{ chat: string; turn: string; sequence: number }[]>;
+  openTurns(filter?: { chat?: string; appName?: string }): Promise<{ chat: string; turn: string; sequence: number }[]>;
 }
 
 /** The messages of each chat, whole, as the log's finished turns add up to them. Written by {@link LogStore.append}. */

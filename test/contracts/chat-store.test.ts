@@ -65,7 +65,8 @@ describe.each(stores)("chats in the $name store", ({ open }) => {
     return holdingChats(store);
   };
   const openChat = (store: Store, name: string, owner = "alice") => store.openChat({ owner, name, appName: "app" });
-  const names = async (store: Store, owner = "alice") => (await store.listChats(owner)).map(({ name }) => name);
+  const names = async (store: Store, owner = "alice") =>
+    (await store.listChats({ owner, appName: "app" })).map(({ name }) => name);
 
   test("are listed by their last change, each owner's alone, without inner sessions", async () => {
     const store = await openStore();
@@ -99,7 +100,7 @@ describe.each(stores)("chats in the $name store", ({ open }) => {
     await store.setTitle(a.id, "A");
     expect(await names(store)).toEqual(["c", "b", "a"]);
     expect(await names(store, "nobody")).toEqual([]);
-    expect((await store.listChats("alice"))[2]).toEqual({
+    expect((await store.listChats({ owner: "alice", appName: "app" }))[2]).toEqual({
       ...{ id: a.id, owner: "alice", name: "a", title: "A", appName: "app", createdAt: start, pending: 0 },
       updatedAt: expect.any(Number),
     });
@@ -114,7 +115,7 @@ describe.each(stores)("chats in the $name store", ({ open }) => {
     await store.createApproval(newApproval(chat, "two", { session: "inner" }));
     const { id } = await store.createApproval(newApproval(chat, "three"));
     await store.move(id, { event: "deny", by: "alice" });
-    const listed = await store.listChats("alice");
+    const listed = await store.listChats({ owner: "alice", appName: "app" });
     expect(Object.fromEntries(listed.map(({ name, pending }) => [name, pending]))).toEqual({ a: 2, b: 0 });
   });
 
@@ -124,7 +125,7 @@ describe.each(stores)("chats in the $name store", ({ open }) => {
     const seen: string[] = [];
     let after: { updatedAt: number; id: string } | undefined;
     for (;;) {
-      const page = await store.listChats("alice", { limit: 3, after });
+      const page = await store.listChats({ owner: "alice", appName: "app" }, { limit: 3, after });
       seen.push(...page.map(({ name }) => name ?? ""));
       after = page.at(-1);
       if (!after) break;
@@ -234,7 +235,7 @@ describe.each(stores)("chats in the $name store", ({ open }) => {
     for (let number = 0; number < 300; number += 1)
       await store.appendEvent(chat.id, { id: `e${number}`, event: { number }, responses: [`call ${number}`] });
     const deleting = store.deleteSession(chat.id);
-    expect(await store.findChat("alice", "a")).toBeUndefined();
+    expect(await store.findChat("alice", "a", "app")).toBeUndefined();
     await expect(store.append(chat.id, turnOf("late"))).rejects.toMatchObject({ code: "not_found" });
     await expect(store.appendEvent(chat.id, { id: "late", event: {}, responses: [] })).rejects.toMatchObject({
       code: "not_found",

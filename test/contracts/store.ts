@@ -133,7 +133,7 @@ export function storeContract(name: string, open: OpenStore): void {
         });
         clock.at += 5;
         expect(await store.openChat({ owner: "alice", name: "first", appName: "app" })).toEqual(chat);
-        expect(await store.findChat("alice", "first")).toEqual(chat);
+        expect(await store.findChat("alice", "first", "app")).toEqual(chat);
         expect(await store.getSession(chat.id)).toEqual(chat);
       });
 
@@ -188,10 +188,10 @@ export function storeContract(name: string, open: OpenStore): void {
         }
         expect(ids.size).toBe(pairs.length);
         for (const [id, [owner = "", chatName = ""]] of ids) {
-          expect((await store.findChat(owner, chatName))?.id).toBe(id);
+          expect((await store.findChat(owner, chatName, "app"))?.id).toBe(id);
           expect((await store.getSession(id))?.id).toBe(id);
         }
-        expect(await store.findChat("carol", "first")).toBeUndefined();
+        expect(await store.findChat("carol", "first", "app")).toBeUndefined();
         expect(await store.getSession("__proto__")).toBeUndefined();
         expect(await store.getApproval("__proto__")).toBeUndefined();
       });
@@ -352,7 +352,7 @@ export function storeContract(name: string, open: OpenStore): void {
         }
         const state = async (each: Session) => ({
           session: await store.getSession(each.id),
-          found: await store.findChat("alice", each.name ?? ""),
+          found: await store.findChat("alice", each.name ?? "", "app"),
           inner: await store.getSession(`inner of ${each.name}`),
           events: await store.events(each.id),
           innerEvents: await store.events(`inner of ${each.name}`),
@@ -702,12 +702,12 @@ export function storeContract(name: string, open: OpenStore): void {
         await store.saveFile(file(chat));
         await store.saveFile(file(second));
         expect(await store.getFile(others.id, "f1")).toBeUndefined();
-        expect(await store.findFile("bob", "f1")).toBeUndefined();
+        expect(await store.findFile("bob", "f1", "app")).toBeUndefined();
         await store.deleteSession(chat.id);
         expect(await store.getFile(chat.id, "f1")).toBeUndefined();
-        expect(await store.findFile("alice", "f1")).toMatchObject({ chat: second.id });
+        expect(await store.findFile("alice", "f1", "app")).toMatchObject({ chat: second.id });
         await store.deleteSession(second.id);
-        expect(await store.findFile("alice", "f1")).toBeUndefined();
+        expect(await store.findFile("alice", "f1", "app")).toBeUndefined();
       });
 
       test("need a chat", async () => {
@@ -790,7 +790,7 @@ export function storeContract(name: string, open: OpenStore): void {
 
         const read = [
           await store.getSession(chat.id),
-          await store.findChat("alice", "first"),
+          await store.findChat("alice", "first", "app"),
           await store.openChat({ owner: "alice", name: "first", appName: "app" }),
         ].map((session) => session?.state);
         for (const value of [event, stateDelta, payload, outcome, stored.event, inner.state, moved?.outcome, ...read]) {
@@ -826,6 +826,7 @@ export function storeContract(name: string, open: OpenStore): void {
         const row = await store.createApproval(asked);
         expect(row).toStrictEqual({
           ...kept,
+          appName: "app",
           createdAt: start,
           expiresAt: start + ttlMs,
           idempotencyKey: expect.any(String),
@@ -1580,7 +1581,7 @@ export function durableStoreContract(
       await store.move(`${chat.id}-done`, succeed(1));
       await store.markTold(`${chat.id}-done`);
       const everything = async (each: Store) => ({
-        chat: await each.findChat("alice", "first"),
+        chat: await each.findChat("alice", "first", "app"),
         inner: await each.getSession("inner"),
         events: await each.events(chat.id),
         log: await each.read(chat.id),

@@ -190,7 +190,7 @@ describe("two nodes on one database", () => {
     await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
     // As if the lease had lapsed while the process was paused.
     await database.run("UPDATE adk_stream_protocol.session SET lease_until = 0");
-    const chat = await two.store.findChat("alice", "chat");
+    const chat = await two.store.findChat("alice", "chat", "root_agent");
     await two.store.holdChat(chat?.id ?? "", 60_000);
     const { sequence } = await two.bridge.position("alice", "chat");
     middle.open();

@@ -1,5 +1,6 @@
 import { BridgeError, cleanTitle, isNotFound, maxTitleLength } from "../../protocol/index.ts";
-import type { ChatLimits, ListedChat, Session, Store } from "../../stores/index.ts";
+import type { AppStore } from "../../stores/app-store.ts";
+import type { ChatLimits, ListedChat, Session } from "../../stores/index.ts";
 import type { Executor } from "../approval/executor.ts";
 import { chatDeleted } from "../log/chat-deleted.ts";
 import { describeError, type Logger, within } from "../support/index.ts";
@@ -24,7 +25,7 @@ export interface ChatView {
 }
 
 interface ChatsContext {
-  store: Store;
+  store: AppStore;
   logger: Logger;
   executor: Executor;
   turns: ChatTurns;
@@ -58,7 +59,7 @@ export class Chats {
     const place = cursor === undefined ? undefined : decodeCursor(cursor, ["number", "string"]);
     const after = place && { updatedAt: Number(place[0]), id: String(place[1]) };
     // One more than wanted, to know whether there are more.
-    const found = await this.#context.store.listChats(owner, { after, limit: limit + 1 });
+    const found = await this.#context.store.listChats({ owner }, { after, limit: limit + 1 });
     const page = found.slice(0, limit);
     const last = page.at(-1);
     const hasMore = found.length > limit && last !== undefined;

@@ -2,6 +2,7 @@ import { createEvent, Gemini, LlmAgent, LogLevel, setLogLevel } from "@google/ad
 import type { Content, Part } from "@google/genai";
 import { describe, expect, it } from "vitest";
 import { newApproval } from "../../../test/fixtures/approvals.ts";
+import { appStore } from "../../stores/app-store.ts";
 import { memoryStore } from "../../stores/memory.ts";
 import { GatePlugin } from "../adk/gate-plugin.ts";
 import { unknownCalls } from "../adk/history.ts";
@@ -24,7 +25,7 @@ setLogLevel(LogLevel.ERROR);
 
 /** A chat with one step of calls, and a turn that continues it. */
 async function open(...callIds: string[]) {
-  const store = memoryStore();
+  const store = appStore(memoryStore(), "app");
   const requests: Content[][] = [];
   const agent = new LlmAgent({
     name: "agent",

@@ -94,6 +94,9 @@ export class TurnJoiner {
         this.#parked = reply;
         return [{ kind: "parked", turn, sequence, endsWithStep: last === "finish-step" }];
       }
+      default:
+        // Another node may run a later release, which knows other kinds.
+        return [];
     }
   }
 }
