@@ -14,6 +14,8 @@ interface EntryRow {
   /** False for chunks that may be removed when their turn is over for a while. */
   kept: boolean;
   text: string;
+  /** True for the beginning and the end of a turn, which change the chat's place in the list of chats. */
+  isEdge: boolean;
 }
 
 interface Waiting {
@@ -38,7 +40,8 @@ const maxWaiting = 20_000;
 const lastChunks: ReadonlySet<string> = new Set(["finish", "error", "abort"]);
 
 const appendSql = `
-WITH chat_in AS (SELECT * FROM unnest($3::text[], $4::bigint[], $5::bigint[], $6::bigint[]) AS c (id, fence, last, count)),
+WITH chat_in AS (SELECT * FROM unnest($3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $12::boolean[])
+  AS c (id, fence, last, count, changed)),
 entry_in AS (SELECT * FROM unnest($7::text[], $8::bigint[], $9::text[], $10::boolean[], $11::text[])
   AS e (chat, sequence, turn, kept, entry)),
 clock AS MATERIALIZED (SELECT ${sqlNow(2)} AS now),
@@ -49,7 +52,8 @@ mine AS MATERIALIZED (
 added AS (
   INSERT INTO log (chat, sequence, at, turn, kept, entry)
   SELECT chat, sequence, now, turn, kept, entry FROM entry_in JOIN mine ON mine.id = chat, clock)
-UPDATE session SET last_sequence = last + count FROM chat_in JOIN mine USING (id), clock WHERE session.id = mine.id
+UPDATE session SET last_sequence = last + count, updated_at = CASE WHEN changed THEN now ELSE updated_at END
+FROM chat_in JOIN mine USING (id), clock WHERE session.id = mine.id
 RETURNING session.id, now`;
 
 /**
@@ -217,6 +221,7 @@ export function postgresAppend(
     appends.flatMap(({ chat, rows }) => rows.map(() => chat)),
     appends.flatMap(({ held, rows }) => rows.map((_, index) => held.lastSequence + index + 1)),
     ...(["turn", "kept", "text"] as const).map((field) => appends.flatMap(({ rows }) => rows.map((row) => row[field]))),
+    appends.map(({ rows }) => rows.some(({ isEdge }) => isEdge)),
   ];
 
   /** An append that begins or ends a turn, or withdraws something: a transaction. */
@@ -291,7 +296,8 @@ function rejectAll(items: readonly Waiting[], error: unknown): undefined {
 function toEntryRow(entry: NewLogEntry): EntryRow {
   const { turn, ...rest } = toLogged(entry);
   const kept = entry.kind !== "chunk" || lastChunks.has(entry.chunk.type);
-  return { turn, kept, text: JSON.stringify(rest) };
+  const isEdge = entry.kind === "begin" || entry.kind === "end";
+  return { turn, kept, isEdge, text: JSON.stringify(rest) };
 }
 
 export function toLogEntry({ turn, text }: Pick<EntryRow, "turn" | "text">, sequence: number, at: number): LogEntry {

@@ -28,19 +28,38 @@ const auditFields = [
   ...(["state text", "by text", "digest text", "hash text"] as const),
 ].map((each) => each.split(" ") as [string, string]);
 
+/** A chat is done if all of its rows are as they were read. */
+const rowsOkSql = `row_ok AS MATERIALIZED (
+  SELECT approval.id, approval.chat FROM chat_ok JOIN update_in ON update_in.chat = chat_ok.id
+    JOIN approval ON approval.id = update_in.id
+  WHERE approval.version = update_in.version
+  ORDER BY approval.id FOR UPDATE OF approval),
+done AS MATERIALIZED (
+  SELECT id FROM chat_ok
+  WHERE (SELECT count(*) FROM update_in WHERE chat = chat_ok.id) = (SELECT count(*) FROM row_ok WHERE chat = chat_ok.id)),
+updated AS (
+  UPDATE approval SET version = approval.version + 1,
+    ${moving.map(({ column }) => `${column} = update_in.${column}`).join(", ")}
+  FROM update_in JOIN done ON done.id = update_in.chat WHERE approval.id = update_in.id)`;
+
 /**
  * All changes as one statement. Chats are locked in one order, so that two nodes do not wait for each other. A chat whose
  * audit has grown since it was read, or one of whose rows has changed, keeps everything as it is.
  */
-const writeSql = buildSql();
+const sqlOf = {
+  updates: buildSql({ updates: true, inserts: false }),
+  inserts: buildSql({ updates: false, inserts: true }),
+  both: buildSql({ updates: true, inserts: true }),
+};
 
 /** Writes the changes, each chat's alone, and returns the chats whose changes were made. */
 export async function writeLedger(db: PostgresDatabase, batch: LedgerBatch, node: string): Promise<Set<string>> {
   const chats = [...batch.chats];
   const updates = [...batch.updates.values()];
   const inserts = [...batch.inserts.values()];
+  const kind = inserts.length === 0 ? "updates" : updates.length === 0 ? "inserts" : "both";
   const rows = await db.query(
-    writeSql,
+    sqlOf[kind],
     [
       ...[node, batch.at],
       chats.map(([chat]) => chat),
@@ -49,11 +68,15 @@ export async function writeLedger(db: PostgresDatabase, batch: LedgerBatch, node
       chats.map(([, { after }]) => after.hash),
       chats.map(([, { fence }]) => fence),
       chats.map(([, { isChanged }]) => isChanged),
-      updates.map(({ row }) => row.id),
-      updates.map(({ row }) => row.chat),
-      updates.map(({ version }) => version),
-      ...moving.map(({ field }) => updates.map(({ row }) => fieldToValue(row, field))),
-      ...inserted.map(({ field }) => inserts.map((row) => fieldToValue(row, field))),
+      ...(kind === "inserts"
+        ? []
+        : [
+            updates.map(({ row }) => row.id),
+            updates.map(({ row }) => row.chat),
+            updates.map(({ version }) => version),
+            ...moving.map(({ field }) => updates.map(({ row }) => fieldToValue(row, field))),
+          ]),
+      ...(kind === "updates" ? [] : inserted.map(({ field }) => inserts.map((row) => fieldToValue(row, field)))),
       ...auditFields.map(([column]) => batch.audit.map((each) => auditValue(each, column))),
     ],
     { once: true },
@@ -67,7 +90,7 @@ function auditValue({ chat, entry }: LedgerBatch["audit"][number], column: strin
   return entry[column as Exclude<keyof AuditEntry, "approvalId">] ?? null;
 }
 
-function buildSql(): string {
+function buildSql({ updates, inserts }: { updates: boolean; inserts: boolean }): string {
   let last = 0;
   const next = (type: string) => `$${(last += 1)}::${type}`;
   const unnest = (name: string, columns: readonly (readonly [string, string])[]) =>
@@ -76,7 +99,7 @@ function buildSql(): string {
   const typed = (columns: readonly { column: string; type: string }[]) =>
     columns.map(({ column, type }) => [column, type] as const);
   const [node, at] = [next("text"), next("bigint")];
-  const chat = unnest("chat_in", [
+  const chatIn = unnest("chat_in", [
     ...([
       ["id", "text"],
       ["before", "bigint"],
@@ -88,35 +111,33 @@ function buildSql(): string {
       ["changed", "boolean"],
     ] as const),
   ]);
-  const update = unnest("update_in", [
-    ...([["id", "text"], ["chat", "text"], ["version", "bigint"], ...typed(moving)] as const),
-  ]);
-  const insert = unnest("insert_in", typed(inserted));
-  const audit = unnest("audit_in", auditFields);
+  const rowColumns = [["id", "text"], ["chat", "text"], ["version", "bigint"], ...typed(moving)] as const;
+  const updateIn = updates ? [unnest("update_in", rowColumns)] : [];
+  const insertIn = inserts ? [unnest("insert_in", typed(inserted))] : [];
+  const auditIn = unnest("audit_in", auditFields);
   const columns = inserted.map(({ column }) => column);
-  return `WITH ${chat}, ${update}, ${insert}, ${audit},
-chat_ok AS MATERIALIZED (
+  const parts = [
+    ...[chatIn, ...updateIn, ...insertIn, auditIn],
+    `chat_ok AS MATERIALIZED (
   SELECT session.id FROM session JOIN chat_in USING (id)
   WHERE NOT deleted AND audit_sequence = before
     AND (chat_in.fence = 0 OR lease_node = ${node} AND lease_fence = chat_in.fence)
-  ORDER BY session.id FOR UPDATE OF session),
-row_ok AS MATERIALIZED (
-  SELECT approval.id, approval.chat FROM approval JOIN update_in USING (id)
-  WHERE approval.version = update_in.version AND approval.chat IN (SELECT id FROM chat_ok)
-  ORDER BY approval.id FOR UPDATE OF approval),
-done AS MATERIALIZED (
-  SELECT id FROM chat_ok
-  WHERE (SELECT count(*) FROM update_in WHERE chat = chat_ok.id) = (SELECT count(*) FROM row_ok WHERE chat = chat_ok.id)),
-updated AS (
-  UPDATE approval SET version = approval.version + 1,
-    ${moving.map(({ column }) => `${column} = update_in.${column}`).join(", ")}
-  FROM update_in JOIN done ON done.id = update_in.chat WHERE approval.id = update_in.id),
-added AS (
+  ORDER BY session.id FOR UPDATE OF session)`,
+    ...(updates ? [rowsOkSql] : ["done AS (SELECT id FROM chat_ok)"]),
+    ...(inserts
+      ? [
+          `added AS (
   INSERT INTO approval (${columns.join(", ")})
-  SELECT ${columns.map((column) => `insert_in.${column}`).join(", ")} FROM insert_in JOIN done ON done.id = insert_in.chat),
-audited AS (
+  SELECT ${columns.map((column) => `insert_in.${column}`).join(", ")}
+  FROM insert_in JOIN done ON done.id = insert_in.chat)`,
+        ]
+      : []),
+    `audited AS (
   INSERT INTO audit (${auditFields.map(([column]) => column).join(", ")})
-  SELECT ${auditFields.map(([column]) => `audit_in.${column}`).join(", ")} FROM audit_in JOIN done ON done.id = audit_in.chat)
+  SELECT ${auditFields.map(([column]) => `audit_in.${column}`).join(", ")}
+  FROM audit_in JOIN done ON done.id = audit_in.chat)`,
+  ];
+  return `WITH ${parts.join(",\n")}
 UPDATE session SET audit_sequence = after, audit_hash = hash,
   updated_at = CASE WHEN chat_in.changed THEN ${at} ELSE session.updated_at END
 FROM chat_in JOIN done USING (id) WHERE session.id = chat_in.id

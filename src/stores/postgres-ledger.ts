@@ -117,25 +117,40 @@ export function postgresLedger(db: PostgresDatabase, leases: PostgresLeases) {
     db.session(async ({ query }) => {
       const creates = jobs.flatMap(({ create }) => (create ? [create] : []));
       const ids = jobs.map(({ id }) => id);
-      const named = creates.flatMap(({ approval }) => [approval.chat, approval.session]);
-      const none = Promise.resolve<Row[]>([]);
-      // Rows first, then the heads: a head that is newer than a row is noticed when the row is written.
-      const rows = query("SELECT * FROM approval WHERE id = ANY($1::text[])", [ids]);
-      const calls = creates.length
-        ? query(
-            `SELECT approval.* FROM approval JOIN unnest($1::text[], $2::text[]) AS call (session, tool_call_id)
-             USING (session, tool_call_id)`,
-            [creates.map(({ approval }) => approval.session), creates.map(({ approval }) => approval.toolCallId)],
-          )
-        : none;
-      const sessions = query(
-        `SELECT id, chat, owner, audit_sequence, audit_hash, lease_node, lease_fence FROM session
-         WHERE NOT deleted AND (id = ANY($2::text[]) OR id IN (SELECT chat FROM approval WHERE id = ANY($1::text[])))`,
-        [ids, named],
+      const heads = "session.audit_sequence, session.audit_hash, session.lease_node, session.lease_fence";
+      // Each row with the head of its chat: a row that was changed in between is noticed when it is written.
+      const rows = query(
+        `SELECT approval.*, ${heads}, approval.lease_until AS lease_until, ${sqlNow(2)} AS now
+         FROM approval JOIN session ON session.id = approval.chat AND NOT session.deleted
+         WHERE approval.id = ANY($1::text[])`,
+        [ids, db.time()],
       );
-      const now = query(`SELECT ${sqlNow(1)} AS now`, [db.time()]);
-      const [found, taken, heads, [clock]] = await Promise.all([rows, calls, sessions, now]);
-      return { rows: [...found, ...taken], heads, at: Number(clock?.["now"]), counts: await count(query, creates) };
+      if (creates.length === 0) {
+        const found = await rows;
+        const chats = found.map((row) => ({ ...row, id: row["chat"] }));
+        return {
+          rows: found,
+          heads: chats,
+          at: Number(found[0]?.["now"] ?? db.now()),
+          counts: new Map<string, number>(),
+        };
+      }
+      const [found, taken, sessions, [clock], counts] = await Promise.all([
+        rows,
+        query(
+          `SELECT approval.* FROM approval JOIN unnest($1::text[], $2::text[]) AS call (session, tool_call_id)
+           USING (session, tool_call_id)`,
+          [creates.map(({ approval }) => approval.session), creates.map(({ approval }) => approval.toolCallId)],
+        ),
+        query(
+          `SELECT id, chat, owner, ${heads} FROM session
+           WHERE NOT deleted AND (id = ANY($2::text[]) OR id IN (SELECT chat FROM approval WHERE id = ANY($1::text[])))`,
+          [ids, creates.flatMap(({ approval }) => [approval.chat, approval.session])],
+        ),
+        query(`SELECT ${sqlNow(1)} AS now`, [db.time()]),
+        count(query, creates),
+      ]);
+      return { rows: [...found, ...taken], heads: sessions, at: Number(clock?.["now"]), counts };
     });
 
   return {

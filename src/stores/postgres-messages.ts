@@ -3,12 +3,16 @@ import type { PostgresDatabase, Statements } from "./postgres-database.ts";
 import { type Row, text } from "./postgres-rows.ts";
 import type { ChatStore, MessageStore, NewLogEntry, StoredMessage } from "./store.ts";
 
-/** A reply is placed directly after the beginning of its turn. */
-const saveMessage = `INSERT INTO message (chat, id, sequence, role, at, message)
-  SELECT $1, $2, coalesce((SELECT sequence + 1 FROM open_turn WHERE chat = $1 AND turn = $7), $3), $4, $5, $6
+const beginTurn = `INSERT INTO open_turn (chat, turn, sequence) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`;
+/** The turn, its last number and its time; then the reply, which is placed directly after the beginning of the turn. */
+const endTurn = `
+WITH opened AS (DELETE FROM open_turn WHERE chat = $1 AND turn = $2 RETURNING chat, turn, sequence),
+ended AS (INSERT INTO ended_turn (chat, turn, sequence, last, at) SELECT chat, turn, sequence, $3, $4 FROM opened)
+INSERT INTO message (chat, id, sequence, role, at, message)
+SELECT $1, $5, coalesce((SELECT sequence FROM opened), $3) + 1, $6, $4, $7 WHERE $5::text IS NOT NULL
+ON CONFLICT (chat, id) DO UPDATE SET at = excluded.at, message = excluded.message`;
+const saveMessage = `INSERT INTO message (chat, id, sequence, role, at, message) VALUES ($1, $2, $3, $4, $5, $6)
   ON CONFLICT (chat, id) DO UPDATE SET at = excluded.at, message = excluded.message`;
-const endTurn = `WITH ended AS (DELETE FROM open_turn WHERE chat = $1 AND turn = $2 RETURNING chat, turn, sequence)
-  INSERT INTO ended_turn (chat, turn, sequence, last, at) SELECT chat, turn, sequence, $3, $4 FROM ended`;
 const columns = "message, sequence, at";
 
 /** What an entry of the log changes beside it. For use in the transaction that appends the entry, after it. */
@@ -19,26 +23,20 @@ export function applyEntry(
   sequence: number,
   at: number,
 ): Promise<unknown>[] {
-  const save = (message: UIMessage | undefined, place: number, turn: string | null) =>
-    message ? [query(saveMessage, [chat, message.id, place, message.role, at, JSON.stringify(message), turn])] : [];
-  const noteChange = () => query("UPDATE session SET updated_at = $2 WHERE id = $1", [chat, at]);
   switch (entry.kind) {
-    case "begin":
-      return [
-        noteChange(),
-        query("INSERT INTO open_turn (chat, turn, sequence) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", [
-          ...[chat, entry.turn, sequence],
-        ]),
-        ...save(entry.message, sequence, null),
-      ];
+    case "begin": {
+      const { turn, message } = entry;
+      const begun = query(beginTurn, [chat, turn, sequence]);
+      if (!message) return [begun];
+      return [begun, query(saveMessage, [chat, message.id, sequence, message.role, at, JSON.stringify(message)])];
+    }
     case "withdraw":
       return [query("DELETE FROM message WHERE chat = $1 AND sequence >= $2", [chat, entry.from])];
-    case "end":
-      return [
-        noteChange(),
-        ...save(entry.message, sequence + 1, entry.turn),
-        query(endTurn, [chat, entry.turn, sequence, at]),
-      ];
+    case "end": {
+      const { turn, message } = entry;
+      const reply = message ? [message.id, message.role, JSON.stringify(message)] : [null, null, null];
+      return [query(endTurn, [chat, turn, sequence, at, ...reply])];
+    }
     default:
       return [];
   }

@@ -176,9 +176,7 @@ CREATE TABLE approval (
 CREATE INDEX approval_of_chat ON approval (chat, state);
 CREATE INDEX approval_of_owner ON approval (owner, created);
 CREATE INDEX approval_of_call ON approval (tool_call_id);
-CREATE INDEX approval_of_message ON approval (chat, (coalesce(placed_in, message_id)));
 CREATE INDEX approval_of_agent ON approval (inner_session) WHERE inner_session IS NOT NULL;
-CREATE INDEX approval_untold ON approval (chat) WHERE NOT told;
 CREATE INDEX approval_due ON approval (due_at, created) WHERE due_at IS NOT NULL;
 CREATE INDEX approval_open ON approval (owner, state) WHERE state IN ('pending', 'approved', 'executing', 'waiting');
 

@@ -90,7 +90,6 @@ export function postgresStore(options: PostgresStoreOptions): Store {
     watch: watchers.watch,
 
     async deleteSession(id) {
-      held.delete(id);
       forget(id);
       const isChat = await deletePostgresSession(db, id);
       held.delete(id);
