@@ -65,7 +65,7 @@ export function postgresApprovals(db: PostgresDatabase, leases: PostgresLeases):
             waitingOfOwner: () => counts.maxWaitingOfOwner,
             waitingInAll: () => inAll,
           });
-          const added = toJsonCopy(newApprovalRow(approval, at));
+          const added = toJsonCopy(newApprovalRow({ ...approval, appName: session.appName }, at));
           return { result: { row: added, isNew: true }, row: added, audit: { event: "create", by: added.requestedBy } };
         },
       });
@@ -78,7 +78,16 @@ export function postgresApprovals(db: PostgresDatabase, leases: PostgresLeases):
     async listApprovals(filter) {
       const values: Value[] = [];
       const parameter = (value: Value) => `$${values.push(value)}`;
-      const known = ["chat", "session", "owner", "state", "idempotencyKey", "messageId", "innerSession"] as const;
+      const known = [
+        "appName",
+        "chat",
+        "session",
+        "owner",
+        "state",
+        "idempotencyKey",
+        "messageId",
+        "innerSession",
+      ] as const;
       const conditions = known.flatMap((field) => {
         const value = filter[field];
         if (value === undefined) return [];
@@ -137,14 +146,15 @@ export function postgresApprovals(db: PostgresDatabase, leases: PostgresLeases):
       return mark(id, "shown");
     },
 
-    async dueApprovals({ after, limit = dueLimit, unsettled = false } = {}) {
+    async dueApprovals({ after, limit = dueLimit, unsettled = false, appName } = {}) {
       const rows = await db.query(
         `SELECT * FROM approval
          WHERE due_at <= ${sqlNow(2)} ${unsettled ? `AND state NOT IN (${settledStates})` : ""}
            AND ${sqlNotElsewhere("approval.chat", 1)}
-           ${after === undefined ? "" : "AND created > (SELECT created FROM approval WHERE id = $4)"}
+           AND ($4::text IS NULL OR app_name = $4)
+           ${after === undefined ? "" : "AND created > (SELECT created FROM approval WHERE id = $5)"}
          ORDER BY created LIMIT $3::bigint`,
-        [leases.node, db.time(), limit, ...(after === undefined ? [] : [after])],
+        [leases.node, db.time(), limit, appName ?? null, ...(after === undefined ? [] : [after])],
       );
       return rows.map(rowToApproval);
     },

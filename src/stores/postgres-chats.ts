@@ -1,20 +1,20 @@
 import { settledStates } from "./postgres-approvals.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 import { sqlLimit } from "./postgres-messages.ts";
-import { rowToApproval, rowToSession, sessionColumns, text } from "./postgres-rows.ts";
+import { columnOf, rowToApproval, rowToSession, sessionColumns, text } from "./postgres-rows.ts";
 import type { ChatStore, ListedChat } from "./store.ts";
 
 /** The list of chats, pages of what chats have, and what is removed with time. */
 export function postgresChats(db: PostgresDatabase): Omit<ChatStore, "appendEvents" | "messagesAfter"> {
   return {
-    async listChats(owner, { after, limit = Infinity } = {}) {
+    async listChats({ owner, appName }, { after, limit = Infinity } = {}) {
       const rows = await db.query(
         `SELECT ${sessionColumns},
            (SELECT count(*) FROM approval WHERE approval.chat = session.id AND approval.state = 'pending') AS pending
-         FROM session WHERE owner = $1 AND name IS NOT NULL AND NOT deleted
-           ${after ? "AND (updated_at, id) < ($3, $4)" : ""}
+         FROM session WHERE owner = $1 AND app_name = $3 AND name IS NOT NULL AND NOT deleted
+           ${after ? "AND (updated_at, id) < ($4, $5)" : ""}
          ORDER BY updated_at DESC, id DESC LIMIT $2::bigint`,
-        [owner, sqlLimit(limit), ...(after ? [after.updatedAt, after.id] : [])],
+        [owner, sqlLimit(limit), appName, ...(after ? [after.updatedAt, after.id] : [])],
       );
       return rows.map((row): ListedChat => {
         const { state: _state, chat: _chat, revision: _revision, ...session } = rowToSession(row);
@@ -32,9 +32,9 @@ export function postgresChats(db: PostgresDatabase): Omit<ChatStore, "appendEven
     },
 
     async approvalPage(filter, { after = 0, limit, maxOutput }) {
-      const fields = (["owner", "chat", "state"] as const).flatMap((field) => {
+      const fields = (["appName", "owner", "chat", "state"] as const).flatMap((field) => {
         const value = filter[field];
-        return value === undefined ? [] : [{ field, value }];
+        return value === undefined ? [] : [{ field: columnOf(field), value }];
       });
       const rows = await db.query(
         `SELECT approval.*, octet_length(outcome) AS output_size
@@ -52,23 +52,24 @@ export function postgresChats(db: PostgresDatabase): Omit<ChatStore, "appendEven
       });
     },
 
-    async unchangedChats({ before, limit }) {
+    async unchangedChats({ before, limit, appName }) {
       const rows = await db.query(
         `SELECT ${sessionColumns} FROM session
-         WHERE updated_at < $1 AND name IS NOT NULL AND NOT deleted
+         WHERE updated_at < $1 AND name IS NOT NULL AND NOT deleted AND ($3::text IS NULL OR app_name = $3)
            AND NOT EXISTS (SELECT 1 FROM open_turn WHERE open_turn.chat = session.id)
            AND NOT EXISTS (
              SELECT 1 FROM approval WHERE approval.chat = session.id AND approval.state NOT IN (${settledStates}))
          ORDER BY updated_at LIMIT $2::bigint`,
-        [before, limit],
+        [before, limit, appName ?? null],
       );
       return rows.map(rowToSession);
     },
 
-    async trimChunks({ before, limit }) {
+    async trimChunks({ before, limit, appName }) {
       const due = `SELECT chat, turn, sequence, last FROM ended_turn
         WHERE at < $1 AND NOT EXISTS (
           SELECT 1 FROM approval WHERE approval.chat = ended_turn.chat AND due_at IS NOT NULL AND state IN (${settledStates}))
+          AND ($3::text IS NULL OR EXISTS (SELECT 1 FROM session WHERE session.id = ended_turn.chat AND app_name = $3))
         ORDER BY at, chat, last LIMIT $2::bigint`;
       // Another node may trim at the same time: each turn is trimmed by the one that removes it from the table.
       const rows = await db.query(
@@ -80,7 +81,7 @@ export function postgresChats(db: PostgresDatabase): Omit<ChatStore, "appendEven
            WHERE log.chat = trimmed.chat AND log.sequence > trimmed.sequence AND log.sequence < trimmed.last
              AND log.turn = trimmed.turn AND NOT log.kept)
          SELECT 1 FROM trimmed`,
-        [before, limit],
+        [before, limit, appName ?? null],
       );
       return rows.length;
     },

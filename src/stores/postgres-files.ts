@@ -28,10 +28,11 @@ export function postgresFiles(db: PostgresDatabase): FileStore {
       return row && rowToFile(row);
     },
 
-    async findFile(owner, id) {
+    async findFile(owner, id, appName) {
       const [row] = await db.query(
-        "SELECT file.* FROM file JOIN session ON session.id = file.chat WHERE file.id = $1 AND session.owner = $2 LIMIT 1",
-        [id, owner],
+        `SELECT file.* FROM file JOIN session ON session.id = file.chat
+         WHERE file.id = $1 AND session.owner = $2 AND session.app_name = $3 LIMIT 1`,
+        [id, owner, appName],
       );
       return row && rowToFile(row);
     },

@@ -39,13 +39,14 @@ SELECT lease_node FROM there`;
 const takeSql = `
 WITH mine AS (
   SELECT number FROM posted JOIN session ON session.id = posted.chat
-  WHERE taken_by IS NULL AND session.lease_node = $1 AND NOT session.deleted
+  WHERE taken_by IS NULL AND session.lease_node = $1 AND NOT session.deleted AND ($3::text IS NULL OR app_name = $3)
   ORDER BY number FOR UPDATE OF posted SKIP LOCKED),
 taken AS (
-  UPDATE posted SET taken_by = $1 FROM mine WHERE posted.number = mine.number RETURNING posted.number, id, chat, body)
+  UPDATE posted SET taken_by = $1 FROM mine WHERE posted.number = mine.number RETURNING posted.number, posted.id, posted.chat, body)
 SELECT number, id, chat, body FROM taken
 UNION ALL
-SELECT number, id, chat, body FROM posted WHERE taken_by = $1 AND answer IS NULL AND id <> ALL($2::text[])
+SELECT number, posted.id, posted.chat, body FROM posted JOIN session ON session.id = posted.chat
+WHERE taken_by = $1 AND answer IS NULL AND posted.id <> ALL($2::text[]) AND ($3::text IS NULL OR app_name = $3)
 ORDER BY number`;
 
 /** The tables `posted` and `presence`. */
@@ -64,8 +65,8 @@ export function postgresInbox(db: PostgresDatabase, node: string, signals: () =>
       if (typeof row["lease_node"] === "string") signals().postedTo(row["lease_node"]);
     },
 
-    async takePosted() {
-      const rows = await db.query(takeSql, [node, [...taken]]);
+    async takePosted({ appName } = {}) {
+      const rows = await db.query(takeSql, [node, [...taken], appName ?? null]);
       const requests = rows.map((row): Posted => ({
         id: text(row["id"]),
         chat: text(row["chat"]),

@@ -2,7 +2,7 @@ import { BridgeError } from "../protocol/index.ts";
 import type { ChatLease, LeaseStore } from "./lease-store.ts";
 import { NotOwner } from "./lease-store.ts";
 import { type PostgresDatabase, sqlNow } from "./postgres-database.ts";
-import type { Row } from "./postgres-rows.ts";
+import { type Row, text } from "./postgres-rows.ts";
 
 /** A chat that this node has. */
 export interface HeldChat {
@@ -11,6 +11,7 @@ export interface HeldChat {
   until: number;
   /** The last number of its log, which only this node raises. */
   lastSequence: number;
+  appName: string;
 }
 
 export interface PostgresLeases extends Pick<
@@ -33,10 +34,10 @@ WITH clock AS MATERIALIZED (SELECT ${sqlNow(4)} AS now), taken AS (
   FROM clock
   WHERE id = $1 AND chat = id AND NOT deleted
     AND (lease_node IS NULL OR lease_node = $2 OR lease_until <= clock.now)
-  RETURNING lease_node, lease_fence, lease_until, last_sequence)
+  RETURNING lease_node, lease_fence, lease_until, last_sequence, app_name)
 SELECT * FROM taken
 UNION ALL
-SELECT lease_node, lease_fence, lease_until, last_sequence FROM session
+SELECT lease_node, lease_fence, lease_until, last_sequence, app_name FROM session
 WHERE id = $1 AND chat = id AND NOT deleted AND NOT EXISTS (SELECT 1 FROM taken)`;
 
 const renewSql = `
@@ -80,7 +81,7 @@ export function postgresLeases(db: PostgresDatabase, node: string): PostgresLeas
       // Also new if the reply to an earlier attempt was lost: this node does not know yet that it has the chat.
       const isNew = known?.fence !== lease.fence;
       const lastSequence = isNew ? Number(row["last_sequence"]) : known.lastSequence;
-      held.set(chat, { fence: lease.fence, until: lease.until, lastSequence });
+      held.set(chat, { fence: lease.fence, until: lease.until, lastSequence, appName: text(row["app_name"]) });
       return isNew ? { ...lease, isNew } : lease;
     }
   };
@@ -108,10 +109,10 @@ export function postgresLeases(db: PostgresDatabase, node: string): PostgresLeas
       };
     },
 
-    async renewChats(leaseMs) {
+    async renewChats(leaseMs, { appName } = {}) {
       db.keepWithin(leaseMs);
       if (held.size === 0) return [];
-      const before = new Map(held);
+      const before = new Map([...held].filter(([, chat]) => appName === undefined || chat.appName === appName));
       const [ids, fences] = [[...before.keys()], [...before.values()].map(({ fence }) => fence)];
       const rows = await db.query(renewSql, [ids, fences, node, db.time(), leaseMs]);
       const renewed = new Map(rows.map((row) => [String(row["id"]), Number(row["lease_until"])]));

@@ -27,7 +27,7 @@ export interface LedgerView {
   row: Approval | undefined;
   /** For a new row: the row that its call has already, and the session it names. */
   existing?: Approval | undefined;
-  session?: { chat: string; owner: string } | undefined;
+  session?: { chat: string; owner: string; appName: string } | undefined;
   counts: Record<keyof CallLimits, number>;
 }
 
@@ -143,7 +143,7 @@ export function postgresLedger(db: PostgresDatabase, leases: PostgresLeases) {
           [creates.map(({ approval }) => approval.session), creates.map(({ approval }) => approval.toolCallId)],
         ),
         query(
-          `SELECT id, chat, owner, ${heads} FROM session
+          `SELECT id, chat, owner, app_name, ${heads} FROM session
            WHERE NOT deleted AND (id = ANY($2::text[]) OR id IN (SELECT chat FROM approval WHERE id = ANY($1::text[])))`,
           [ids, creates.flatMap(({ approval }) => [approval.chat, approval.session])],
         ),
@@ -202,7 +202,11 @@ function computeBatch(batch: readonly Waiting[], { rows, heads, at, counts }: Lo
         at,
         row: stored?.approval,
         existing: asked && approvals.get(calls.get(callKey(asked)) ?? "")?.approval,
-        session: session && { chat: text(session["chat"]), owner: text(session["owner"]) },
+        // An inner session has the name of its agent; the call belongs to the app of the chat.
+        session: session && {
+          ...{ chat: text(session["chat"]), owner: text(session["owner"]) },
+          appName: text(sessions.get(text(session["chat"]))?.["app_name"]),
+        },
         counts: asked && limits ? countsOf(counts, asked) : noCounts,
       });
       const { row, audit, result } = computed;

@@ -37,14 +37,16 @@ export function postgresLog(
       return Number(row?.["last_sequence"] ?? 0);
     },
 
-    async openTurns({ chat } = {}) {
+    async openTurns({ chat, appName } = {}) {
+      const ofApp = (name: number) =>
+        `($${name}::text IS NULL OR EXISTS (SELECT 1 FROM session WHERE session.id = open_turn.chat AND app_name = $${name}))`;
       const columns = "SELECT chat, turn, sequence FROM open_turn";
       const rows =
         chat === undefined
-          ? await db.query(`${columns} WHERE ${sqlNotElsewhere("open_turn.chat", 1)} ORDER BY opened`, [
-              ...[leases.node, db.time()],
+          ? await db.query(`${columns} WHERE ${sqlNotElsewhere("open_turn.chat", 1)} AND ${ofApp(3)} ORDER BY opened`, [
+              ...[leases.node, db.time(), appName ?? null],
             ])
-          : await db.query(`${columns} WHERE chat = $1 ORDER BY opened`, [chat]);
+          : await db.query(`${columns} WHERE chat = $1 AND ${ofApp(2)} ORDER BY opened`, [chat, appName ?? null]);
       return rows.map((row) => ({
         ...{ chat: text(row["chat"]), turn: text(row["turn"]), sequence: Number(row["sequence"]) },
       }));

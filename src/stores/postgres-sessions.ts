@@ -30,18 +30,16 @@ export function postgresSessions({
     const [row] = await db.query(`SELECT ${sessionColumns} FROM session WHERE id = $1 AND NOT deleted`, [id]);
     return row && rowToSession(row);
   };
-  const findChat = async (owner: string, name: string): Promise<Session | undefined> => {
-    const [row] = await db.query(
-      `SELECT ${sessionColumns} FROM session WHERE owner = $1 AND name = $2 AND NOT deleted`,
-      [owner, name],
-    );
+  const findSql = `SELECT ${sessionColumns} FROM session WHERE owner = $1 AND name = $2 AND app_name = $3 AND NOT deleted`;
+  const findChat = async (owner: string, name: string, appName: string): Promise<Session | undefined> => {
+    const [row] = await db.query(findSql, [owner, name, appName]);
     return row && rowToSession(row);
   };
 
   return {
     async openChat({ owner, name, appName }, limits = {}) {
       for (const [field, value] of Object.entries({ owner, name, appName })) exactText(value, field);
-      const found = await findChat(owner, name);
+      const found = await findChat(owner, name, appName);
       if (found) return found;
       const inAll = await chats.value(limits.chats);
       const id = newId();
@@ -50,7 +48,7 @@ export function postgresSessions({
         const locked = query("SELECT pg_advisory_xact_lock(hashtextextended($1, 1))", [owner]);
         const [, [other], [count]] = await Promise.all([
           locked,
-          query(`SELECT ${sessionColumns} FROM session WHERE owner = $1 AND name = $2 AND NOT deleted`, [owner, name]),
+          query(findSql, [owner, name, appName]),
           query("SELECT count(*) AS n FROM session WHERE owner = $1 AND name IS NOT NULL AND NOT deleted", [owner]),
         ]);
         if (other) return { session: rowToSession(other), isNew: false };

@@ -88,7 +88,7 @@ describe("the PostgreSQL store", () => {
     const cold = postgresStore({ url: server.url, timeoutMs });
     opened.push(cold);
     await Promise.all([
-      unavailable(cold.findChat("alice", "x")),
+      unavailable(cold.findChat("alice", "x", "app")),
       unavailable(store.getSession(chat.id)),
       unavailable(store.openChat({ owner: "alice", name: "new", appName: "app" })),
       unavailable(store.append(chat.id, [chunk("a")])),
@@ -101,7 +101,7 @@ describe("the PostgreSQL store", () => {
       unavailable(store.deleteSession(chat.id)),
     ]);
     await server.start();
-    expect(await patiently(() => cold.findChat("alice", "x"))).toBeUndefined();
+    expect(await patiently(() => cold.findChat("alice", "x", "app"))).toBeUndefined();
     expect(await patiently(() => store.move(id, { event: "approve", by: "alice" }))).toMatchObject({ moved: true });
     expect(await store.append(chat.id, [chunk("b")])).toMatchObject([{ sequence: 1 }]);
   });

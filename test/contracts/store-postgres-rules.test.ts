@@ -137,12 +137,12 @@ describe("the tables", () => {
     const bare = await testDatabase({ bare: true });
     const store = postgresStore({ url: bare.url });
     expect(await tables(bare)).toBe(0);
-    expect(await store.findChat("alice", "a")).toBeUndefined();
+    expect(await store.findChat("alice", "a", "app")).toBeUndefined();
     await store.close();
     const before = await bare.run(`SELECT * FROM ${schema}.migration`);
     expect(before).toMatchObject([{ step: 1, kind: "expand", since: 0 }]);
     const again = postgresStore({ url: bare.url });
-    await again.findChat("alice", "a");
+    await again.findChat("alice", "a", "app");
     await again.close();
     expect(await bare.run(`SELECT * FROM ${schema}.migration`)).toEqual(before);
     await bare.close();
@@ -157,7 +157,7 @@ describe("the tables", () => {
     await store.close();
     await newer.run(`${step} (4, 'contract', 2, now())`);
     const refused = postgresStore({ url: newer.url });
-    await expect(refused.findChat("alice", "a")).rejects.toThrow(/need a release that knows 2 migrations/);
+    await expect(refused.findChat("alice", "a", "app")).rejects.toThrow(/need a release that knows 2 migrations/);
     await refused.close();
     await newer.close();
   });
@@ -169,7 +169,7 @@ describe("the tables", () => {
       `CREATE OR REPLACE FUNCTION ${schema}.audit_rules() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN OLD; END $$`,
     );
     const store = postgresStore({ url: old.url });
-    await store.findChat("alice", "a");
+    await store.findChat("alice", "a", "app");
     await store.close();
     const [row] = await old.run(`SELECT prosrc FROM pg_proc WHERE oid = '${schema}.audit_rules'::regproc`);
     expect(String(row?.["prosrc"])).toContain("an audit entry never changes");
