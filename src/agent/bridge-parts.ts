@@ -14,6 +14,7 @@ import {
 import { Quota } from "../protocol/quota.ts";
 import { Authorizer, Executor, holdCalls, Policies, UnseenQuestions } from "./approval/index.ts";
 import { readBridgeLimits } from "./bridge-limits.ts";
+import { Readiness } from "./readiness.ts";
 import type { BridgeOptions } from "./bridge-options.ts";
 import { Admission, Chats, ChatTurns, DueWork, Retention, Settlement, Submissions, Titles } from "./chat/index.ts";
 import { Conversations, ModelCalls } from "./conversation/index.ts";
@@ -87,6 +88,7 @@ export function buildParts(options: BridgeOptions) {
   return {
     ...{ store, files, logger, toolsets, policies, executor, authorizer, conversations, unseen },
     ...{ turns, settlement, dueWork, submissions, admission, chats, retention },
+    readiness: new Readiness({ store, logger }),
     /** Throws for what toolsets bring and cannot be gated, and for policies that match no tool. */
     async checkTools(): Promise<void> {
       await refuseToolsets(agent, confirmed);

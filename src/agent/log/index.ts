@@ -3,5 +3,5 @@
  * `read-turn.ts` read them, `log-to-messages.ts` rebuilds messages.
  */
 export { followLog, lastMessageAt } from "./follow-log.ts";
-export { type PageRange, readMessage, readMessages } from "./read-messages.ts";
+export { type PageRange, readAllPages, readMessage, readMessages } from "./read-messages.ts";
 export { type LoggedChunk, type ReadOptions, readTurn } from "./read-turn.ts";

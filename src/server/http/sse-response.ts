@@ -16,21 +16,38 @@ interface ReadOptions {
  * A reply as an event stream: each chunk is one event with its sequence number as the id, and `[DONE]` comes once at the
  * end. The stream is pulled, so a slow reader costs a cursor in the log and no buffer. A reader that leaves stops only
  * its own reading.
+ *
+ * When the server stops, the stream of a turn is cut without `[DONE]`: its reader knows then that the reply goes on
+ * elsewhere, and resumes it there.
  */
 export function sseResponse(bridge: Bridge, reply: Reply, view: View, options: ReadOptions): Response {
   const reader = new AbortController();
   const texts = encode(bridge, reply, view, { ...options, signal: reader.signal });
   const encoder = new TextEncoder();
+  const stopping = "turn" in reply ? bridge.stopping : undefined;
+  let cut = () => {};
+  const leave = async () => {
+    stopping?.removeEventListener("abort", cut);
+    reader.abort();
+    await texts.return(undefined);
+  };
   const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      cut = () => {
+        controller.error(stopping?.reason);
+        void leave();
+      };
+      if (stopping?.aborted) cut();
+      else stopping?.addEventListener("abort", cut);
+    },
     async pull(controller) {
       const { done, value } = await texts.next();
-      if (done) controller.close();
-      else controller.enqueue(encoder.encode(value));
+      if (reader.signal.aborted) return;
+      if (!done) return controller.enqueue(encoder.encode(value));
+      stopping?.removeEventListener("abort", cut);
+      controller.close();
     },
-    async cancel() {
-      reader.abort();
-      await texts.return(undefined);
-    },
+    cancel: leave,
   });
   return new Response(body, { headers: UI_MESSAGE_STREAM_HEADERS });
 }

@@ -93,6 +93,8 @@ export function attachLive(
   );
 
   server.on("upgrade", onUpgrade);
+  const { stopping } = bridge;
+  stopping.addEventListener("abort", onStopping);
   return { close: () => (closing ??= closeAll()) };
 
   function onUpgrade(incoming: IncomingMessage, stream: Duplex, head: Buffer): void {
@@ -127,6 +129,7 @@ export function attachLive(
         { retryAfter: socketSeconds },
       );
     if (connections.size >= limits.sockets) throw full();
+    stopping.throwIfAborted();
     if (closing) throw new BridgeError("unavailable", "The server is stopping. Try again in a moment.");
     sockets.handleUpgrade(incoming, stream, head, (socket) => {
       // Over TCP and TLS the upgraded stream is a `Socket`.
@@ -182,7 +185,13 @@ export function attachLive(
     for (const connection of connections.values()) connection.onTick();
   }
 
+  /** What a socket would follow goes on elsewhere. 1012 tells its client to connect again at once. */
+  function onStopping(): void {
+    for (const connection of connections.values()) connection.close(1012, "The server restarts. Connect again.");
+  }
+
   async function closeAll(): Promise<void> {
+    stopping.removeEventListener("abort", onStopping);
     server.off("upgrade", onUpgrade);
     attached.delete(server);
     for (const stream of handshaking) stream.destroy();
