@@ -12,7 +12,7 @@ import {
   Toolsets,
 } from "./adk/index.ts";
 import { Quota } from "../protocol/quota.ts";
-import { Authorizer, Executor, holdCalls, Policies, UnseenQuestions } from "./approval/index.ts";
+import { Authorizer, Executor, holdCalls, notedStore, Policies, UnseenQuestions } from "./approval/index.ts";
 import { readBridgeLimits } from "./bridge-limits.ts";
 import { Readiness } from "./readiness.ts";
 import type { BridgeOptions } from "./bridge-options.ts";
@@ -20,7 +20,7 @@ import { Admission, Chats, ChatTurns, DueWork, Retention, Settlement, Submission
 import { Conversations, ModelCalls } from "./conversation/index.ts";
 import { ChatFiles } from "./files/index.ts";
 import { lastMessageAt } from "./log/index.ts";
-import { consoleLogger } from "./support/index.ts";
+import { consoleLogger, metrics } from "./support/index.ts";
 
 export type BridgeParts = ReturnType<typeof buildParts>;
 
@@ -37,7 +37,7 @@ export function buildParts(options: BridgeOptions) {
   const policies = new Policies({ ...options, inventory: toolsets, logger });
 
   guardCompaction(agent);
-  const files = new ChatFiles(options);
+  const files = new ChatFiles({ ...options, store: notedStore(options.store, logger) });
   const { store } = files;
   const sessions = new StoreSessionService(store);
   const unseen = new UnseenQuestions({ store, lastMessageAt: (chat) => lastMessageAt(store, chat) });
@@ -85,10 +85,13 @@ export function buildParts(options: BridgeOptions) {
     ...{ store, logger, retention: options.retention },
     deleteUnchanged: (chat, before) => chats.deleteUnchanged(chat, before),
   });
+  const readiness = new Readiness({ store, logger });
+  const endReading = metrics.approvals.open.observe(options.store, () => options.store.countOpenCalls());
+  readiness.stopping.addEventListener("abort", endReading);
   return {
     ...{ store, files, logger, toolsets, policies, executor, authorizer, conversations, unseen },
     ...{ turns, settlement, dueWork, submissions, admission, chats, retention },
-    readiness: new Readiness({ store, logger }),
+    readiness,
     /** Throws for what toolsets bring and cannot be gated, and for policies that match no tool. */
     async checkTools(): Promise<void> {
       await refuseToolsets(agent, confirmed);

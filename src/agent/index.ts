@@ -27,5 +27,12 @@ export {
   type Submitted,
 } from "./chat/index.ts";
 export type { FileOptions } from "./files/index.ts";
-export { consoleLogger, type Logger, silentLogger } from "./support/index.ts";
+export {
+  consoleLogger,
+  type ConsoleLoggerOptions,
+  createConsoleLogger,
+  type Logger,
+  metrics,
+  silentLogger,
+} from "./support/index.ts";
 export type { LogEntry } from "../stores/index.ts";

@@ -24,7 +24,7 @@ async function readUntilCut(response: Response): Promise<{ body: string; wasCut:
   const decoder = new TextDecoder();
   let body = "";
   try {
-    for await (const piece of response.body!) body += decoder.decode(piece as Uint8Array, { stream: true });
+    for await (const piece of response.body!) body += decoder.decode(piece, { stream: true });
     return { body, wasCut: false };
   } catch {
     return { body, wasCut: true };
@@ -59,8 +59,8 @@ describe("probes", () => {
   });
 });
 
-describe("while the server drains", () => {
-  it("it listens, reads go on, new turns are refused, and clients are sent elsewhere", async () => {
+describe("a server that drains", () => {
+  it("listens, reads go on, new turns are refused, and clients are sent elsewhere", async () => {
     const { world, started, finish } = await openSlowWorld();
     const question = asked(await say(world, "pay"));
     const follower = await openSocket(world);

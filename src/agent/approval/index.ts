@@ -18,6 +18,7 @@
 export { type Authorize, Authorizer } from "./authorizer.ts";
 export { Executor } from "./executor.ts";
 export { holdCalls } from "./hold-calls.ts";
+export { notedStore } from "./noted-store.ts";
 export { approvalsToViews, approvalToView } from "./outcome.ts";
 export { checkPolicies } from "./check-policies.ts";
 export { Policies } from "./policies.ts";

@@ -2,7 +2,7 @@ import { BridgeError } from "../../protocol/index.ts";
 import { Quota, type Share } from "../../protocol/quota.ts";
 import type { Session } from "../../stores/index.ts";
 import { hardenLive } from "../adk/live/harden-live.ts";
-import { abortable, describeError } from "../support/index.ts";
+import { abortable, describeError, metrics } from "../support/index.ts";
 import type { Turn } from "../turn-input.ts";
 import type { ConversationContext } from "./context.ts";
 import { LiveConnection } from "./live-connection.ts";
@@ -102,7 +102,7 @@ export class ConnectionPool {
   async close(chatId: string): Promise<void> {
     const entry = this.#entries.get(chatId);
     if (!entry) return;
-    this.#entries.delete(chatId);
+    this.#remove(chatId);
     entry.share.release();
     clearTimeout(entry.idle);
     const closing = entry.connection?.close() ?? Promise.resolve();
@@ -146,7 +146,7 @@ export class ConnectionPool {
     const { connectMs, silenceMs } = this.#options;
     const share = this.#quota.take(chat.owner);
     const forget = () => {
-      if (this.#entries.get(chat.id) === entry) this.#entries.delete(chat.id);
+      if (this.#entries.get(chat.id) === entry) this.#remove(chat.id);
       share.release();
       clearTimeout(entry.idle);
     };
@@ -177,6 +177,11 @@ export class ConnectionPool {
     const entry: Entry = { opening: connect(), isOpen: false, share };
     entry.opening.then(() => (entry.isOpen = true), forget);
     this.#entries.set(chat.id, entry);
+    metrics.connections.live.add(1);
     return entry;
+  }
+
+  #remove(chatId: string): void {
+    if (this.#entries.delete(chatId)) metrics.connections.live.add(-1);
   }
 }

@@ -1,5 +1,5 @@
 import { UI_MESSAGE_STREAM_HEADERS, type UIMessageChunk } from "ai";
-import type { Bridge, Logger, Reply } from "../../agent/index.ts";
+import { type Bridge, type Logger, metrics, type Reply } from "../../agent/index.ts";
 import { encodeSseEvent, sseComment, sseDone } from "../../protocol/index.ts";
 import { toRefusal } from "../refusal.ts";
 import type { View } from "../views/index.ts";
@@ -26,13 +26,19 @@ export function sseResponse(bridge: Bridge, reply: Reply, view: View, options: R
   const encoder = new TextEncoder();
   const stopping = "turn" in reply ? bridge.stopping : undefined;
   let cut = () => {};
-  const leave = async () => {
+  const end = () => {
+    if (reader.signal.aborted) return;
     stopping?.removeEventListener("abort", cut);
+    metrics.connections.streams.add(-1);
     reader.abort();
+  };
+  const leave = async () => {
+    end();
     await texts.return(undefined);
   };
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
+      metrics.connections.streams.add(1);
       cut = () => {
         controller.error(stopping?.reason);
         void leave();
@@ -44,7 +50,7 @@ export function sseResponse(bridge: Bridge, reply: Reply, view: View, options: R
       const { done, value } = await texts.next();
       if (reader.signal.aborted) return;
       if (!done) return controller.enqueue(encoder.encode(value));
-      stopping?.removeEventListener("abort", cut);
+      end();
       controller.close();
     },
     cancel: leave,

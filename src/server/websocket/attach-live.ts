@@ -2,7 +2,7 @@ import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
-import { consoleLogger } from "../../agent/index.ts";
+import { consoleLogger, metrics } from "../../agent/index.ts";
 import { BridgeError } from "../../protocol/index.ts";
 import { checkGuardOptions, defaultMaxBodyBytes, type HandlerOptions, refuseConnection } from "../http/index.ts";
 import { toRequest } from "../node.ts";
@@ -136,6 +136,7 @@ export function attachLive(
       const connection = new SocketConnection(socket, stream as Socket, handshake, shared);
       connections.set(socket, connection);
       owners.set(owner, (owners.get(owner) ?? 0) + 1);
+      metrics.connections.sockets.add(1);
       timer ??= setInterval(tick, tickMs(limits)).unref();
       socket.on("message", onMessage);
       socket.on("ping", onPing);
@@ -171,6 +172,7 @@ export function attachLive(
     if (!connection) return;
     const { owner } = connection;
     connections.delete(this);
+    metrics.connections.sockets.add(-1);
     const others = (owners.get(owner) ?? 1) - 1;
     if (others > 0) owners.set(owner, others);
     else owners.delete(owner);
