@@ -21,7 +21,16 @@ describe("the logger for the console", () => {
     const logger = createConsoleLogger(level && { level });
     for (const name of names) logger[name]("Something happened.", { chat: "c" });
     expect(names.map((name) => printed[name].mock.calls.length)).toEqual(expected);
-    expect(printed.error).toHaveBeenCalledWith("Something happened.", { chat: "c" });
+    expect(printed.error).toHaveBeenCalledWith("Something happened. { chat: 'c' }");
+  });
+
+  test("prints one line for people, however many fields there are", () => {
+    const { error } = spies();
+    const many = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`field${index}`, "a\nb"]));
+    createConsoleLogger().error("Something failed.", many);
+    createConsoleLogger().error("Something failed.");
+    expect(error.mock.calls[0]?.[0]).toMatch(/^Something failed\. \{ field0: 'a\\nb', .*field29: 'a\\nb' \}$/);
+    expect(error.mock.calls[1]).toEqual(["Something failed."]);
   });
 
   test("prints one JSON object a line, whatever the fields are", () => {

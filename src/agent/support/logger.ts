@@ -1,3 +1,5 @@
+import { inspect } from "node:util";
+
 /** Receives details of what happens. Ids and digests are logged, arguments and secrets never are. */
 export interface Logger {
   info(message: string, fields?: Record<string, unknown>): void;
@@ -26,7 +28,7 @@ export function createConsoleLogger({
     throw new Error(`The option level must be info, warn or error; it is ${JSON.stringify(level)}.`);
   const lineOf = (name: keyof Logger): Logger[keyof Logger] => {
     if (levels.indexOf(name) < levels.indexOf(level)) return () => {};
-    if (!json) return (message, fields) => console[name](message, fields ?? "");
+    if (!json) return (message, fields) => console[name](toTextLine(message, fields));
     return (message, fields) =>
       console[name](toJsonLine({ time: new Date(now()).toISOString(), level: name, message }, fields));
   };
@@ -39,6 +41,11 @@ export const consoleLogger: Logger = createConsoleLogger();
 export const silentLogger: Logger = { info: () => {}, warn: () => {}, error: () => {} };
 
 export const describeError = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** One line, so that `grep` finds a message together with its ids. */
+function toTextLine(message: string, fields?: Record<string, unknown>): string {
+  return fields ? `${message} ${inspect(fields, { breakLength: Infinity, compact: true })}` : message;
+}
 
 /** The fields of a line cannot replace its time, level and message. */
 function toJsonLine(head: Record<string, unknown>, fields: Record<string, unknown> = {}): string {
