@@ -27,6 +27,7 @@ export {
   type Submitted,
 } from "./chat/index.ts";
 export type { FileOptions } from "./files/index.ts";
+export { ReplyMoved } from "./log/index.ts";
 export {
   consoleLogger,
   type ConsoleLoggerOptions,

@@ -8,7 +8,7 @@ import { chatDeleted } from "./log/chat-deleted.ts";
 import { type Progress, TurnLog } from "./log/turn-log.ts";
 import { measureTurn, type TurnOutcome } from "./measure-turn.ts";
 import { abortable, type Logger } from "./support/index.ts";
-import { serverCloses, type Turn, type TurnInput } from "./turn-input.ts";
+import { continuesElsewhere, type Turn, type TurnInput } from "./turn-input.ts";
 
 /** What every turn needs. */
 export interface TurnContext {
@@ -42,6 +42,7 @@ async function converseInLog(turn: Turn, context: TurnContext, conversation: Con
   const log = new TurnLog({
     ...context,
     ...{ chat: chat.id, turn: id, reply, begun: turn.begun, modelName: conversation.modelName },
+    origin: { mode: turn.mode, actor: turn.actor },
     owesReply: message !== undefined || input.kind === "again",
     message: input.kind === "message" && input.record ? message : undefined,
     maxEvents: context.maxLlmCalls * eventsPerRequest,
@@ -55,7 +56,7 @@ async function converseInLog(turn: Turn, context: TurnContext, conversation: Con
     await log.finish(outcome);
     return outcome;
   } catch (error) {
-    if (signal.reason === serverCloses) return "left";
+    if (signal.reason === continuesElsewhere) return "left";
     failed = true;
     if (signal.reason === chatDeleted) {
       await log.fail(chatDeleted);
@@ -69,7 +70,7 @@ async function converseInLog(turn: Turn, context: TurnContext, conversation: Con
     await log.fail(error);
     return "failed";
   } finally {
-    if (signal.reason !== serverCloses) await log.end();
+    if (signal.reason !== continuesElsewhere) await log.end();
     // After the end, because readers need not wait for this. The next turn does.
     if (failed && signal.reason !== chatDeleted) await conversation.abandon(message);
   }

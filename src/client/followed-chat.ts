@@ -1,6 +1,13 @@
 import type { UIMessageChunk } from "ai";
 import { BridgeError } from "../protocol/errors.ts";
-import { acceptAnyTurn, awaitsTurn, type ChatRequest, type NewChatRequest, newChatRequest } from "./chat-request.ts";
+import {
+  acceptAnyTurn,
+  awaitsTurn,
+  type ChatRequest,
+  type NewChatRequest,
+  newChatRequest,
+  write,
+} from "./chat-request.ts";
 import type { ServerFrame } from "./server-frame.ts";
 import { type KeptTurn, KeptTurns } from "./kept-turns.ts";
 import { settledCalls } from "./settled-calls.ts";
@@ -173,11 +180,13 @@ export class FollowedChat {
     for (const chunk of chunks) this.#onChunk(chunk);
   }
 
-  /** Messages were withdrawn: an edit, or a reply that is made again. The page is told once. */
+  /** Messages were withdrawn, and the page is told once. A reply that is being read was cut off and begins again. */
   #withdraw({ from, sequence }: ServerFrame & { type: "withdrawn" }): void {
     if (sequence <= (this.#position ?? -1)) return;
     this.#advance(sequence);
     this.#onChunk({ type: "data-withdrawn", transient: true, data: { from } });
+    if (this.#current?.reply === from)
+      this.#fail(this.#current, "The network connection was cut in the middle of the reply.");
   }
 
   #end(): void {
@@ -243,8 +252,7 @@ export class FollowedChat {
       if (!running) this.#position = sequence;
     } else if (sequence < this.#position) {
       this.#forget(sequence);
-      const error = new TypeError("The network connection is back, but the server has lost this chat.");
-      for (const request of this.#requests) if (request.turn) this.#settle(request, error);
+      this.#fail(undefined, "The network connection is back, but the server has lost this chat.");
     }
   }
 
@@ -274,6 +282,12 @@ export class FollowedChat {
     if (turn.hasEnded) this.#settle(request, "ended");
   }
 
+  /** Ends the requests that read a turn, or any turn. AI SDK takes a TypeError about the network for a broken connection. */
+  #fail(turn: KeptTurn | undefined, sentence: string): void {
+    for (const request of this.#requests)
+      if (request.turn && (!turn || request.turn === turn)) this.#settle(request, new TypeError(sentence));
+  }
+
   #settle(request: ChatRequest, result: "ended" | "nothing" | Error): void {
     this.#requests.delete(request);
     if (result instanceof Error) request.stream.error(result);
@@ -287,13 +301,3 @@ export class FollowedChat {
 }
 
 const interrupt = { type: "interrupt", reason: "The user stopped the reply." };
-
-/**
- * Writes chunks of the turn that a request reads. If the turn only repeats outcomes that the request has just been given,
- * nothing is written: the answer was sent twice because the connection broke before it was acknowledged, and the turn it
- * caused has come by itself.
- */
-function write({ stream, settled }: ChatRequest, { isAside }: KeptTurn, chunks: readonly UIMessageChunk[]): void {
-  const isRepeated = isAside && settled && settledCalls(chunks).every((call) => settled.has(call));
-  if (!isRepeated) stream.write(chunks);
-}

@@ -16,6 +16,8 @@ export interface LeaseStore {
    * node that has the chat. Throws `not_found` without the chat.
    */
   holdChat(chat: string, leaseMs: number): Promise<ChatLease>;
+  /** The lease of a chat, unless it is free or has lapsed. */
+  leaseOf(chat: string): Promise<ChatLease | undefined>;
   /** Renews the leases of all chats that this node has. Returns those that another node has taken meanwhile. */
   renewChats(leaseMs: number): Promise<string[]>;
   /** Gives chats back, so that another node can take them at once. Does nothing for chats that this node does not have. */
@@ -46,8 +48,6 @@ export interface ChatLease {
   fence: number;
   /** Until when the node has the chat, by the store's clock, unless it renews the lease. */
   until: number;
-  /** Set when this call took the chat: what another node left in it has to be looked at first. */
-  isNew?: true;
 }
 
 export interface Posted {

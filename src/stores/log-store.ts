@@ -1,5 +1,5 @@
 import type { UIMessage, UIMessageChunk } from "ai";
-import type { NewEvent } from "./store.ts";
+import type { Approval, NewEvent } from "./store.ts";
 
 /** The log of chunks, one per chat. */
 export interface LogStore {
@@ -44,7 +44,7 @@ export interface MessageStore {
  * again).
  */
 export type NewLogEntry = { turn: string } & (
-  | { kind: "begin"; reply: string; message?: UIMessage }
+  | { kind: "begin"; reply: string; message?: UIMessage; origin?: TurnOrigin }
   | { kind: "chunk"; chunk: UIMessageChunk }
   | {
       kind: "withdraw";
@@ -58,6 +58,14 @@ export type NewLogEntry = { turn: string } & (
       message?: UIMessage;
     }
 );
+
+/** Where a turn comes from, for the process that continues it after a crash. */
+export interface TurnOrigin {
+  /** How the model is talked to. */
+  mode: Approval["mode"];
+  /** Whose message the turn comes from. */
+  actor: string;
+}
 
 /** What the end of messages means for the model's history and for the rows of their calls. */
 export interface Withdrawal {

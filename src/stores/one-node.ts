@@ -14,8 +14,9 @@ export function oneNode(hasChat: (chat: string) => Promise<boolean>): LeaseStore
       if (!(await hasChat(chat))) throw new BridgeError("not_found", `There is no chat ${chat}.`);
       const taken = { node, fence: 1, until: Infinity };
       held.set(chat, taken);
-      return { ...taken, isNew: true };
+      return taken;
     },
+    leaseOf: async (chat) => held.get(chat),
     renewChats: async () => [],
     async releaseChats(chats) {
       for (const chat of chats) held.delete(chat);

@@ -63,6 +63,18 @@ const chunk = (delta: string, turn = "turn"): NewLogEntry => ({
   chunk: { type: "text-delta", id: "text", delta } satisfies UIMessageChunk,
 });
 
+/** The store, which takes each chat that is opened: only the node that has a chat may write to it. */
+export function holdingChats(store: Store): Store {
+  return {
+    ...store,
+    async openChat(...given) {
+      const chat = await store.openChat(...given);
+      await store.holdChat(chat.id, leaseMs);
+      return chat;
+    },
+  };
+}
+
 async function thrown(work: Promise<unknown>): Promise<unknown> {
   return work.then(
     () => expect.unreachable("it should have been refused"),
@@ -89,7 +101,7 @@ export function storeContract(name: string, open: OpenStore): void {
       clock.at = start;
       const { store } = await open({ now: () => clock.at });
       opened.push(store);
-      return store;
+      return holdingChats(store);
     };
     const openChat = async (): Promise<{ store: Store; chat: Session }> => {
       const store = await openStore();
@@ -1565,17 +1577,18 @@ export function storeContract(name: string, open: OpenStore): void {
 /** What a store must do besides when its data outlives it. */
 export function durableStoreContract(
   name: string,
-  open: (options: { now: () => number }) => Required<OpenedStore>,
+  open: (options: { now: () => number }) => Required<OpenedStore> | Promise<Required<OpenedStore>>,
 ): void {
   const clock = { at: start };
-  const openStore = () => {
+  const openStore = async () => {
     clock.at = start;
-    return open({ now: () => clock.at });
+    const { store, reopen } = await open({ now: () => clock.at });
+    return { store: holdingChats(store), reopen };
   };
 
   describe(`${name}: opened again`, () => {
     test("I8: keeps sessions, events, log, open turns, approvals and audit", async () => {
-      const { store, reopen } = openStore();
+      const { store, reopen } = await openStore();
       const chat = await store.openChat({ owner: "alice", name: "first", appName: "app" });
       await store.openSession({ id: "inner", chat: chat.id, appName: "tool", state: { a: 1 } });
       await store.appendEvent(chat.id, { id: "a", event: { n: 1 }, responses: ["call"], stateDelta: { b: "花子" } });
@@ -1608,6 +1621,7 @@ export function durableStoreContract(
 
       const again = await reopen();
       expect(await everything(again)).toEqual(before);
+      await again.holdChat(chat.id, leaseMs);
       expect((await again.append(chat.id, [chunk("c")]))[0]?.sequence).toBe(4);
       expect((await again.appendEvent(chat.id, { id: "c", event: {}, responses: ["taken back"] })).position).toBe(3);
       const answered = again.appendEvent(chat.id, { id: "d", event: {}, responses: ["call"] });
@@ -1618,7 +1632,7 @@ export function durableStoreContract(
     });
 
     test("P7: a row whose process is gone is due at once, and its old attempt can still be told apart", async () => {
-      const { store, reopen } = openStore();
+      const { store, reopen } = await openStore();
       const chat = await store.openChat({ owner: "alice", name: "first", appName: "app" });
       const { id } = await store.createApproval(newApproval(chat, "call"));
       await store.move(id, approve);

@@ -51,6 +51,8 @@ describe("metrics", () => {
     expect(valuesOf(measured, "approval.claim_delay")).toEqual({ "": 1 });
     expect(valuesOf(measured, "model.calls")).toEqual({ "": 3 });
     expect(valuesOf(measured, "log.lag")[""]).toBeGreaterThan(0);
+    expect(valuesOf(measured, "leases.taken")[""]).toBeGreaterThan(0);
+    await expect.poll(async () => valuesOf(await read(), "leases.held")).toEqual({ "": 0 });
     for (const name of ["turns.running", "turns.queued", "streams", "sockets"])
       expect([name, valuesOf(measured, name)]).toEqual([name, { "": 0 }]);
     expect(valuesOf(measured, "approvals.open")).toEqual({ pending: 0, approved: 0, executing: 0, waiting: 0 });

@@ -1,4 +1,4 @@
-import { BridgeError, cleanTitle, maxTitleLength } from "../../protocol/index.ts";
+import { BridgeError, cleanTitle, isNotFound, maxTitleLength } from "../../protocol/index.ts";
 import type { ChatLimits, ListedChat, Session, Store } from "../../stores/index.ts";
 import type { Executor } from "../approval/executor.ts";
 import { chatDeleted } from "../log/chat-deleted.ts";
@@ -8,6 +8,8 @@ import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { unknownChat } from "./errors.ts";
 import { exportedChat } from "./exported-chat.ts";
 import { readExportedChat, storeImportedChat } from "./import-chat.ts";
+import { ChatElsewhere } from "./ownership.ts";
+import type { Relay } from "./relay.ts";
 
 /** A chat as its owner sees it in a list. */
 export interface ChatView {
@@ -26,6 +28,7 @@ interface ChatsContext {
   logger: Logger;
   executor: Executor;
   turns: ChatTurns;
+  relay: Relay;
   appName: string;
   /** The name of the root agent. */
   agentName: string;
@@ -44,6 +47,7 @@ export class Chats {
 
   constructor(context: ChatsContext) {
     this.#context = context;
+    context.relay.handle("delete", ({ chat }) => this.#deleteHere(String(chat)));
   }
 
   /** Chats of an owner, the one that changed last first. `cursor` names the next page, if there is one. */
@@ -80,13 +84,22 @@ export class Chats {
    */
   async delete(owner: string, name: string): Promise<void> {
     const chat = await this.#require(owner, name);
-    await this.#context.turns
-      .delete(chat, () => this.#remove(chat))
+    await this.#context.relay
+      .run(() => this.#deleteHere(chat.id), {
+        relayed: { name: "delete", body: { chat: chat.id } },
+        receive: () => undefined,
+      })
       .catch((error: unknown) => {
         // Another request has deleted it meanwhile.
-        throw error === chatDeleted ? unknownChat(name) : error;
+        throw isNotFound(error) ? unknownChat(name) : error;
       });
     await this.#removeArtifacts(chat);
+  }
+
+  async #deleteHere(id: string): Promise<void> {
+    const chat = await this.#context.store.getSession(id);
+    if (!chat) throw chatDeleted;
+    await this.#context.turns.delete(chat, () => this.#remove(chat));
   }
 
   /** Deletes a chat, unless it has changed since `before` or something runs in it. */
@@ -99,7 +112,12 @@ export class Chats {
       return isDeleted;
     };
     if (turns.isClosed) return;
-    await turns.delete(chat, () => this.#remove(chat), isUnchanged);
+    await turns
+      .delete(chat, () => this.#remove(chat), isUnchanged)
+      .catch((error: unknown) => {
+        // The node that has the chat deletes it when it is old enough.
+        if (!(error instanceof ChatElsewhere)) throw error;
+      });
     if (isDeleted) await this.#removeArtifacts(chat);
   }
 
@@ -116,7 +134,8 @@ export class Chats {
     const name = crypto.randomUUID();
     const chat = await store.openChat({ owner, name, appName }, limits);
     try {
-      await storeImportedChat(imported, chat, { store, agent: agentName });
+      // In the chat's own queue, because only the node that has the chat may write to it.
+      await turns.exclusive(chat, () => storeImportedChat(imported, chat, { store, agent: agentName }));
     } catch (error) {
       await store.deleteSession(chat.id);
       throw error;
