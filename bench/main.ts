@@ -11,6 +11,7 @@
 import { longChats } from "./long-chats.ts";
 import { neighbour } from "./neighbour.ts";
 import { reading } from "./reading.ts";
+import { scale } from "./scale.ts";
 import { sseApprovals } from "./sse-approvals.ts";
 import { sseStreams } from "./sse-streams.ts";
 import { wsApprovals } from "./ws-approvals.ts";
@@ -26,6 +27,7 @@ const sections: Record<string, () => Promise<void>> = {
   "ws approvals": wsApprovals,
   "ws memory": wsMemory,
   neighbour,
+  scale,
 };
 
 const wanted = process.argv.slice(2);

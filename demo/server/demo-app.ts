@@ -86,8 +86,9 @@ export async function startDemoApp(options: DemoAppOptions): Promise<DemoApp> {
     port: server.port,
     async close() {
       clearInterval(reporting);
-      await server.close();
+      // The bridge first: while it drains, `/ready` says so, and clients are sent elsewhere.
       await bridge.close();
+      await server.close();
       await store.close();
       wallet.close();
       deployments.close();

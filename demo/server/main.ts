@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Gemini, LogLevel, setLogLevel } from "@google/adk";
-import type { Logger } from "adk-stream-protocol";
+import { createConsoleLogger } from "adk-stream-protocol";
 import { geminiAt, startScriptedGemini } from "adk-stream-protocol/testing";
 import { demoRules } from "../script/demo-rules.ts";
 import { trackConnections } from "./connections.ts";
@@ -19,11 +19,7 @@ const settings = readSettings(process.env);
 mkdirSync(settings.dataDir, { recursive: true });
 // ADK logs every request, which would hide the address of the demo.
 setLogLevel(LogLevel.ERROR);
-const logger: Logger = {
-  info: () => undefined,
-  warn: (message, fields) => console.warn(message, fields ?? ""),
-  error: (message, fields) => console.error(message, fields ?? ""),
-};
+const logger = createConsoleLogger({ level: settings.logLevel });
 
 /** Until then the reply to the request that asks for it has been sent. */
 const beforeBreakingMs = 100;

@@ -55,3 +55,9 @@ test.each(["*", "null", "app.example", "https://app.example/", "https://APP.exam
 test("DEBUG_ROUTES=yes is refused with a sentence", () => {
   expect(() => readSettings({ DEBUG_ROUTES: "yes" })).toThrow('DEBUG_ROUTES must be 1 or 0; it is "yes".');
 });
+
+test("LOG_LEVEL is info, warn or error, and warn unless it is given", () => {
+  expect(readSettings({}).logLevel).toBe("warn");
+  expect(readSettings({ LOG_LEVEL: "info" }).logLevel).toBe("info");
+  expect(() => readSettings({ LOG_LEVEL: "debug" })).toThrow('LOG_LEVEL must be info, warn or error; it is "debug".');
+});

@@ -10,6 +10,8 @@ export interface Settings {
   /** Whether the page may read the log and break things: see `debug-routes.ts`. */
   debug: boolean;
   approvalTtlMs: number | undefined;
+  /** What is printed: `info` has a line for every question, decision, claim and outcome. */
+  logLevel: "info" | "warn" | "error";
   /** How long a deployment takes. */
   deployMs: number;
   /** How long a deployment may take to report; then its outcome is unknown. */
@@ -41,6 +43,7 @@ export function readSettings(env: Record<string, string | undefined>): Settings 
     // A demo that is opened to other origins has other users, who must not restart it, unless its owner says so.
     debug: yesOrNo("DEBUG_ROUTES", env["DEBUG_ROUTES"]) ?? allowedOrigins.length === 0,
     approvalTtlMs: wholeNumber("APPROVAL_TTL_MS", env["APPROVAL_TTL_MS"], Number.MAX_SAFE_INTEGER),
+    logLevel: logLevel("LOG_LEVEL", env["LOG_LEVEL"]) ?? "warn",
     deployMs: wholeNumber("DEPLOY_MS", env["DEPLOY_MS"], Number.MAX_SAFE_INTEGER) ?? 20_000,
     reportMs: wholeNumber("REPORT_MS", env["REPORT_MS"], Number.MAX_SAFE_INTEGER) ?? 120_000,
     slowMs: wholeNumber("SLOW_MS", env["SLOW_MS"], 24 * 60 * 60_000) ?? 8000,
@@ -64,6 +67,12 @@ function yesOrNo(name: string, text: string | undefined): boolean | undefined {
   if (!text) return undefined;
   if (text === "1" || text === "0") return text === "1";
   throw new Error(`${name} must be 1 or 0; it is "${text}".`);
+}
+
+function logLevel(name: string, text: string | undefined): Settings["logLevel"] | undefined {
+  if (!text) return undefined;
+  if (text === "info" || text === "warn" || text === "error") return text;
+  throw new Error(`${name} must be info, warn or error; it is "${text}".`);
 }
 
 /** A comma-separated list of origins, each exactly as a browser sends it. */

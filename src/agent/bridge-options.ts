@@ -51,7 +51,10 @@ export interface BridgeOptions extends PolicyOptions, AdkServices {
   title?: MakeTitle;
   /** How a Gemini Live model is reached. */
   live?: LiveOptions;
-  /** Receives details. Default: warnings and errors go to the console. `silentLogger` drops everything. */
+  /**
+   * Receives details. Default: warnings and errors go to the console. `createConsoleLogger({ level: "info" })` also prints
+   * a line for every question, decision, claim and outcome; `silentLogger` drops everything.
+   */
   logger?: Logger;
 }
 

@@ -13,8 +13,9 @@ import {
 } from "./adk/index.ts";
 import { Quota } from "../protocol/quota.ts";
 import { appStore } from "../stores/app-store.ts";
-import { Authorizer, Executor, holdCalls, Policies, UnseenQuestions } from "./approval/index.ts";
+import { Authorizer, Executor, holdCalls, notedStore, Policies, UnseenQuestions } from "./approval/index.ts";
 import { readBridgeLimits } from "./bridge-limits.ts";
+import { Readiness } from "./readiness.ts";
 import type { BridgeOptions } from "./bridge-options.ts";
 import {
   Admission,
@@ -32,7 +33,7 @@ import {
 import { Conversations, ModelCalls } from "./conversation/index.ts";
 import { ChatFiles } from "./files/index.ts";
 import { lastMessageAt } from "./log/index.ts";
-import { consoleLogger } from "./support/index.ts";
+import { consoleLogger, metrics } from "./support/index.ts";
 
 export type BridgeParts = ReturnType<typeof buildParts>;
 
@@ -49,7 +50,7 @@ export function buildParts(options: BridgeOptions) {
   const policies = new Policies({ ...options, inventory: toolsets, logger });
 
   guardCompaction(agent);
-  const files = new ChatFiles({ ...options, store: appStore(options.store, appName) });
+  const files = new ChatFiles({ ...options, store: appStore(notedStore(options.store, logger), appName) });
   const { store } = files;
   const sessions = new StoreSessionService(store);
   const unseen = new UnseenQuestions({ store, lastMessageAt: (chat) => lastMessageAt(store, chat) });
@@ -103,9 +104,12 @@ export function buildParts(options: BridgeOptions) {
     ...{ store, logger, retention: options.retention },
     deleteUnchanged: (chat, before) => chats.deleteUnchanged(chat, before),
   });
+  const readiness = new Readiness({ store, logger });
+  const endReading = metrics.approvals.open.observe(options.store, () => options.store.countOpenCalls());
+  readiness.stopping.addEventListener("abort", endReading);
   return {
     ...{ store, files, logger, toolsets, policies, executor, authorizer, conversations, unseen },
-    ...{ turns, dueWork, relay, requests, recovery, chats, retention },
+    ...{ turns, dueWork, relay, requests, recovery, chats, retention, readiness },
     /** Throws for what toolsets bring and cannot be gated, and for policies that match no tool. */
     async checkTools(): Promise<void> {
       await refuseToolsets(agent, confirmed);

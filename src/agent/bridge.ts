@@ -1,7 +1,7 @@
 import type { UIMessage } from "ai";
 import { type ApprovalView, type Decision, type OwnerOrIdentity, toIdentity } from "../protocol/index.ts";
-import type { Approval, LogEntry, Session, StoredFile } from "../stores/index.ts";
-import { approvalToView } from "./approval/index.ts";
+import type { LogEntry, Session, StoredFile } from "../stores/index.ts";
+import { approvalsToViews, approvalToView } from "./approval/index.ts";
 import { type BridgeOptions, checkOptions } from "./bridge-options.ts";
 import { type BridgeParts, buildParts } from "./bridge-parts.ts";
 import {
@@ -21,6 +21,7 @@ import {
   followLog,
   type LoggedChunk,
   type PageRange,
+  readAllPages,
   readMessage,
   readMessages,
   type ReadOptions,
@@ -141,19 +142,12 @@ export class Bridge {
     this.#parts.unseen.noteVisit(owner, chatName);
     const { id: chat } = await this.#requireChat(owner, chatName);
     const { rows, ...page } = await readMessages(this.#parts.store, chat, range);
-    return { ...page, approvals: toViews(rows) };
+    return { ...page, approvals: approvalsToViews(rows) };
   }
 
   /** All messages of a chat. Chats can be long: pages read them with `messagePage`. */
-  async messages(owner: string, chatName: string): Promise<UIMessage[]> {
-    const messages: UIMessage[] = [];
-    let before: string | undefined;
-    do {
-      const page = await this.messagePage(owner, chatName, { before });
-      messages.unshift(...page.messages);
-      before = page.before;
-    } while (before !== undefined);
-    return messages;
+  messages(owner: string, chatName: string): Promise<UIMessage[]> {
+    return readAllPages((before) => this.messagePage(owner, chatName, { before }));
   }
 
   /** One message of a chat, its place in the log, and the approvals of its calls, without what the running turn adds to it. */
@@ -164,7 +158,7 @@ export class Bridge {
   ): Promise<{ message: UIMessage; place: number; approvals: ApprovalView[] } | undefined> {
     const { id: chat } = await this.#requireChat(owner, chatName);
     const found = await readMessage(this.#parts.store, chat, id);
-    return found && { message: found.message, place: found.place, approvals: toViews(found.rows) };
+    return found && { message: found.message, place: found.place, approvals: approvalsToViews(found.rows) };
   }
 
   /**
@@ -247,6 +241,16 @@ export class Bridge {
     return this.#sweeping;
   }
 
+  /** Rejects with `unavailable` while the bridge closes, is closed, or cannot reach its store. For load balancers. */
+  ready(): Promise<void> {
+    return this.#parts.readiness.check();
+  }
+
+  /** Aborts when `close` begins: what is being generated goes on elsewhere, and so should those who read it. */
+  get stopping(): AbortSignal {
+    return this.#parts.readiness.stopping;
+  }
+
   /** Stops turns and timers, and gives running tools `drainMs` to end. Does not close the store. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -254,6 +258,7 @@ export class Bridge {
   }
 
   async #close(): Promise<void> {
+    this.#parts.readiness.stop();
     clearInterval(this.#timer);
     this.#parts.relay.close();
     this.#parts.policies.close();
@@ -291,9 +296,4 @@ export class Bridge {
     if (!chat) throw unknownChat(name);
     return chat;
   }
-}
-
-/** What clients may see of the rows. Calls that no one is asked about are not shown. */
-function toViews(rows: readonly Approval[]): ApprovalView[] {
-  return rows.filter(({ gated }) => gated).map(approvalToView);
 }

@@ -28,5 +28,12 @@ export {
 } from "./chat/index.ts";
 export type { FileOptions } from "./files/index.ts";
 export { ReplyMoved } from "./log/index.ts";
-export { consoleLogger, type Logger, silentLogger } from "./support/index.ts";
+export {
+  consoleLogger,
+  type ConsoleLoggerOptions,
+  createConsoleLogger,
+  type Logger,
+  metrics,
+  silentLogger,
+} from "./support/index.ts";
 export type { LogEntry } from "../stores/index.ts";

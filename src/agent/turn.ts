@@ -7,6 +7,7 @@ import { dataApproval, isOpen, outcomeChunks } from "./approval/outcome.ts";
 import type { Conversation, Conversations } from "./conversation/index.ts";
 import { chatDeleted } from "./log/chat-deleted.ts";
 import { type Progress, TurnLog } from "./log/turn-log.ts";
+import { measureTurn, type TurnOutcome } from "./measure-turn.ts";
 import { abortable, type Logger } from "./support/index.ts";
 import { continuesElsewhere, type Turn, type TurnInput } from "./turn-input.ts";
 
@@ -30,11 +31,14 @@ const eventsPerRequest = 100;
  * model is talked to by requests or over a live connection is the conversation's business.
  */
 export async function runTurn(turn: Turn, context: TurnContext): Promise<void> {
-  const { chat, input, id, reply, signal } = turn;
   const conversation = context.conversations.of(turn);
   // The connection may have closed since the model spoke.
-  if (input.kind === "speech" && !conversation.hasSpeech) return;
+  if (turn.input.kind === "speech" && !conversation.hasSpeech) return;
+  await measureTurn(turn, () => converseInLog(turn, context, conversation));
+}
 
+async function converseInLog(turn: Turn, context: TurnContext, conversation: Conversation): Promise<TurnOutcome> {
+  const { chat, input, id, reply, signal } = turn;
   const message = input.kind === "message" ? input.message : undefined;
   const log = new TurnLog({
     ...context,
@@ -49,15 +53,23 @@ export async function runTurn(turn: Turn, context: TurnContext): Promise<void> {
   try {
     const progress = await converse(turn, context, conversation, log);
     const waits = progress === "parked" || (await hasWaitingCalls(turn, context));
-    await log.finish(waits ? "parked" : "done");
+    const outcome = waits ? "parked" : "done";
+    await log.finish(outcome);
+    return outcome;
   } catch (error) {
-    if (signal.reason === continuesElsewhere) return;
+    if (signal.reason === continuesElsewhere) return "left";
     failed = true;
-    if (signal.reason === chatDeleted) await log.fail(chatDeleted);
-    else if (signal.aborted) {
+    if (signal.reason === chatDeleted) {
+      await log.fail(chatDeleted);
+      return "deleted";
+    }
+    if (signal.aborted) {
       await stopAgents(turn, context, log);
       await log.abort();
-    } else await log.fail(error);
+      return "stopped";
+    }
+    await log.fail(error);
+    return "failed";
   } finally {
     if (signal.reason !== continuesElsewhere) await log.end();
     // After the end, because readers need not wait for this. The next turn does.

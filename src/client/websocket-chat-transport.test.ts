@@ -685,7 +685,7 @@ describe("the connection", () => {
     const { url, next } = await script();
     const transport = open(url);
     const stream = await send(transport);
-    for (const code of [1001, 1011, 1013]) {
+    for (const code of [1001, 1011, 1012, 1013]) {
       const peer = await next();
       await peer.next();
       peer.socket.close(code);

@@ -22,7 +22,12 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** Serves the routes of `createHandler` and the WebSocket of `attachLive` on a `node:http` server of its own. */
+/**
+ * Serves the routes of `createHandler` and the WebSocket of `attachLive` on a `node:http` server of its own.
+ *
+ * To stop, close the bridge first and the server last: meanwhile `GET /ready` has status 503, so that a load balancer
+ * sends requests elsewhere, and clients are told to come back instead of meeting a closed port.
+ */
 export async function listen(options: ListenOptions): Promise<Listening> {
   const { host = "127.0.0.1", port = 3000, authenticate } = options;
   if (!authenticate && !["127.0.0.1", "localhost", "::1"].includes(host))
@@ -41,6 +46,8 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     const { socket } = incoming;
     replying.add(socket);
     outgoing.once("close", () => replying.delete(socket));
+    // The client's next request should find another process.
+    if (options.bridge.stopping.aborted) outgoing.shouldKeepAlive = false;
     const request = toRequest(incoming);
     void sendResponse(request ? handle(request) : errorResponse(malformedRequest), outgoing);
   });

@@ -270,6 +270,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     ...oneNode(async (id) => sessions.get(id)?.chat === id),
 
+    countOpenCalls: async () => open.byState,
+
+    check: async () => undefined,
+
     async close() {
       clearListeners();
     },

@@ -7,7 +7,7 @@ import { postgresLedger } from "./postgres-ledger.ts";
 import type { PostgresLeases } from "./postgres-leases.ts";
 import { columnOf, rowToApproval, rowToAuditEntry, type Value } from "./postgres-rows.ts";
 import { refuseCallPast } from "./refuse-past.ts";
-import type { Approval, ApprovalStore, Moved } from "./store.ts";
+import type { Approval, ApprovalStore, Moved, OpenState } from "./store.ts";
 
 const list = (states: readonly string[]) => states.map((state) => `'${state}'`).join(", ");
 /** For SQL: lists of the states of settled rows, and of the others. */
@@ -49,6 +49,13 @@ export function postgresApprovals(db: PostgresDatabase, leases: PostgresLeases):
     });
 
   return {
+    async countOpenCalls() {
+      const counts = { pending: 0, approved: 0, executing: 0, waiting: 0 };
+      const sql = `SELECT state, count(*) AS n FROM approval WHERE state IN (${openStates}) GROUP BY state`;
+      for (const { state, n } of await db.query(sql)) counts[state as OpenState] = Number(n);
+      return counts;
+    },
+
     async createApproval(approval, limits = {}) {
       const inAll = await waiting.value(limits.maxWaitingInAll);
       const { id } = approval;

@@ -89,6 +89,10 @@ export function postgresStore(options: PostgresStoreOptions): Store {
     ...inbox,
     watch: watchers.watch,
 
+    async check() {
+      await db.query("SELECT 1");
+    },
+
     async deleteSession(id) {
       forget(id);
       const isChat = await deletePostgresSession(db, id);

@@ -6,7 +6,7 @@ import type { SqliteDatabase } from "./sqlite-database.ts";
 import { approvalToParameters, insertApproval, rowToApproval, rowToAuditEntry, updateApproval } from "./sqlite-rows.ts";
 import { openStates } from "./sqlite-schema.ts";
 import { noteChange, readSession, requireChat } from "./sqlite-sessions.ts";
-import type { Approval, ApprovalStore, AuditEntry } from "./store.ts";
+import type { Approval, ApprovalStore, AuditEntry, OpenState } from "./store.ts";
 
 /** For SQL: a list of the states of settled rows. */
 export const settledStates = approvalStates
@@ -54,6 +54,13 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
     });
 
   return {
+    async countOpenCalls() {
+      const counts = { pending: 0, approved: 0, executing: 0, waiting: 0 };
+      const sql = `SELECT state, count(*) AS n FROM approval INDEXED BY approval_open WHERE state IN (${openStates}) GROUP BY state`;
+      for (const { state, n } of db.all(sql)) counts[state as OpenState] = Number(n);
+      return counts;
+    },
+
     async createApproval(approval, limits = {}) {
       return db.transaction("FULL", () => {
         const { id, session, toolCallId } = approval;

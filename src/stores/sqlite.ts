@@ -46,6 +46,11 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
     ...sqliteChats(db),
     ...oneNode(async (id) => (await sessions.getSession(id))?.chat === id),
 
+    async check() {
+      // Reads the file, which `SELECT 1` would not.
+      db.one("SELECT count(*) FROM sqlite_schema");
+    },
+
     async deleteSession(id) {
       forget(id);
       await sessions.deleteSession(id);

@@ -19,6 +19,8 @@ export type * from "./log-store.ts";
 export interface Store extends SessionStore, LogStore, MessageStore, FileStore, ApprovalStore, ChatStore, LeaseStore {
   /** The only clock that decides about expiry and leases. */
   now(): number;
+  /** Resolves if the store can be used now. Cheap; rejects, or does not resolve, while the database cannot be reached. */
+  check(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -81,9 +83,14 @@ export interface ApprovalStore {
    * that is gone is empty.
    */
   dueApprovals(batch?: DueBatch): Promise<Approval[]>;
+  /** How many calls without an outcome there are, of all chats and nodes. For metrics: asked every few seconds at most. */
+  countOpenCalls(): Promise<Record<OpenState, number>>;
   /** Every change of a chat's approvals in order, each entry hashed over the one before. */
   audit(chat: string): Promise<AuditEntry[]>;
 }
+
+/** The state of a row without an outcome. */
+export type OpenState = Extract<ApprovalState, "pending" | "approved" | "executing" | "waiting">;
 
 export type JsonObject = Record<string, unknown>;
 

@@ -116,6 +116,29 @@ export function storeContract(name: string, open: OpenStore): void {
       return { store, chat, id, row, move: (change: Change) => store.move(id, change) };
     };
 
+    test("says that it can be used", async () => {
+      const store = await openStore();
+      await expect(store.check()).resolves.toBeUndefined();
+    });
+
+    test("counts the calls without an outcome by state, of all chats", async () => {
+      const { store, chat } = await openChat();
+      const other = await store.openChat({ owner: "bob", name: "second", appName: "app" });
+      expect(await store.countOpenCalls()).toEqual({ pending: 0, approved: 0, executing: 0, waiting: 0 });
+      await store.createApproval(newApproval(chat, "a"));
+      await store.createApproval(newApproval(other, "b"));
+      const { id } = await store.createApproval(newApproval(chat, "c"));
+      await store.createApproval(newApproval(chat, "d", { state: "waiting", reportMs: 1000 }));
+      await store.move(id, approve);
+      expect(await store.countOpenCalls()).toEqual({ pending: 2, approved: 1, executing: 0, waiting: 1 });
+      await store.move(id, claim);
+      expect(await store.countOpenCalls()).toMatchObject({ approved: 0, executing: 1 });
+      await store.move(id, succeed(1));
+      expect(await store.countOpenCalls()).toEqual({ pending: 2, approved: 0, executing: 0, waiting: 1 });
+      await store.deleteSession(chat.id);
+      expect(await store.countOpenCalls()).toEqual({ pending: 1, approved: 0, executing: 0, waiting: 0 });
+    });
+
     describe("sessions", () => {
       test("opens a chat once per owner and name", async () => {
         const store = await openStore();

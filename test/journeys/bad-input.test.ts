@@ -329,6 +329,7 @@ describe("a bad address", () => {
       "/approvals": "GET",
       [`/approvals/${question.approvalId}`]: "POST",
       "/health": "GET",
+      "/ready": "GET",
     };
     for (const [path, allowed] of Object.entries(routes))
       for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"].filter(
@@ -483,6 +484,7 @@ describe("a request", () => {
         ["GET", "/stream/chat-1/messages"],
         ["GET", "/approvals"],
         ["GET", "/health"],
+        ["GET", "/ready"],
         ["GET", "/"],
       ] as const) {
         const sent =
@@ -521,7 +523,7 @@ describe("the owner of a request", () => {
       "/stream/a/messages",
       "/approvals",
       "/approvals/a",
-      "/health",
+      "/health/",
       "/",
       "/x",
       "/stream/%",
@@ -533,7 +535,16 @@ describe("the owner of a request", () => {
         }
     expect(seen).toEqual([]);
     expect(world.gemini.requests).toHaveLength(0);
-    expect(verdict(await send(world, "/health", { headers: { "x-owner": "broken" } }))).toBe("500 internal");
+    for (const headers of [json, { ...json, "x-owner": "broken" }])
+      for (const path of ["/health", "/ready"])
+        expect([path, await send(world, path, { headers })]).toMatchObject([
+          path,
+          { status: 200, body: '{"ok":true}' },
+        ]);
+    expect(verdict(await send(world, "/health", { method: "POST", headers: json, body: "{}" }))).toBe(
+      "401 unauthenticated",
+    );
+    expect(verdict(await send(world, "/approvals", { headers: { "x-owner": "broken" } }))).toBe("500 internal");
     expect((await send(world, "/page", { headers: { "x-owner": "alice" } })).body).toBe("page");
   });
 

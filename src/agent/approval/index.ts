@@ -18,7 +18,8 @@
 export { type Authorize, Authorizer } from "./authorizer.ts";
 export { Executor } from "./executor.ts";
 export { holdCalls } from "./hold-calls.ts";
-export { approvalToView } from "./outcome.ts";
+export { notedStore } from "./noted-store.ts";
+export { approvalsToViews, approvalToView } from "./outcome.ts";
 export { checkPolicies } from "./check-policies.ts";
 export { Policies } from "./policies.ts";
 export type { PolicyContext, PolicyOptions, ToolPolicy } from "./policy.ts";

@@ -162,6 +162,11 @@ function interimChunks({ toolCallId, interim }: Approval): UIMessageChunk[] {
   return interim ? [{ type: "tool-output-available", toolCallId, output: toSafeJson(interim), preliminary: true }] : [];
 }
 
+/** What clients may see of the rows. Calls that no one is asked about are not shown. */
+export function approvalsToViews(rows: readonly Approval[]): ApprovalView[] {
+  return rows.filter(({ gated }) => gated).map(approvalToView);
+}
+
 /** A row as its owner sees it. */
 export function approvalToView(approval: Approval): ApprovalView {
   return {

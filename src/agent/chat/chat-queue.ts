@@ -2,7 +2,7 @@ import type { UIMessage } from "ai";
 import { BridgeError } from "../../protocol/index.ts";
 import type { Session } from "../../stores/index.ts";
 import type { LoggedTurn } from "../log/read-turn.ts";
-import { within } from "../support/index.ts";
+import { metrics, within } from "../support/index.ts";
 import type { Turn } from "../turn-input.ts";
 
 /** How long a section waits for the ones before it. */
@@ -70,6 +70,7 @@ export class ChatQueue {
       ...(input.kind === "message" && { message: input.message }),
       stop: (reason) => controller.abort(reason),
       done: this.#lastTurn.then(async () => {
+        metrics.turns.queued.add(-1);
         try {
           const { id, reply } = turn;
           const { signal } = controller;
@@ -80,6 +81,7 @@ export class ChatQueue {
         }
       }),
     };
+    metrics.turns.queued.add(1);
     this.#turns.push(queued);
     this.#lastTurn = queued.done.catch(() => undefined);
     return queued;

@@ -1,6 +1,6 @@
 import { BridgeError } from "../../protocol/index.ts";
 import type { Store } from "../../stores/index.ts";
-import { describeError, type Logger } from "../support/index.ts";
+import { describeError, type Logger, metrics } from "../support/index.ts";
 
 export interface OwnershipContext {
   store: Store;
@@ -69,6 +69,7 @@ export class Ownership {
         throw new ChatElsewhere(chat);
       }
       this.#until.set(chat, lease.until === Infinity ? Infinity : before + leaseMs);
+      if (isNew) noteTaken();
       return isNew;
     });
   }
@@ -77,6 +78,7 @@ export class Ownership {
   release(chat: string): void {
     if (!this.#until.has(chat)) return;
     this.#until.delete(chat);
+    metrics.leases.held.add(-1);
     if (this.#releasing) return void this.#releasing.add(chat);
     const chats = new Set([chat]);
     this.#releasing = chats;
@@ -114,6 +116,7 @@ export class Ownership {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     const { chats } = this;
+    metrics.leases.held.add(-chats.length);
     this.#until.clear();
     await Promise.allSettled(this.#asked.values());
     await this.#context.store.releaseChats(chats).catch((error: unknown) => this.#report(error));
@@ -121,6 +124,8 @@ export class Ownership {
 
   #lose(chat: string): void {
     this.#until.delete(chat);
+    metrics.leases.held.add(-1);
+    metrics.leases.lost.add(1);
     this.#context.logger.warn("Another node has taken a chat from this one.", { chat });
     this.#context.onLost(chat);
   }
@@ -142,4 +147,9 @@ export class Ownership {
     asked.then(settled, settled);
     return asked;
   }
+}
+
+function noteTaken(): void {
+  metrics.leases.taken.add(1);
+  metrics.leases.held.add(1);
 }

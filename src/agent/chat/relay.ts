@@ -1,6 +1,6 @@
 import { BridgeError, type ErrorCode, errorTable, type ApprovalView } from "../../protocol/index.ts";
 import type { JsonObject, Posted, Store } from "../../stores/index.ts";
-import { describeError, type Logger, newId } from "../support/index.ts";
+import { describeError, type Logger, metrics, newId } from "../support/index.ts";
 import { StateConflict } from "./errors.ts";
 import { ChatElsewhere } from "./ownership.ts";
 
@@ -94,7 +94,9 @@ export class Relay {
         if (!(error instanceof ChatElsewhere)) throw error;
         if (performance.now() > until)
           throw new BridgeError("unavailable", "The node that has this chat does not respond. Try again in a moment.");
-        const answer = await this.#ask(error.chat, relayed);
+        metrics.inbox.posted.add(1);
+        metrics.inbox.waiting.add(1);
+        const answer = await this.#ask(error.chat, relayed).finally(() => metrics.inbox.waiting.add(-1));
         if (answer && "value" in answer) return receive(answer.value);
         if (answer && "refused" in answer) throw toError(answer.refused);
         const done = answer ? undefined : await isDone?.(error.chat);

@@ -2,7 +2,7 @@ import { BridgeError } from "../../protocol/index.ts";
 import { Quota, type Share } from "../../protocol/quota.ts";
 import type { Session } from "../../stores/index.ts";
 import { hardenLive } from "../adk/live/harden-live.ts";
-import { abortable, describeError } from "../support/index.ts";
+import { abortable, describeError, metrics } from "../support/index.ts";
 import type { Turn } from "../turn-input.ts";
 import type { ConversationContext } from "./context.ts";
 import { LiveConnection } from "./live-connection.ts";
@@ -104,7 +104,7 @@ export class ConnectionPool {
   async close(chatId: string): Promise<void> {
     const entry = this.#entries.get(chatId);
     if (!entry) return;
-    this.#entries.delete(chatId);
+    this.#remove(chatId);
     entry.share.release();
     clearTimeout(entry.idle);
     this.#unasked?.onClosed(chatId);
@@ -172,7 +172,7 @@ export class ConnectionPool {
     const share = this.#quota.take(chat.owner);
     const forget = () => {
       const isCurrent = this.#entries.get(chat.id) === entry;
-      if (isCurrent) this.#entries.delete(chat.id);
+      if (isCurrent) this.#remove(chat.id);
       share.release();
       clearTimeout(entry.idle);
       if (isCurrent) this.#unasked?.onClosed(chat.id);
@@ -204,7 +204,12 @@ export class ConnectionPool {
     const entry: Entry = { opening: connect(), isOpen: false, share };
     entry.opening.then(() => (entry.isOpen = true), forget);
     this.#entries.set(chat.id, entry);
+    metrics.connections.live.add(1);
     return entry;
+  }
+
+  #remove(chatId: string): void {
+    if (this.#entries.delete(chatId)) metrics.connections.live.add(-1);
   }
 }
 

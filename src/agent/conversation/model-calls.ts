@@ -1,6 +1,6 @@
 import { BridgeError } from "../../protocol/index.ts";
 import { retryText } from "../../protocol/quota.ts";
-import { MinuteWindow } from "../support/index.ts";
+import { metrics, MinuteWindow } from "../support/index.ts";
 
 export interface ModelCallsOptions {
   modelCallsPerMinute: number;
@@ -33,6 +33,7 @@ export class ModelCalls {
   take(owner: string): string | undefined {
     const refusal = this.#refusal(owner);
     if (refusal) return refusal.message;
+    metrics.model.calls.add(1);
     const { modelCallsPerMinute, modelCallsPerMinutePerOwner } = this.#options;
     const now = this.#options.now();
     // Without a limit nothing is kept.

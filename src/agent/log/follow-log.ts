@@ -1,4 +1,5 @@
 import type { LogEntry, Store } from "../../stores/index.ts";
+import { isMeasured, metrics } from "../support/index.ts";
 import { chatDeleted } from "./chat-deleted.ts";
 
 /**
@@ -27,6 +28,7 @@ export async function* followLog(
     wake();
   });
   let isFirst = true;
+  let hasWaited = false;
   try {
     for (;;) {
       const woken = new Promise<void>((resolve) => (wake = resolve));
@@ -35,6 +37,9 @@ export async function* followLog(
       const last = entries.at(-1);
       if (last) {
         cursor = last.sequence;
+        // A reader that catches up reads old entries, which says nothing about the way to a reader that waits.
+        if (hasWaited && isMeasured()) metrics.log.lag.record(Math.max(0, store.now() - last.at));
+        hasWaited = false;
         yield entries;
       }
       if (signal?.aborted) return;
@@ -45,6 +50,7 @@ export async function* followLog(
       if (isDeleted) throw chatDeleted;
       if (isLast) return;
       await woken;
+      hasWaited = true;
     }
   } finally {
     unwatch();

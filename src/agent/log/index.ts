@@ -4,5 +4,5 @@
  */
 export { findTurnOf } from "./find-turn-of.ts";
 export { followLog, lastMessageAt } from "./follow-log.ts";
-export { type PageRange, readMessage, readMessages } from "./read-messages.ts";
+export { type PageRange, readAllPages, readMessage, readMessages } from "./read-messages.ts";
 export { type LoggedChunk, type ReadOptions, readTurn, ReplyMoved } from "./read-turn.ts";

@@ -53,6 +53,20 @@ export async function readMessages(store: Store, chat: string, range: PageRange 
   };
 }
 
+/** All messages of a chat, from its pages. */
+export async function readAllPages(
+  readPage: (before: string | undefined) => Promise<{ messages: UIMessage[]; before?: string }>,
+): Promise<UIMessage[]> {
+  const messages: UIMessage[] = [];
+  let before: string | undefined;
+  do {
+    const page = await readPage(before);
+    messages.unshift(...page.messages);
+    before = page.before;
+  } while (before !== undefined);
+  return messages;
+}
+
 /** The last messages that fit; at least one, so that reading page by page comes to an end. */
 function fitting(batch: readonly StoredMessage[], maxSize: number): StoredMessage[] {
   let size = 0;

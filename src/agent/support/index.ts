@@ -1,11 +1,20 @@
 /**
- * Small helpers that know nothing of chats, agents or approvals: waiting with a limit, ids, logging.
+ * Small helpers that know nothing of chats, agents or approvals: waiting with a limit, ids, logging, measuring.
  */
 export { abortable, stepThrough } from "./abortable.ts";
 export { atMost } from "./at-most.ts";
 export { checkNumber, showValue } from "./check-number.ts";
 export { newId } from "./ids.ts";
+export { isMeasured } from "./instruments.ts";
+export { metrics } from "./metrics.ts";
 export { MinuteWindow } from "./minute-window.ts";
 export { Slots } from "./slots.ts";
-export { consoleLogger, describeError, type Logger, silentLogger } from "./logger.ts";
+export {
+  consoleLogger,
+  type ConsoleLoggerOptions,
+  createConsoleLogger,
+  describeError,
+  type Logger,
+  silentLogger,
+} from "./logger.ts";
 export { within } from "./within.ts";

@@ -27,14 +27,19 @@ export async function guard(
   purpose: Purpose = request.method === "GET" || request.method === "HEAD" ? "read" : "change",
 ): Promise<Identity> {
   const { authenticate } = options;
-  if (!authenticate && !loopback.test(hostOf(request)))
-    // Another site can make its own name point to this machine (DNS rebinding); the Host header still has that name.
-    throw new BridgeError(
-      "forbidden",
-      `Without authentication this server accepts only the Host localhost, 127.0.0.1 or [::1], not ${JSON.stringify(hostOf(request))}.`,
-    );
+  checkHost(request, options);
   if (purpose === "change") checkOrigin(request, options);
   return authenticate ? identify(request, authenticate, options) : toIdentity("local");
+}
+
+/** Without authentication only this machine is served. */
+export function checkHost(request: Request, { authenticate }: GuardOptions): void {
+  if (authenticate || loopback.test(hostOf(request))) return;
+  // Another site can make its own name point to this machine (DNS rebinding); the Host header still has that name.
+  throw new BridgeError(
+    "forbidden",
+    `Without authentication this server accepts only the Host localhost, 127.0.0.1 or [::1], not ${JSON.stringify(hostOf(request))}.`,
+  );
 }
 
 /** Throws a sentence about the first wrong option. */

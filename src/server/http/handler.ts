@@ -11,6 +11,7 @@ import { preflight, withCors } from "./cors.ts";
 import { fileRoutes } from "./file-routes.ts";
 import { checkGuardOptions, guard, type GuardOptions } from "./guard.ts";
 import { errorResponse, jsonResponse } from "./json-response.ts";
+import { answerProbe } from "./probes.ts";
 import { defaultMaxBodyBytes, LateBody } from "./read-body.ts";
 import { RequestPlace } from "./request-place.ts";
 import type { Route } from "./route.ts";
@@ -24,7 +25,7 @@ export interface HandlerOptions extends GuardOptions {
   maxBodyBytes?: number;
   /** What clients may use of the server, each owner alone and all together. The defaults are far above what people do. */
   limits?: Partial<ServerLimits>;
-  /** Fields that `GET /health` returns besides `ok`. */
+  /** Fields that `GET /health` returns besides `ok`. Anyone can read them. */
   health?: () => Record<string, unknown>;
   /** Handles requests to other paths: a page, your own routes. */
   fallback?: (request: Request, owner: string, actor: string) => Promise<Response | undefined> | Response | undefined;
@@ -44,12 +45,12 @@ export function createHandler(
     ...approvalRoutes(context),
     ...fileRoutes(context),
     ...chatRoutes(context),
-    { path: /^\/health$/, methods: { GET: async () => jsonResponse({ ok: true, ...options.health?.() }) } },
   ];
 
   const { allowedOrigins = [] } = options;
   return async (request) =>
-    preflight(request, allowedOrigins) ?? withCors(request, await respond(request), allowedOrigins);
+    preflight(request, allowedOrigins) ??
+    withCors(request, await (answerProbe(request, context) ?? respond(request)), allowedOrigins);
 
   async function respond(request: Request): Promise<Response> {
     let place: RequestPlace | undefined;
@@ -64,12 +65,11 @@ export function createHandler(
         if (!match) continue;
         const route = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
         const call = { request, url, owner, identity, id: decodeId(match[1]) };
-        const reads = request.method === "GET" && url.pathname !== "/health";
+        const reads = request.method === "GET";
         if (route) return place.until(await (reads ? bounds.reads.run(owner, () => route(call)) : route(call)));
-        const allow = Object.keys(methods).join(", ");
-        const message = `${url.pathname} takes ${allow}, not ${request.method}.`;
-        return errorResponse({ code: "method_not_allowed", message }, { allow });
+        return refuseMethod(request, url, Object.keys(methods).join(", "));
       }
+      if (url.pathname === "/health" || url.pathname === "/ready") return refuseMethod(request, url, "GET");
       const response = await options.fallback?.(request, owner, actor);
       return response ?? errorResponse({ code: "not_found", message: `There is nothing at ${url.pathname}.` });
     } catch (error) {
@@ -82,6 +82,11 @@ export function createHandler(
       place?.leave();
     }
   }
+}
+
+function refuseMethod({ method }: Request, { pathname }: URL, allow: string): Response {
+  const message = `${pathname} takes ${allow}, not ${method}.`;
+  return errorResponse({ code: "method_not_allowed", message }, { allow });
 }
 
 /** Another change came first. The response says how the approval stands. */

@@ -1,5 +1,5 @@
 import { UI_MESSAGE_STREAM_HEADERS, type UIMessageChunk } from "ai";
-import { type Bridge, type Logger, type Reply, ReplyMoved } from "../../agent/index.ts";
+import { type Bridge, type Logger, metrics, type Reply, ReplyMoved } from "../../agent/index.ts";
 import { encodeSseEvent, sseComment, sseDone } from "../../protocol/index.ts";
 import { toRefusal } from "../refusal.ts";
 import type { View } from "../views/index.ts";
@@ -16,21 +16,44 @@ interface ReadOptions {
  * A reply as an event stream: each chunk is one event with its sequence number as the id, and `[DONE]` comes once at the
  * end. The stream is pulled, so a slow reader costs a cursor in the log and no buffer. A reader that leaves stops only
  * its own reading.
+ *
+ * When the server stops, the stream of a turn is cut without `[DONE]`: its reader knows then that the reply goes on
+ * elsewhere, and resumes it there.
  */
 export function sseResponse(bridge: Bridge, reply: Reply, view: View, options: ReadOptions): Response {
   const reader = new AbortController();
   const texts = encode(bridge, reply, view, { ...options, signal: reader.signal });
   const encoder = new TextEncoder();
+  const stopping = "turn" in reply ? bridge.stopping : undefined;
+  let cut = () => {};
+  const end = () => {
+    if (reader.signal.aborted) return;
+    stopping?.removeEventListener("abort", cut);
+    metrics.connections.streams.add(-1);
+    reader.abort();
+  };
+  const leave = async () => {
+    end();
+    await texts.return(undefined);
+  };
   const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      metrics.connections.streams.add(1);
+      cut = () => {
+        controller.error(stopping?.reason);
+        void leave();
+      };
+      if (stopping?.aborted) cut();
+      else stopping?.addEventListener("abort", cut);
+    },
     async pull(controller) {
       const { done, value } = await texts.next();
-      if (done) controller.close();
-      else controller.enqueue(encoder.encode(value));
+      if (reader.signal.aborted) return;
+      if (!done) return controller.enqueue(encoder.encode(value));
+      end();
+      controller.close();
     },
-    async cancel() {
-      reader.abort();
-      await texts.return(undefined);
-    },
+    cancel: leave,
   });
   return new Response(body, { headers: UI_MESSAGE_STREAM_HEADERS });
 }

@@ -31,6 +31,8 @@ export function streamRoutes(context: RouteContext): Route[] {
       methods: {
         async GET({ request, url, owner, id }) {
           const confirmation = dialectOf(url, context);
+          // The turn that runs here has stopped and goes on elsewhere, so "no turn runs" would be wrong.
+          bridge.stopping.throwIfAborted();
           const running = await findRunning(bridge, owner, id, confirmation);
           if (!running) return new Response(null, { status: 204 });
           const after = lastEventId(request);

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
-import { consoleLogger } from "../../agent/index.ts";
+import { consoleLogger, metrics } from "../../agent/index.ts";
 import { BridgeError } from "../../protocol/index.ts";
 import { checkGuardOptions, defaultMaxBodyBytes, type HandlerOptions, refuseConnection } from "../http/index.ts";
 import { toRequest } from "../node.ts";
@@ -93,6 +93,8 @@ export function attachLive(
   );
 
   server.on("upgrade", onUpgrade);
+  const { stopping } = bridge;
+  stopping.addEventListener("abort", onStopping);
   return { close: () => (closing ??= closeAll()) };
 
   function onUpgrade(incoming: IncomingMessage, stream: Duplex, head: Buffer): void {
@@ -127,12 +129,14 @@ export function attachLive(
         { retryAfter: socketSeconds },
       );
     if (connections.size >= limits.sockets) throw full();
+    stopping.throwIfAborted();
     if (closing) throw new BridgeError("unavailable", "The server is stopping. Try again in a moment.");
     sockets.handleUpgrade(incoming, stream, head, (socket) => {
       // Over TCP and TLS the upgraded stream is a `Socket`.
       const connection = new SocketConnection(socket, stream as Socket, handshake, shared);
       connections.set(socket, connection);
       owners.set(owner, (owners.get(owner) ?? 0) + 1);
+      metrics.connections.sockets.add(1);
       timer ??= setInterval(tick, tickMs(limits)).unref();
       socket.on("message", onMessage);
       socket.on("ping", onPing);
@@ -168,6 +172,7 @@ export function attachLive(
     if (!connection) return;
     const { owner } = connection;
     connections.delete(this);
+    metrics.connections.sockets.add(-1);
     const others = (owners.get(owner) ?? 1) - 1;
     if (others > 0) owners.set(owner, others);
     else owners.delete(owner);
@@ -182,7 +187,13 @@ export function attachLive(
     for (const connection of connections.values()) connection.onTick();
   }
 
+  /** What a socket would follow goes on elsewhere. 1012 tells its client to connect again at once. */
+  function onStopping(): void {
+    for (const connection of connections.values()) connection.close(1012, "The server restarts. Connect again.");
+  }
+
   async function closeAll(): Promise<void> {
+    stopping.removeEventListener("abort", onStopping);
     server.off("upgrade", onUpgrade);
     attached.delete(server);
     for (const stream of handshaking) stream.destroy();
