@@ -32,7 +32,8 @@ beforeAll(async () => {
     const ttlMs = state === "expired" ? 0 : 60_000;
     await store.createApproval(newApproval(chat, state, { id: state, ttlMs, reportMs: 60_000 }));
     for (const change of waysTo[state]) await store.move(state, change);
-    expect((await store.getApproval(state))?.state).toBe(state);
+    const made = await store.getApproval(state);
+    if (made?.state !== state) throw new Error(`The row should be ${state}, and is ${made?.state}.`);
   }
   await store.close();
 });

@@ -69,6 +69,7 @@ describe.each(storeKinds)("two apps on one store, $name", (kind) => {
       await shop.sweep();
       expect(await everythingOf(store, "bank")).toEqual(before);
       await bank.startAgain();
+      await bank.untilIdle();
       expect((await everythingOf(store, "bank")).turns).toEqual([]);
     });
 

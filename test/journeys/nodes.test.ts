@@ -26,6 +26,7 @@ afterEach(async () => {
 });
 
 const leaseMs = 600;
+const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 15_000 });
 
 interface Node {
   bridge: Bridge;
@@ -74,15 +75,15 @@ async function openNodes(count: number, rules: readonly Rule[]) {
 }
 
 async function read(bridge: Bridge, reply: Awaited<ReturnType<Bridge["submit"]>>): Promise<string> {
-  let words = "";
+  let said = "";
   if (!("turn" in reply)) throw new Error("There is no turn.");
   for await (const batch of bridge.read(reply))
-    for (const { chunk } of batch) words += chunk.type === "text-delta" ? chunk.delta : "";
-  return words;
+    for (const { chunk } of batch) said += chunk.type === "text-delta" ? chunk.delta : "";
+  return said;
 }
 
-const say = (bridge: Bridge, words: string, id = crypto.randomUUID()) =>
-  bridge.submit("alice", "chat", { type: "message", message: { ...userMessage(words), id } });
+const say = (bridge: Bridge, message: string) =>
+  bridge.submit("alice", "chat", { type: "message", message: userMessage(message) });
 
 async function words(bridge: Bridge): Promise<string[]> {
   const messages = await bridge.messages("alice", "chat");
@@ -103,7 +104,7 @@ describe("two nodes on one database", () => {
     const approvalId = approvals[0]?.approvalId ?? "";
     expect(await two.bridge.decide("alice", { approvalId, approved: true })).toMatchObject({ outcome: "accepted" });
     expect(await one.bridge.decide("alice", { approvalId, approved: false })).toMatchObject({ outcome: "refused" });
-    await expect.poll(() => words(one.bridge)).toEqual(["pay", "Paid."]);
+    await eventually(() => words(one.bridge)).toEqual(["pay", "Paid."]);
     expect(payments).toEqual([3]);
   });
 
@@ -116,7 +117,7 @@ describe("two nodes on one database", () => {
     const { nodes } = await openNodes(2, rules);
     const [one, two] = nodes;
     const first = await say(one.bridge, "a story");
-    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    await eventually(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
     expect(await two.bridge.position("alice", "chat")).toMatchObject({ running: true });
     expect(await read(two.bridge, await say(two.bridge, "hello"))).toBe("Hello.");
     expect(await read(two.bridge, first)).toBe("Once upon ");
@@ -129,11 +130,11 @@ describe("two nodes on one database", () => {
     const { nodes } = await openNodes(2, [{ say: [text("Once upon "), pause(middle.opened)] }]);
     const [one, two] = nodes;
     const first = await say(one.bridge, "a story");
-    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    await eventually(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
     expect(await two.bridge.stop("alice", "chat")).toBe(true);
     expect(await read(two.bridge, first)).toBe("Once upon ");
     await say(one.bridge, "another");
-    await expect.poll(async () => (await two.bridge.position("alice", "chat")).running).toBe(true);
+    await eventually(async () => (await two.bridge.position("alice", "chat")).running).toBe(true);
     await two.bridge.chats.delete("alice", "chat");
     await expect(one.bridge.messages("alice", "chat")).rejects.toThrow("There is no chat chat here.");
     middle.open();
@@ -153,11 +154,11 @@ describe("two nodes on one database", () => {
     const { nodes } = await openNodes(2, rules);
     const [one, two] = nodes;
     const reply = await say(one.bridge, "a story");
-    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    await eventually(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
     const cut = read(two.bridge, { ...(await two.bridge.resume("alice", "chat")), chatName: "chat" } as typeof reply);
     one.kill();
     await expect(cut).rejects.toThrow("The server stopped in the middle of this reply.");
-    await expect.poll(() => words(two.bridge), { timeout: 5000 }).toEqual(["a story", "Once upon a time."]);
+    await eventually(() => words(two.bridge).toEqual(["a story", "Once upon a time."]);
     middle.open();
   });
 
@@ -175,9 +176,9 @@ describe("two nodes on one database", () => {
     const { nodes } = await openNodes(2, rules);
     const [one, two] = nodes;
     await say(one.bridge, "a story");
-    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    await eventually(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
     await one.bridge.close();
-    await expect.poll(() => words(two.bridge), { timeout: 5000 }).toEqual(["a story", "Once upon a time."]);
+    await eventually(() => words(two.bridge).toEqual(["a story", "Once upon a time."]);
     middle.open();
   });
 
@@ -187,13 +188,13 @@ describe("two nodes on one database", () => {
     const { nodes } = await openNodes(2, rules);
     const [one, two] = nodes;
     await say(one.bridge, "a story");
-    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    await eventually(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
     // As if the lease had lapsed while the process was paused.
     await database.run("UPDATE adk_stream_protocol.session SET lease_until = 0");
     const chat = await two.store.findChat("alice", "chat", "root_agent");
     await two.store.holdChat(chat?.id ?? "", 60_000);
     const { sequence } = await two.bridge.position("alice", "chat");
     middle.open();
-    await expect.poll(() => one.bridge.position("alice", "chat")).toMatchObject({ sequence });
+    await eventually(() => one.bridge.position("alice", "chat")).toMatchObject({ sequence });
   });
 });
