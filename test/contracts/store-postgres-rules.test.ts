@@ -32,7 +32,6 @@ beforeAll(async () => {
     const ttlMs = state === "expired" ? 0 : 60_000;
     await store.createApproval(newApproval(chat, state, { id: state, ttlMs, reportMs: 60_000 }));
     for (const change of waysTo[state]) await store.move(state, change);
-    expect((await store.getApproval(state))?.state).toBe(state);
   }
   await store.close();
 });
@@ -53,6 +52,8 @@ async function attempt(sql: string): Promise<string | undefined> {
 
 describe("the PostgreSQL database enforces the rules against every other writer", () => {
   test("I1, A39: a state moves along the transitions only", async () => {
+    const rows = await database.run(`SELECT id, state FROM ${schema}.approval`);
+    expect(rows.map(({ id }) => id)).toEqual(rows.map(({ state }) => state));
     for (const from of approvalStates) {
       for (const to of approvalStates) {
         const legal = approvalEvents.some((event) => {
