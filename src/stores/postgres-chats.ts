@@ -1,7 +1,7 @@
 import { settledStates } from "./postgres-approvals.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 import { sqlLimit } from "./postgres-messages.ts";
-import { columnOf, rowToApproval, rowToSession, sessionColumns, text } from "./postgres-rows.ts";
+import { columnOf, columnsWithoutLarge, rowToApproval, rowToSession, sessionColumns, text } from "./postgres-rows.ts";
 import type { ChatStore, ListedChat } from "./store.ts";
 
 /** The list of chats, pages of what chats have, and what is removed with time. */
@@ -37,19 +37,16 @@ export function postgresChats(db: PostgresDatabase): Omit<ChatStore, "appendEven
         return value === undefined ? [] : [{ field: columnOf(field), value }];
       });
       const rows = await db.query(
-        `SELECT approval.*, octet_length(outcome) AS output_size
-         FROM approval WHERE created > $1 ${fields.map(({ field }, index) => `AND ${field} = $${index + 3}`).join(" ")}
+        `SELECT created, ${columnsWithoutLarge(3)}
+         FROM approval WHERE created > $1 ${fields.map(({ field }, index) => `AND ${field} = $${index + 4}`).join(" ")}
          ORDER BY created LIMIT $2::bigint`,
-        [after, limit, ...fields.map(({ value }) => value)],
+        [after, limit, maxOutput, ...fields.map(({ value }) => value)],
       );
-      return rows.map(({ created, output_size: size, ...row }) => {
-        const isLarge = row["state"] === "succeeded" && Number(size ?? 0) > maxOutput;
-        return {
-          position: Number(created),
-          approval: rowToApproval(isLarge ? { ...row, outcome: null } : row),
-          ...(isLarge && { outputSize: Number(size) }),
-        };
-      });
+      return rows.map(({ created, output_size: size, ...row }) => ({
+        position: Number(created),
+        approval: rowToApproval(row),
+        ...(size !== null && { outputSize: Number(size) }),
+      }));
     },
 
     async unchangedChats({ before, limit, appName }) {

@@ -43,6 +43,14 @@ export function fieldToValue(row: Approval, field: keyof Approval | "dueAt"): st
   return value as string | number | boolean;
 }
 
+/** For SQL: the columns of an approval whose outcome is left out if it has more bytes than the parameter says. */
+export function columnsWithoutLarge(parameter: number): string {
+  const isLarge = `state = 'succeeded' AND octet_length(outcome) > $${parameter}::bigint`;
+  const others = columns.map(({ column }) => column).filter((column) => column !== "outcome");
+  return `${others.join(", ")}, placed_in, CASE WHEN ${isLarge} THEN NULL ELSE outcome END AS outcome,
+    CASE WHEN ${isLarge} THEN octet_length(outcome) END AS output_size`;
+}
+
 export function rowToApproval(row: Row): Approval {
   const approval: Row = {};
   for (const { field, column } of columns) {

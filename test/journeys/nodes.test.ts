@@ -158,7 +158,7 @@ describe("two nodes on one database", () => {
     const cut = read(two.bridge, { ...(await two.bridge.resume("alice", "chat")), chatName: "chat" } as typeof reply);
     one.kill();
     await expect(cut).rejects.toThrow("The server stopped in the middle of this reply.");
-    await eventually(() => words(two.bridge).toEqual(["a story", "Once upon a time."]);
+    await eventually(() => words(two.bridge)).toEqual(["a story", "Once upon a time."]);
     middle.open();
   });
 
@@ -178,7 +178,7 @@ describe("two nodes on one database", () => {
     await say(one.bridge, "a story");
     await eventually(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
     await one.bridge.close();
-    await eventually(() => words(two.bridge).toEqual(["a story", "Once upon a time."]);
+    await eventually(() => words(two.bridge)).toEqual(["a story", "Once upon a time."]);
     middle.open();
   });
 
