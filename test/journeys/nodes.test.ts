@@ -31,6 +31,8 @@ const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 15_000 });
 interface Node {
   bridge: Bridge;
   store: Store;
+  /** The process no longer renews its leases. */
+  lapse(): void;
   /** The process dies: nothing of it reaches the database any more. */
   kill(): void;
 }
@@ -39,16 +41,20 @@ async function openNodes(count: number, rules: readonly Rule[]) {
   const gemini = await startScriptedGemini({ rules });
   closing.push(() => gemini.close());
   const payments: number[] = [];
+  const notes: number[] = [];
   const nodes: Node[] = [];
   for (let index = 0; index < count; index += 1) {
     const store = postgresStore({ url: database.url });
     let dead = false;
+    let lapsed = false;
     const mortal = new Proxy(store, {
       get(target, name: keyof Store) {
         const value: unknown = target[name];
         if (typeof value !== "function" || name === "now" || name === "watch" || name === "onPosted") return value;
         return (...args: unknown[]): unknown =>
-          dead ? new Promise(() => undefined) : (value as (...given: unknown[]) => unknown).apply(target, args);
+          dead || (lapsed && name === "renewChats")
+            ? new Promise(() => undefined)
+            : (value as (...given: unknown[]) => unknown).apply(target, args);
       },
     });
     const tools = [
@@ -62,6 +68,12 @@ async function openNodes(count: number, rules: readonly Rule[]) {
           return { paid: amount };
         },
       }),
+      new FunctionTool({
+        name: "note",
+        description: "Notes something.",
+        parameters: z.object({}),
+        execute: () => ({ noted: notes.push(index) }),
+      }),
     ];
     const model = geminiAt({ model: "gemini-2.5-flash", url: gemini.url });
     const agent = new LlmAgent({ name: "root_agent", model, instruction: "Help.", tools });
@@ -69,9 +81,9 @@ async function openNodes(count: number, rules: readonly Rule[]) {
     const bridge = await createBridge(options);
     closing.push(() => store.close());
     closing.push(() => bridge.close());
-    nodes.push({ bridge, store, kill: () => void (dead = true) });
+    nodes.push({ bridge, store, lapse: () => void (lapsed = true), kill: () => void (dead = true) });
   }
-  return { gemini, payments, nodes: nodes as [Node, Node] };
+  return { gemini, payments, notes, nodes: nodes as [Node, Node] };
 }
 
 async function read(bridge: Bridge, reply: Awaited<ReturnType<Bridge["submit"]>>): Promise<string> {
@@ -196,5 +208,28 @@ describe("two nodes on one database", () => {
     const { sequence } = await two.bridge.position("alice", "chat");
     middle.open();
     await eventually(() => one.bridge.position("alice", "chat")).toMatchObject({ sequence });
+  });
+
+  it("a node whose lease has lapsed runs no tool, and the node that took the chat runs it", async () => {
+    const middle = gate();
+    let asked = 0;
+    const rules: Rule[] = [
+      { when: ({ responses }) => responses.length > 0, say: [text("Noted.")] },
+      {
+        say: () => {
+          asked += 1;
+          return asked === 1 ? [text("Well, "), pause(middle.opened), call("note", {})] : [call("note", {})];
+        },
+      },
+    ];
+    const { nodes, notes } = await openNodes(2, rules);
+    const [one, two] = nodes;
+    await say(one.bridge, "note it");
+    await eventually(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    one.lapse();
+    await eventually(() => words(two.bridge)).toEqual(["note it", "Noted."]);
+    middle.open();
+    await one.bridge.close();
+    expect(notes).toEqual([1]);
   });
 });
