@@ -42,6 +42,7 @@ export default defineConfig({
       // Playwright uses a real Chromium here. Two files run at a time, after everything else, because a page
       // that shares the cores with other tests is slow.
       project("browser", ["test/browser/**/*.test.ts"], {
+        ...sharing,
         testTimeout: 60_000,
         hookTimeout: 60_000,
         maxWorkers: 2,

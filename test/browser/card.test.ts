@@ -1,10 +1,10 @@
 /** What a card says about a call, calls that report later, and calls whose outcome a person has to find out. */
-import { AxeBuilder } from "@axe-core/playwright";
 import { call, type ScriptedGemini, startScriptedGemini } from "adk-stream-protocol/testing";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { demoRules } from "../../demo/script/demo-rules.ts";
 import { type DemoServer, startDemo } from "../fixtures/demo-server.ts";
+import { expectAccessibleIn } from "./accessible.ts";
 import {
   approvalId,
   cards,
@@ -31,20 +31,13 @@ async function report(demo: DemoServer, key: string, body: object): Promise<{ st
 /** How often the page shows these words in the assistant's text. */
 const timesSaid = (page: Page, words: string) => page.locator(".text").getByText(words).count();
 
-/** Checks a page in both themes, on a desktop and on a phone. */
-async function expectAccessible(page: Page): Promise<void> {
-  for (const [colorScheme, width, height] of [
-    ["light", 1280, 860],
-    ["dark", 1280, 860],
-    ["dark", 390, 844],
-  ] as const) {
-    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    await page.setViewportSize({ width, height });
-    const { violations } = await new AxeBuilder({ page }).analyze();
-    const found = violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
-    expect(found, `${colorScheme} ${width}`).toEqual([]);
-  }
-}
+/** Both themes on a desktop, and a phone. */
+const looks = [
+  { colorScheme: "light", width: 1280, height: 860 },
+  { colorScheme: "dark", width: 1280, height: 860 },
+  { colorScheme: "dark", width: 390, height: 844 },
+] as const;
+const expectAccessible = (page: Page) => expectAccessibleIn(page, looks);
 
 describe.each([
   ["sse", "ai@6"],

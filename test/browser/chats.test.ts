@@ -1,7 +1,6 @@
 /** What people do with chats on the demo page: find, rename, move and delete them, change what was said, attach files. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { AxeBuilder } from "@axe-core/playwright";
 import { sqliteStore } from "adk-stream-protocol/stores/sqlite";
 import { gate, type ScriptedGemini, startScriptedGemini } from "adk-stream-protocol/testing";
 import type { UIMessage } from "ai";
@@ -9,6 +8,7 @@ import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { demoRules } from "../../demo/script/demo-rules.ts";
 import { type DemoServer, startDemo } from "../fixtures/demo-server.ts";
+import { expectAccessible as expectPageAccessible } from "./accessible.ts";
 import { cards, inState, openVisitor, pathOf, say, takesAnswer, type Visitor, waiting } from "./page.ts";
 
 let gemini: ScriptedGemini;
@@ -42,11 +42,7 @@ const replied = () => page.getByText(/Hello! I can/).waitFor({ timeout: waiting 
 const ready = () => button("Send").waitFor({ timeout: waiting });
 const wide = { width: 1500, height: 860 };
 
-async function expectAccessible(): Promise<void> {
-  const axe = new AxeBuilder({ page }).options({ rules: { "target-size": { enabled: true } } });
-  const { violations } = await axe.analyze();
-  expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
-}
+const expectAccessible = () => expectPageAccessible(page, { targetSize: true });
 
 describe("the list of chats", () => {
   it("finds, renames, moves and deletes chats, and shows what waits in others", async () => {

@@ -1,10 +1,10 @@
 /** What a demanding visitor does on the demo page: long and many calls, no mouse, a lost server, high zoom, Japanese. */
-import { AxeBuilder } from "@axe-core/playwright";
 import { call, gate, pause, type ScriptedGemini, startScriptedGemini, text } from "adk-stream-protocol/testing";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { demoRules } from "../../demo/script/demo-rules.ts";
 import { type DemoServer, startDemo } from "../fixtures/demo-server.ts";
+import { expectAccessible as expectPageAccessible } from "./accessible.ts";
 import {
   approvalId,
   cards,
@@ -56,11 +56,7 @@ async function isFocused(locator: Locator): Promise<void> {
   await expect.poll(read, { timeout: waiting }).toBe(true);
 }
 
-async function expectAccessible(): Promise<void> {
-  const axe = new AxeBuilder({ page }).options({ rules: { "target-size": { enabled: true } } });
-  const { violations } = await axe.analyze();
-  expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
-}
+const expectAccessible = () => expectPageAccessible(page, { targetSize: true });
 
 describe("nothing can be approved that was not seen (W1)", () => {
   it("a long value is cut, and Approve waits until its end was on the screen", async () => {

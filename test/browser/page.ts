@@ -1,6 +1,6 @@
 /** What a person does and sees on the demo page, as helpers for the browser tests. */
 import type { BrowserContext, Page } from "playwright-core";
-import { launchBrowser } from "../fixtures/chromium.ts";
+import { sharedBrowser } from "../fixtures/chromium.ts";
 
 /** The timeout of a step in milliseconds, long enough for a busy machine. */
 export const waiting = 10_000;
@@ -33,7 +33,7 @@ export interface Visitor {
 }
 
 export async function openVisitor(): Promise<Visitor> {
-  const browser = await launchBrowser();
+  const browser = await sharedBrowser();
   const context = await browser.newContext({ viewport, locale: "en-GB" });
   const problems: string[] = [];
   context.on("page", (tab) => watch(tab, problems));
@@ -68,7 +68,7 @@ export async function openVisitor(): Promise<Visitor> {
       const found = problems.splice(0);
       if (found.length > 0) throw new Error(`The page had problems: ${found.join("; ")}`);
     },
-    close: () => browser.close(),
+    close: () => context.close(),
   };
 }
 

@@ -1,5 +1,4 @@
 /** What a person does on the demo page, in a real browser, with `useChat`, in both modes. */
-import { AxeBuilder } from "@axe-core/playwright";
 import {
   call,
   gate,
@@ -13,6 +12,7 @@ import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { demoRules } from "../../demo/script/demo-rules.ts";
 import { type DemoServer, startDemo } from "../fixtures/demo-server.ts";
+import { expectAccessibleIn } from "./accessible.ts";
 import {
   approvalId,
   cards,
@@ -494,18 +494,10 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       await cards(page).nth(0).getByRole("button", { name: "Deny" }).click();
       await page.keyboard.press("Enter");
       await inState(cards(page).nth(0), "denied");
-      for (const [colorScheme, width, height] of [
-        ["light", 1280, 860],
-        ["dark", 390, 844],
-      ] as const) {
-        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-        await page.setViewportSize({ width, height });
-        const { violations } = await new AxeBuilder({ page }).analyze();
-        expect(
-          violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`),
-          `${colorScheme} ${width}`,
-        ).toEqual([]);
-      }
+      await expectAccessibleIn(page, [
+        { colorScheme: "light", width: 1280, height: 860 },
+        { colorScheme: "dark", width: 390, height: 844 },
+      ]);
     });
 
     itAlso?.("shows that an unanswered question expires by itself", async () => {
