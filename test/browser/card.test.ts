@@ -39,38 +39,34 @@ const looks = [
 ] as const;
 const expectAccessible = (page: Page) => expectAccessibleIn(page, looks);
 
+let gemini: ScriptedGemini;
+let demo: DemoServer;
+/** A server that waits only a moment for reports. */
+let hasty: DemoServer;
+let visitor: Visitor;
+let page: Page;
+
+beforeAll(async () => {
+  gemini = await startScriptedGemini({ rules: demoRules });
+  const env = { GOOGLE_GEMINI_BASE_URL: gemini.url, DEPLOY_MS: never };
+  [visitor, demo, hasty] = await Promise.all([openVisitor(), startDemo(env), startDemo({ ...env, REPORT_MS: "1000" })]);
+  ({ page } = visitor);
+});
+afterAll(async () => {
+  await Promise.all([demo.close(), hasty.close()]);
+  await gemini.close();
+  await visitor.close();
+});
+beforeEach(async () => {
+  gemini.reset(demoRules);
+  await Promise.all([demo.start(), hasty.start()]);
+});
+afterEach(() => visitor.leave());
+
 describe.each([
   ["sse", "ai@6"],
   ["bidi", "ai@7"],
 ] as const)("a card in %s with useChat of %s", (mode, major) => {
-  let gemini: ScriptedGemini;
-  let demo: DemoServer;
-  /** A server that waits only a moment for reports. */
-  let hasty: DemoServer;
-  let visitor: Visitor;
-  let page: Page;
-
-  beforeAll(async () => {
-    gemini = await startScriptedGemini({ rules: demoRules });
-    const env = { GOOGLE_GEMINI_BASE_URL: gemini.url, DEPLOY_MS: never };
-    [visitor, demo, hasty] = await Promise.all([
-      openVisitor(),
-      startDemo(env),
-      startDemo({ ...env, REPORT_MS: "1000" }),
-    ]);
-    ({ page } = visitor);
-  });
-  afterAll(async () => {
-    await Promise.all([demo.close(), hasty.close()]);
-    await gemini.close();
-    await visitor.close();
-  });
-  beforeEach(async () => {
-    gemini.reset(demoRules);
-    await Promise.all([demo.start(), hasty.start()]);
-  });
-  afterEach(() => visitor.leave());
-
   const visit = (server: DemoServer) => visitor.visit(server.url + pathOf(mode, major));
   const approve = async () => {
     const card = cards(page).first();
