@@ -363,12 +363,45 @@ describe("a chat of 10,000 messages", () => {
     await expect.poll(async () => Math.abs((await place()) - top), { timeout: waiting }).toBeLessThanOrEqual(2);
     expect(asked.filter((search) => search.includes("before="))).toHaveLength(1);
 
-    // A new message is added at the end, and the older ones stay.
     await page.unrouteAll({ behavior: "wait" });
+
+    // That is so too if the reader scrolls in the moment in which the next ones are drawn, before the page hears of it.
+    const moved = await page.evaluate(async () => {
+      const box = document.querySelector(".messages");
+      const first = document.querySelector(".older-button")?.nextElementSibling;
+      if (!box || !first) throw new Error("The page has no older messages.");
+      const placeOfFirst = () => first.getBoundingClientRect().top - box.getBoundingClientRect().top;
+      const nextFrame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+      const { fetch } = window;
+      const answered = await new Promise<() => void>((resolve) => {
+        window.fetch = async (input, init) => {
+          const response = await fetch(input, init);
+          if (typeof input !== "string" || !input.includes("before=")) return response;
+          const body: unknown = await response.json();
+          await new Promise<void>((answer) => resolve(answer));
+          // Nothing of this waits for another task, so no frame comes in between.
+          return { ok: true, status: 200, json: () => Promise.resolve(body) } as Response;
+        };
+        box.scrollTo(0, 40);
+      });
+      window.fetch = fetch;
+      await nextFrame();
+      await nextFrame();
+      box.scrollTo(0, 200);
+      const before = placeOfFirst();
+      answered();
+      await nextFrame();
+      await nextFrame();
+      return Math.abs(placeOfFirst() - before);
+    });
+    expect(await drawn()).toBe(150);
+    expect(moved).toBeLessThanOrEqual(2);
+
+    // A new message is added at the end, and the older ones stay.
     await say(page, "hello");
     await replied();
     await ready();
-    expect(await drawn()).toBe(102);
-    await page.getByText("Question 4951").waitFor({ state: "attached", timeout: waiting });
+    expect(await drawn()).toBe(152);
+    await page.getByText("Question 4926").waitFor({ state: "attached", timeout: waiting });
   });
 });

@@ -1,5 +1,6 @@
 /** What a person does and sees on the demo page, as helpers for the browser tests. */
-import type { BrowserContext, Page } from "playwright-core";
+import type { BrowserContext, Locator, Page } from "playwright-core";
+import { expect } from "vitest";
 import { sharedBrowser } from "../fixtures/chromium.ts";
 
 /** The timeout of a step in milliseconds, long enough for a busy machine. */
@@ -115,6 +116,19 @@ export async function inState(card: Card, state: string): Promise<void> {
 /** Waits until a card accepts an answer. It does not in the first moment after it appears. */
 export async function takesAnswer(card: Card): Promise<void> {
   await card.getByRole("button", { name: "Approve" }).click({ trial: true, timeout: waiting });
+}
+
+/** Clicks a button of a card in this state, unless the card leaves the state before: it may be decided elsewhere. */
+export async function clickWhile(card: Card, state: string, button: Locator): Promise<void> {
+  const inThisState = card.and(card.page().locator(`[data-state="${state}"]`));
+  const read = async () => {
+    if ((await inThisState.count()) === 0) return true;
+    return button.click({ timeout: 1000 }).then(
+      () => true,
+      () => false,
+    );
+  };
+  await expect.poll(read, { timeout: waiting }).toBe(true);
 }
 
 /** Waits until a card shows these words. */
