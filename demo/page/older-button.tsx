@@ -31,28 +31,14 @@ export function OlderButton({ older, box, first }: OlderButtonProps) {
   }, [box, load, canLoad, first]);
 
   // The message that was the first one stays where it is when others are drawn above it. The distance to the end is no
-  // measure, because messages that are far away have no exact height.
-  const anchor = useRef<{ message: Element; top: number }>(undefined);
+  // measure, because messages that are far away have no exact height. The place is measured here, just before the others
+  // are in the document: the reader may scroll until then, and a scroll event comes a frame later.
+  const drawn = useRef(first);
+  const before = drawn.current === first ? undefined : placeOf(box.current, button.current?.nextElementSibling);
   useLayoutEffect(() => {
-    const element = box.current;
-    if (!element || !anchor.current?.message.isConnected) return;
-    element.scrollTop += topIn(element, anchor.current.message) - anchor.current.top;
-  }, [box, first]);
-  // Not a layout effect: when this button is drawn for the first time, the box around it has no element yet.
-  useEffect(() => {
-    const element = box.current;
-    const message = button.current?.nextElementSibling;
-    if (!element || !message) return undefined;
-    const note = () => {
-      anchor.current = { message, top: topIn(element, message) };
-    };
-    note();
-    element.addEventListener("scroll", note, { passive: true });
-    return () => {
-      element.removeEventListener("scroll", note);
-      anchor.current = undefined;
-    };
-  }, [box, first, state]);
+    drawn.current = first;
+    if (before?.message.isConnected) before.box.scrollTop += topIn(before.box, before.message) - before.top;
+  });
 
   if (state === "none") return null;
   const words = { more: t.chats.older, loading: t.chats.olderLoading, failed: t.chats.olderFailed };
@@ -67,6 +53,10 @@ export function OlderButton({ older, box, first }: OlderButtonProps) {
       {words[state]}
     </button>
   );
+}
+
+function placeOf(box: Element | null, message: Element | null | undefined) {
+  return box && message ? { box, message, top: topIn(box, message) } : undefined;
 }
 
 function topIn(box: Element, message: Element): number {
