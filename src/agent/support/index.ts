@@ -9,3 +9,4 @@ export { MinuteWindow } from "./minute-window.ts";
 export { Slots } from "./slots.ts";
 export { consoleLogger, describeError, type Logger, silentLogger } from "./logger.ts";
 export { within } from "./within.ts";
+export { yieldEvery } from "./yield-every.ts";
