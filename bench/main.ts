@@ -9,6 +9,7 @@
  * server, which is installed into `peers/` when it is first needed.
  */
 import { longChats } from "./long-chats.ts";
+import { longPage } from "./long-page.ts";
 import { neighbour } from "./neighbour.ts";
 import { reading } from "./reading.ts";
 import { sseApprovals } from "./sse-approvals.ts";
@@ -26,6 +27,7 @@ const sections: Record<string, () => Promise<void>> = {
   "ws approvals": wsApprovals,
   "ws memory": wsMemory,
   neighbour,
+  "page long chat": longPage,
 };
 
 const wanted = process.argv.slice(2);

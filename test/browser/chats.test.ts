@@ -374,5 +374,14 @@ describe("a chat of 10,000 messages", () => {
     await ready();
     expect(await drawn()).toBe(102);
     await page.getByText("Question 4951").waitFor({ state: "attached", timeout: waiting });
+
+    // Home goes to the first message. What is far from there is not in the document.
+    await page.locator(".messages").press("Home");
+    await page.getByText("Question 0", { exact: true }).waitFor({ timeout: waiting });
+    expect(await page.locator(".messages").evaluate(({ scrollTop }) => scrollTop)).toBe(0);
+    expect(await page.locator(".older-button").count()).toBe(0);
+    expect(await drawn()).toBeLessThan(1000);
+    await page.locator(".messages").press("End");
+    await page.getByText("Question 4999").waitFor({ timeout: waiting });
   });
 });
