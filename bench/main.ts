@@ -9,6 +9,7 @@
  * server, which is installed into `peers/` when it is first needed.
  */
 import { longChats } from "./long-chats.ts";
+import { longPage } from "./long-page.ts";
 import { neighbour } from "./neighbour.ts";
 import { reading } from "./reading.ts";
 import { scale } from "./scale.ts";
@@ -28,6 +29,7 @@ const sections: Record<string, () => Promise<void>> = {
   "ws memory": wsMemory,
   neighbour,
   scale,
+  "page long chat": longPage,
 };
 
 const wanted = process.argv.slice(2);

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { LoopTurns } from "./loop-turns.ts";
 import { requestUrl } from "./request-url.ts";
 import { BridgeError } from "../protocol/index.ts";
 
@@ -57,7 +58,8 @@ async function write(response: Response, outgoing: ServerResponse): Promise<void
     outgoing.end();
     return;
   }
-  outgoing.flushHeaders();
+  // A reply whose length is known is complete at once, and goes out together with its headers.
+  if (!response.headers.has("content-length")) outgoing.flushHeaders();
   const reader = response.body.getReader();
   // Cancelling ends a pending read, and with it the loop below.
   outgoing.once("close", () => void reader.cancel().catch(() => undefined));
@@ -79,6 +81,8 @@ function drained(outgoing: ServerResponse): Promise<void> {
 
 /** How long a client whose body is not read has to read its reply. */
 const cutMs = 1000;
+/** Closing a connection drops what the client has sent, which takes its time. */
+const cuts = new LoopTurns();
 
 /**
  * A body that is read on demand. If it is not read to its end, the rest is read and dropped: with `Readable.toWeb` the
@@ -108,6 +112,7 @@ function cut(incoming: IncomingMessage): void {
   // Begins to read, if no one has. Otherwise `node:http` would read the whole body after the reply.
   incoming.read(0);
   incoming.pause();
-  const timer = setTimeout(() => incoming.socket.destroy(), cutMs).unref();
+  const destroy = () => void incoming.socket.destroy();
+  const timer = setTimeout(() => cuts.add(destroy), cutMs).unref();
   incoming.once("close", () => clearTimeout(timer));
 }

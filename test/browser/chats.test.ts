@@ -368,7 +368,7 @@ describe("a chat of 10,000 messages", () => {
     // That is so too if the reader scrolls in the moment in which the next ones are drawn, before the page hears of it.
     const moved = await page.evaluate(async () => {
       const box = document.querySelector(".messages");
-      const first = document.querySelector(".older-button")?.nextElementSibling;
+      const first = document.querySelector(".older")?.nextElementSibling;
       if (!box || !first) throw new Error("The page has no older messages.");
       const placeOfFirst = () => first.getBoundingClientRect().top - box.getBoundingClientRect().top;
       const nextFrame = () => new Promise((resolve) => requestAnimationFrame(resolve));
@@ -403,5 +403,14 @@ describe("a chat of 10,000 messages", () => {
     await ready();
     expect(await drawn()).toBe(152);
     await page.getByText("Question 4926").waitFor({ state: "attached", timeout: waiting });
+
+    // Home goes to the first message. What is far from there is not in the document.
+    await page.locator(".messages").press("Home");
+    await page.getByText("Question 0", { exact: true }).waitFor({ timeout: waiting });
+    expect(await page.locator(".messages").evaluate(({ scrollTop }) => scrollTop)).toBe(0);
+    expect(await page.locator(".older-button").count()).toBe(0);
+    expect(await drawn()).toBeLessThan(1000);
+    await page.locator(".messages").press("End");
+    await page.getByText("Question 4999").waitFor({ timeout: waiting });
   });
 });

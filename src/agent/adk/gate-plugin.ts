@@ -112,6 +112,7 @@ export class GatePlugin extends BasePlugin {
     // A toolset may bring such a tool at any time. Its call would be invisible.
     if (isReserved(tool.name)) return { error: `The name ${tool.name} is reserved by ADK; the tool was not run.` };
     const run = this.#runOf(toolContext.invocationContext);
+    await run?.yieldLoop();
     if (!run || this.#isStopped(toolContext)) return { error: "The turn was stopped; the tool was not run." };
     if (isNodeTool(tool)) return { error: this.#refuseNode(tool.name, toolContext.invocationContext).message };
     const input = inputOf(tool, toolArgs);

@@ -18,3 +18,4 @@ export {
   silentLogger,
 } from "./logger.ts";
 export { within } from "./within.ts";
+export { yieldEvery } from "./yield-every.ts";
