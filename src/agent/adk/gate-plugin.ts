@@ -240,8 +240,7 @@ export class GatePlugin extends BasePlugin {
       await requireFindable(tool, invocationContext, this.#gathered.get(invocationContext));
       if (isClientTool(tool) && !how.gated) await this.#checks.show(tool, inputOf(tool, args), context, run.scope);
       approval = await this.#holder.hold({ ...how, ...describeCall(tool, args, context) }, run.scope, refuseStopped);
-      const runsNow = !how.gated && approval.state === "approved";
-      const result = runsNow ? await run.scope.runHeld(approval) : undefined;
+      const result = !how.gated && approval.state === "approved" ? await run.scope.runHeld(approval) : undefined;
       if (result) {
         if (how.innerSession === undefined) this.#ran.add(context);
         context.state.update(result.stateDelta);
