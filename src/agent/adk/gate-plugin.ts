@@ -33,6 +33,7 @@ import { MissingTool } from "./missing-tool.ts";
 import { isNodeTool } from "./refuse-agents.ts";
 import { repairContents } from "./request-contents.ts";
 import type { CallHolder, RunScope } from "./run-scope.ts";
+import { prepareStreams } from "./streamed-responses.ts";
 import { readActions } from "./tool-actions.ts";
 import { invalidArguments } from "./tool-checks.ts";
 import { dropNonJsonState, needsConversion, toObject } from "./tool-result.ts";
@@ -200,6 +201,7 @@ export class GatePlugin extends BasePlugin {
     const gathered = new GatheredCalls(llmRequest.toolsDict, this.#holder.callsPerResponse);
     this.#gathered.set(invocationContext, gathered);
     run?.gathered.push(gathered);
+    if (agent) prepareStreams(agent);
     repairContents(llmRequest.contents, session.events);
     await run?.scope.fillIn(llmRequest.contents);
     return undefined;
