@@ -32,6 +32,12 @@ describe("toJsonCopy", () => {
     );
   });
 
+  test("refuses a value that contains itself, as JSON does", () => {
+    const value: Record<string, unknown> = {};
+    value["self"] = value;
+    expect(() => toJsonCopy(value)).toThrow(TypeError);
+  });
+
   test("leaves it to a value how it is stored", () => {
     expect(toJsonCopy({ a: { toJSON: () => "b" } })).toStrictEqual({ a: "b" });
   });

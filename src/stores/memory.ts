@@ -45,6 +45,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   /** The ids of each chat's approvals, oldest first. */
   const asked = new Map<string, Set<string>>();
   const calls = new Map<string, string>();
+  /** The rows of calls with the same id, which is unique in a session only. */
+  const sameCall = new Map<string, Set<string>>();
   const open = new OpenCallCounts();
   /** How many chats each owner has. */
   const owners = new Map<string, number>();
@@ -81,11 +83,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     return copyJson(added);
   };
 
-  /** The rows that match a filter. Looks only at one chat's rows if the filter names a chat or a session. */
+  /** The rows that match a filter. Looks only at the rows of one chat, or those it is about, if the filter names them. */
   const select = (filter: ApprovalFilter): Approval[] => {
     const chat = filter.chat ?? (filter.session === undefined ? undefined : sessions.get(filter.session)?.chat);
     const isNarrow = filter.chat !== undefined || filter.session !== undefined;
-    const ids = isNarrow ? (asked.get(chat ?? "") ?? []) : approvals.keys();
+    const about = () => filter.about && new Set(filter.about.flatMap((id) => [id, ...(sameCall.get(id) ?? [])]));
+    const place = (id: string) => positions.get(id) ?? 0;
+    const named = () => [...(about() ?? [])].filter((id) => approvals.has(id)).toSorted((a, b) => place(a) - place(b));
+    const ids = isNarrow ? (asked.get(chat ?? "") ?? []) : filter.about ? named() : approvals.keys();
     return [...ids].map((id) => approvals.get(id) as Approval).filter((row) => matches(row, filter));
   };
 
@@ -120,6 +125,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       positions.delete(approval.id);
       asked.get(approval.chat)?.delete(approval.id);
       calls.delete(key(approval.session, approval.toolCallId));
+      const same = sameCall.get(approval.toolCallId);
+      if (same?.delete(approval.id) && same.size === 0) sameCall.delete(approval.toolCallId);
     }
     sessions.delete(id);
     history.forget(id);
@@ -216,6 +223,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       positions.set(row.id, (created += 1));
       asked.set(row.chat, (asked.get(row.chat) ?? new Set()).add(row.id));
       calls.set(callKey, row.id);
+      sameCall.set(row.toolCallId, (sameCall.get(row.toolCallId) ?? new Set()).add(row.id));
       addAudit(row, "create", row.requestedBy, at);
       return copyJson(row);
     },
