@@ -4,6 +4,8 @@ import type { ModelRecord } from "./model-record.ts";
 
 export interface DebugOptions {
   store: Pick<Store, "findChat" | "read" | "lastSequence" | "events">;
+  /** Whose chats these are, see `createBridge`. */
+  appName: string;
   record: Pick<ModelRecord, "of">;
   now?: () => number;
   /** Cuts all connections. Called when the reply has been sent. */
@@ -28,11 +30,11 @@ const maxEvents = 200;
  *     POST /debug/restart                restarts the server
  */
 export function createDebugRoutes(options: DebugOptions): DebugRoutes {
-  const { store, record, now = Date.now } = options;
+  const { store, appName, record, now = Date.now } = options;
 
   async function readChat(request: Request, owner: string, path: RegExpExecArray): Promise<Response> {
     const name = decode(path[1] ?? "");
-    const chat = name === undefined ? undefined : await store.findChat(owner, name);
+    const chat = name === undefined ? undefined : await store.findChat(owner, name, appName);
     if (!chat || name === undefined) return refuse(404, "not_found", "There is no such chat.");
     if (path[2] === "model") {
       const events = (await store.events(chat.id)).slice(-maxEvents).map(({ event }) => event);

@@ -59,7 +59,7 @@ export async function startDemoApp(options: DemoAppOptions): Promise<DemoApp> {
     logger,
   });
   const debug = settings.debug
-    ? createDebugRoutes({ store, record, cut: options.cut, restart: options.restart })
+    ? createDebugRoutes({ store, appName: agent.name, record, cut: options.cut, restart: options.restart })
     : async () => undefined;
   const { model, liveModel, scripted } = settings;
   const server = await listen({

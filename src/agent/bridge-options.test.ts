@@ -40,6 +40,9 @@ describe("the options of a bridge", () => {
     [{ maxPending: 1.5 }, "The option maxPending must be a whole number, 0 or more; it is 1.5."],
     [{ maxLlmCalls: 0 }, "The option maxLlmCalls must be a whole number, greater than 0; it is 0."],
     [{ sweepMs: null }, "The option sweepMs must be a number of milliseconds, 0 or more; it is null."],
+    [{ appName: "" }, "The option appName must be well-formed text that is not empty."],
+    [{ appName: "a\ud800" }, "The option appName must be well-formed text that is not empty."],
+    [{ appName: 7 }, "The option appName must be well-formed text that is not empty."],
     [
       { live: { connectMs: "5" } },
       'The option live.connectMs must be a number of milliseconds, greater than 0; it is "5".',

@@ -11,6 +11,10 @@ import { checkNumber, type Logger } from "./support/index.ts";
 export interface BridgeOptions extends PolicyOptions, AdkServices {
   agent: BaseAgent;
   store: Store;
+  /**
+   * Whose rows these are in a store that several bridges share: a bridge sees only the chats of its app. Keep it when you
+   * rename the agent. Default: the name of the agent.
+   */
   appName?: string;
   /** Who may decide about a call. Default: every actor of the chat's owner. */
   authorize?: Authorize;
@@ -87,6 +91,9 @@ export function checkOptions(options: BridgeOptions): void {
   if (!agent) throw new Error("createBridge needs an agent: createBridge({ agent, store }).");
   if (typeof store?.openChat !== "function")
     throw new Error("createBridge needs a store, for example memoryStore() or sqliteStore({ path }).");
+  const { appName = "default" } = options as { appName?: unknown };
+  if (typeof appName !== "string" || appName === "" || /\p{Surrogate}|\0/u.test(appName))
+    throw new Error("The option appName must be well-formed text that is not empty.");
   if (options.authorize !== undefined && typeof options.authorize !== "function")
     throw new Error("The option authorize must be a function (actor, approval, decision) that returns true or false.");
   for (const [name, method] of Object.entries(services)) {

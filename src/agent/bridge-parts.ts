@@ -12,10 +12,23 @@ import {
   Toolsets,
 } from "./adk/index.ts";
 import { Quota } from "../protocol/quota.ts";
+import { appStore } from "../stores/app-store.ts";
 import { Authorizer, Executor, holdCalls, Policies, UnseenQuestions } from "./approval/index.ts";
 import { readBridgeLimits } from "./bridge-limits.ts";
 import type { BridgeOptions } from "./bridge-options.ts";
-import { Admission, Chats, ChatTurns, DueWork, Retention, Settlement, Submissions, Titles } from "./chat/index.ts";
+import {
+  Admission,
+  Chats,
+  ChatTurns,
+  DueWork,
+  Recovery,
+  Relay,
+  Requests,
+  Retention,
+  Settlement,
+  Submissions,
+  Titles,
+} from "./chat/index.ts";
 import { Conversations, ModelCalls } from "./conversation/index.ts";
 import { ChatFiles } from "./files/index.ts";
 import { lastMessageAt } from "./log/index.ts";
@@ -36,7 +49,7 @@ export function buildParts(options: BridgeOptions) {
   const policies = new Policies({ ...options, inventory: toolsets, logger });
 
   guardCompaction(agent);
-  const files = new ChatFiles(options);
+  const files = new ChatFiles({ ...options, store: appStore(options.store, appName) });
   const { store } = files;
   const sessions = new StoreSessionService(store);
   const unseen = new UnseenQuestions({ store, lastMessageAt: (chat) => lastMessageAt(store, chat) });
@@ -51,7 +64,7 @@ export function buildParts(options: BridgeOptions) {
   const executor = new Executor({ store, calls, policies, leaseMs, logger });
   const authorizer = new Authorizer({ authorize: options.authorize, logger });
   const modelCalls = new ModelCalls({ ...limits, now: () => store.now() });
-  const shared = { store, executor, authorizer, logger, maxLlmCalls, graceMs };
+  const shared = { store, executor, authorizer, logger, maxLlmCalls, graceMs, leaseMs };
   const conversations = new Conversations(
     { ...shared, agent, files, sessions, runners, gate, modelCalls, limits },
     options.live ?? {},
@@ -76,8 +89,14 @@ export function buildParts(options: BridgeOptions) {
   });
   const isRunning = (chatId: string) => turns.running(chatId) !== undefined;
   const admission = new Admission({ ...context, modelCalls, isRunning });
+  const relay = new Relay({ store, logger, leaseMs });
+  const requests = new Requests({ store, relay, turns, admission, submissions, settlement });
+  const recovery = new Recovery(
+    { store, logger, keepMessage: (message, chat) => conversations.keepMessage(message, chat) },
+    ...([turns, dueWork] as const),
+  );
   const chats = new Chats({
-    ...{ store, logger, executor, turns, appName, agentName: agent.name, limits },
+    ...{ store, logger, executor, turns, relay, appName, agentName: agent.name, limits },
     deleteArtifacts: ({ id, owner }) => deleteArtifacts(artifactService, { appName, userId: owner, sessionId: id }),
   });
   const retention = new Retention({
@@ -86,7 +105,7 @@ export function buildParts(options: BridgeOptions) {
   });
   return {
     ...{ store, files, logger, toolsets, policies, executor, authorizer, conversations, unseen },
-    ...{ turns, settlement, dueWork, submissions, admission, chats, retention },
+    ...{ turns, dueWork, relay, requests, recovery, chats, retention },
     /** Throws for what toolsets bring and cannot be gated, and for policies that match no tool. */
     async checkTools(): Promise<void> {
       await refuseToolsets(agent, confirmed);

@@ -7,7 +7,6 @@ import { type BridgeParts, buildParts } from "./bridge-parts.ts";
 import {
   type ApprovalListFilter,
   type Chats,
-  closeOpenTurns,
   type DecisionResult,
   listApprovals,
   type Reading,
@@ -18,6 +17,7 @@ import {
   unknownChat,
 } from "./chat/index.ts";
 import {
+  findTurnOf,
   followLog,
   type LoggedChunk,
   type PageRange,
@@ -60,7 +60,8 @@ export class Bridge {
 
   async start(): Promise<void> {
     await this.#parts.checkTools();
-    await this.#parts.dueWork.settleDue(await closeOpenTurns(this.#parts.store, this.#parts.logger));
+    this.#parts.relay.start();
+    await this.#parts.recovery.start();
     if (this.#sweepMs > 0) {
       this.#timer = setInterval(() => void this.sweep(), this.#sweepMs);
       this.#timer.unref();
@@ -81,15 +82,12 @@ export class Bridge {
   ): Promise<Submitted> {
     const identity = toIdentity(who);
     if (chatName !== undefined) this.#parts.unseen.noteVisit(identity.owner, chatName);
-    const mode = live ? "live" : "request";
-    return this.#parts.admission.admit({ owner: identity.owner, chatName, type: submission.type, mode }, () =>
-      this.#parts.submissions.submit(identity, chatName, submission, mode),
-    );
+    return this.#parts.requests.submit({ identity, chatName, submission, mode: live ? "live" : "request" });
   }
 
   /** One decision made outside a chat request. The server itself continues the conversation. */
   async decide(who: OwnerOrIdentity, decision: Decision & { key?: string }): Promise<DecisionResult> {
-    return this.#parts.settlement.decide(toIdentity(who), decision);
+    return this.#parts.requests.decide(toIdentity(who), decision);
   }
 
   /**
@@ -97,18 +95,17 @@ export class Bridge {
    * rejects with {@link StateConflict} when another outcome or the deadline came first.
    */
   settle(owner: string, key: string, report: Report): Promise<ApprovalView> {
-    return this.#parts.settlement.settle(owner, key, report);
+    return this.#parts.requests.settle(owner, key, report);
   }
 
   /** A person says what became of a call whose outcome is not known. Rejects with {@link StateConflict} for any other. */
   async resolve(who: OwnerOrIdentity, resolution: Resolution): Promise<ApprovalView> {
-    return this.#parts.settlement.resolve(toIdentity(who), resolution);
+    return this.#parts.requests.resolve(toIdentity(who), resolution);
   }
 
   /** Stops what is being generated. Tools that have started run to their end, and their outcome is recorded. */
   async stop(owner: string, chatName: string): Promise<boolean> {
-    const chat = await this.#requireChat(owner, chatName);
-    return this.#parts.turns.stop(chat.id, new Error("The user stopped the turn."));
+    return this.#parts.requests.stop((await this.#requireChat(owner, chatName)).id);
   }
 
   /** A client is connected to the chat, so its live connection stays open. Call the returned function when it leaves. */
@@ -128,7 +125,7 @@ export class Bridge {
   async resume(owner: string, chatName: string): Promise<Reading | undefined> {
     this.#parts.unseen.noteVisit(owner, chatName);
     const chat = await this.#parts.store.findChat(owner, chatName);
-    const turn = chat && this.#parts.turns.running(chat.id);
+    const turn = chat && (await this.#parts.requests.running(chat.id));
     return turn && { turn, chat: chat.id };
   }
 
@@ -183,17 +180,13 @@ export class Bridge {
     if (filter.chat !== undefined && !chat) return { approvals: [], sequence: 0, running: false };
     return {
       ...(await listApprovals(identity, filter, chat?.id, this.#parts)),
-      sequence: chat ? await this.#parts.store.lastSequence(chat.id) : 0,
-      running: chat ? this.#parts.turns.running(chat.id) !== undefined : false,
+      ...(await this.#positionOf(chat)),
     };
   }
 
   /** The last sequence number of a chat's log, and whether a turn is being generated. An unknown chat has an empty log. */
   async position(owner: string, chatName: string): Promise<{ sequence: number; running: boolean }> {
-    const chat = await this.#parts.store.findChat(owner, chatName);
-    if (!chat) return { sequence: 0, running: false };
-    const sequence = await this.#parts.store.lastSequence(chat.id);
-    return { sequence, running: this.#parts.turns.running(chat.id) !== undefined };
+    return this.#positionOf(await this.#parts.store.findChat(owner, chatName));
   }
 
   /** The turn that a user's message began, and the message as it is now; undefined if the chat has no such message. */
@@ -202,13 +195,9 @@ export class Bridge {
     chatName: string,
     messageId: string,
   ): Promise<{ id: string; after: number; message: UIMessage } | undefined> {
-    const { store } = this.#parts;
-    const chat = await store.findChat(owner, chatName);
-    const stored = chat && (await store.getMessage(chat.id, messageId));
-    if (!chat || stored?.message.role !== "user") return undefined;
-    const after = stored.sequence - 1;
-    const [begin] = await store.read(chat.id, { after, limit: 1 });
-    return begin && { id: begin.turn, after, message: stored.message };
+    const chat = await this.#parts.store.findChat(owner, chatName);
+    const found = chat && (await findTurnOf(this.#parts.store, chat.id, messageId));
+    return found && { id: found.turn.id, after: found.turn.after, message: found.message };
   }
 
   /** An approval, if this owner has it. */
@@ -252,6 +241,7 @@ export class Bridge {
       .catch((error: unknown) =>
         this.#parts.logger.error("Looking for due approvals failed.", { error: describeError(error) }),
       )
+      .then(() => this.#parts.recovery.sweep())
       .then(() => this.#parts.retention.sweep())
       .finally(() => (this.#sweeping = undefined));
     return this.#sweeping;
@@ -265,12 +255,15 @@ export class Bridge {
 
   async #close(): Promise<void> {
     clearInterval(this.#timer);
+    this.#parts.relay.close();
     this.#parts.policies.close();
     let isOver = false;
     const end = async () => {
       await this.#parts.turns.close();
       await this.#parts.conversations.closeAll();
       await this.#sweeping;
+      // Another node may go on at once. Tools that run record their outcomes without the chat.
+      await this.#parts.turns.release();
       await this.#parts.executor.idle();
       isOver = true;
     };
@@ -281,9 +274,16 @@ export class Bridge {
     const { chats } = this.#parts.turns;
     this.#parts.turns.abandon();
     void this.#parts.conversations.closeAll();
+    void this.#parts.turns.release();
     this.#parts.logger.warn("Closing has left work that takes longer than drainMs.", {
       ...{ drainMs: this.#drainMs, calls: this.#parts.executor.running, chats },
     });
+  }
+
+  async #positionOf(chat: Session | undefined): Promise<{ sequence: number; running: boolean }> {
+    if (!chat) return { sequence: 0, running: false };
+    const turn = await this.#parts.requests.running(chat.id);
+    return { sequence: await this.#parts.store.lastSequence(chat.id), running: turn !== undefined };
   }
 
   async #requireChat(owner: string, name: string): Promise<Session> {

@@ -27,5 +27,6 @@ export {
   type Submitted,
 } from "./chat/index.ts";
 export type { FileOptions } from "./files/index.ts";
+export { ReplyMoved } from "./log/index.ts";
 export { consoleLogger, type Logger, silentLogger } from "./support/index.ts";
 export type { LogEntry } from "../stores/index.ts";

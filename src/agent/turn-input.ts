@@ -41,7 +41,7 @@ export type TurnInput =
   | { kind: "speech" };
 
 /**
- * The reason to stop a turn because its server stops. The turn stays open in the log, and the next start continues it as
- * after a crash.
+ * The reason to stop a turn because its server stops, or because another node has taken the chat. The turn stays open in
+ * the log, and the next node to take the chat continues it as after a crash.
  */
-export const serverCloses = new Error("The server is stopping.");
+export const continuesElsewhere = new Error("The server is stopping.");

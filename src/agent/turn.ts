@@ -1,5 +1,6 @@
 import { isSettled } from "../protocol/index.ts";
-import type { Approval, Store } from "../stores/index.ts";
+import type { AppStore } from "../stores/app-store.ts";
+import type { Approval } from "../stores/index.ts";
 import { callInPage } from "./approval/call-in-page.ts";
 import type { Executor } from "./approval/executor.ts";
 import { dataApproval, isOpen, outcomeChunks } from "./approval/outcome.ts";
@@ -7,11 +8,11 @@ import type { Conversation, Conversations } from "./conversation/index.ts";
 import { chatDeleted } from "./log/chat-deleted.ts";
 import { type Progress, TurnLog } from "./log/turn-log.ts";
 import { abortable, type Logger } from "./support/index.ts";
-import { serverCloses, type Turn, type TurnInput } from "./turn-input.ts";
+import { continuesElsewhere, type Turn, type TurnInput } from "./turn-input.ts";
 
 /** What every turn needs. */
 export interface TurnContext {
-  store: Store;
+  store: AppStore;
   executor: Executor;
   conversations: Conversations;
   logger: Logger;
@@ -38,6 +39,7 @@ export async function runTurn(turn: Turn, context: TurnContext): Promise<void> {
   const log = new TurnLog({
     ...context,
     ...{ chat: chat.id, turn: id, reply, begun: turn.begun, modelName: conversation.modelName },
+    origin: { mode: turn.mode, actor: turn.actor },
     owesReply: message !== undefined || input.kind === "again",
     message: input.kind === "message" && input.record ? message : undefined,
     maxEvents: context.maxLlmCalls * eventsPerRequest,
@@ -49,7 +51,7 @@ export async function runTurn(turn: Turn, context: TurnContext): Promise<void> {
     const waits = progress === "parked" || (await hasWaitingCalls(turn, context));
     await log.finish(waits ? "parked" : "done");
   } catch (error) {
-    if (signal.reason === serverCloses) return;
+    if (signal.reason === continuesElsewhere) return;
     failed = true;
     if (signal.reason === chatDeleted) await log.fail(chatDeleted);
     else if (signal.aborted) {
@@ -57,7 +59,7 @@ export async function runTurn(turn: Turn, context: TurnContext): Promise<void> {
       await log.abort();
     } else await log.fail(error);
   } finally {
-    if (signal.reason !== serverCloses) await log.end();
+    if (signal.reason !== continuesElsewhere) await log.end();
     // After the end, because readers need not wait for this. The next turn does.
     if (failed && signal.reason !== chatDeleted) await conversation.abandon(message);
   }

@@ -1,5 +1,7 @@
+import type { UIMessageChunk } from "ai";
 import { ChunkStream } from "./chunk-stream.ts";
 import type { KeptTurn } from "./kept-turns.ts";
+import { settledCalls } from "./settled-calls.ts";
 
 /** A request of the page, and the stream that carries the reply. */
 export interface ChatRequest {
@@ -44,3 +46,20 @@ export function acceptAnyTurn(request: ChatRequest): void {
 export function awaitsTurn({ turn, accepted, message }: ChatRequest, id: string): boolean {
   return !turn && (accepted.has(id) || (!message && accepted.has(anyTurn)));
 }
+
+/**
+ * Writes chunks of the turn that a request reads. If the turn only repeats outcomes that the request has just been given,
+ * nothing is written: the answer was sent twice because the connection broke before it was acknowledged, and the turn it
+ * caused has come by itself.
+ */
+export function write(
+  { stream, settled }: ChatRequest,
+  { isAside }: KeptTurn,
+  chunks: readonly UIMessageChunk[],
+): void {
+  const isRepeated = isAside && settled && settledCalls(chunks).every((call) => settled.has(call));
+  if (!isRepeated) stream.write(chunks);
+}
+
+/** The frame that stops a reply. */
+export const interrupt = { type: "interrupt", reason: "The user stopped the reply." };

@@ -1,6 +1,14 @@
 import type { UIMessageChunk } from "ai";
 import { BridgeError } from "../protocol/errors.ts";
-import { acceptAnyTurn, awaitsTurn, type ChatRequest, type NewChatRequest, newChatRequest } from "./chat-request.ts";
+import {
+  acceptAnyTurn,
+  awaitsTurn,
+  type ChatRequest,
+  type NewChatRequest,
+  newChatRequest,
+  write,
+  interrupt,
+} from "./chat-request.ts";
 import type { ServerFrame } from "./server-frame.ts";
 import { type KeptTurn, KeptTurns } from "./kept-turns.ts";
 import { settledCalls } from "./settled-calls.ts";
@@ -173,11 +181,12 @@ export class FollowedChat {
     for (const chunk of chunks) this.#onChunk(chunk);
   }
 
-  /** Messages were withdrawn: an edit, or a reply that is made again. The page is told once. */
+  /** Messages were withdrawn, and the page is told once. A reply that is being read was cut off and begins again. */
   #withdraw({ from, sequence }: ServerFrame & { type: "withdrawn" }): void {
     if (sequence <= (this.#position ?? -1)) return;
     this.#advance(sequence);
     this.#onChunk({ type: "data-withdrawn", transient: true, data: { from } });
+    if (this.#current?.reply === from) this.#fail("The network connection was cut in the middle of the reply.");
   }
 
   #end(): void {
@@ -243,16 +252,15 @@ export class FollowedChat {
       if (!running) this.#position = sequence;
     } else if (sequence < this.#position) {
       this.#forget(sequence);
-      const error = new TypeError("The network connection is back, but the server has lost this chat.");
-      for (const request of this.#requests) if (request.turn) this.#settle(request, error);
+      this.#fail("The network connection is back, but the server has lost this chat.");
     }
   }
 
   /** Nothing of the chat is left. Messages that were not sent yet begin a new one. */
   #deleted(): void {
     this.#forget(0);
-    const error = new BridgeError("not_found", "This chat was deleted.");
-    for (const request of this.#requests) if (request.sent) this.#settle(request, error);
+    for (const request of this.#requests)
+      if (request.sent) this.#settle(request, new BridgeError("not_found", "This chat was deleted."));
   }
 
   /** Lets the request read this turn, after the turns of the same message that no request has read. */
@@ -274,6 +282,11 @@ export class FollowedChat {
     if (turn.hasEnded) this.#settle(request, "ended");
   }
 
+  /** Ends the requests that read a turn. AI SDK takes a TypeError about the network for a broken connection. */
+  #fail(sentence: string): void {
+    for (const request of this.#requests) if (request.turn) this.#settle(request, new TypeError(sentence));
+  }
+
   #settle(request: ChatRequest, result: "ended" | "nothing" | Error): void {
     this.#requests.delete(request);
     if (result instanceof Error) request.stream.error(result);
@@ -284,16 +297,4 @@ export class FollowedChat {
   #find(requestId: string): ChatRequest | undefined {
     return [...this.#requests].find((request) => request.requestId === requestId);
   }
-}
-
-const interrupt = { type: "interrupt", reason: "The user stopped the reply." };
-
-/**
- * Writes chunks of the turn that a request reads. If the turn only repeats outcomes that the request has just been given,
- * nothing is written: the answer was sent twice because the connection broke before it was acknowledged, and the turn it
- * caused has come by itself.
- */
-function write({ stream, settled }: ChatRequest, { isAside }: KeptTurn, chunks: readonly UIMessageChunk[]): void {
-  const isRepeated = isAside && settled && settledCalls(chunks).every((call) => settled.has(call));
-  if (!isRepeated) stream.write(chunks);
 }

@@ -141,3 +141,9 @@ describe("the approval's state machine", () => {
     expect(isSettled(state)).toBe(settled);
   });
 });
+
+test("a state of a later release is not settled, and nothing moves it", () => {
+  const later = "paused" as ApprovalState;
+  expect(isSettled(later)).toBe(false);
+  for (const event of approvalEvents) expect(transition(later, event)).toEqual({ refused: "running" });
+});

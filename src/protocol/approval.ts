@@ -111,14 +111,21 @@ export const transitions: Readonly<Record<ApprovalState, Readonly<Record<Approva
   cancelled: over,
 };
 
-/** The next state, or why there is none. */
+/** The next state, or why there is none. A state of a later release is left alone. */
 export function transition(state: ApprovalState, event: ApprovalEvent): Cell {
-  return transitions[state][event];
+  return (transitions as Partial<typeof transitions>)[state]?.[event] ?? no("running");
 }
 
-/** True if the model can be told an outcome. `indeterminate` is one: it is not known whether the call took effect. */
+const settled: ReadonlySet<string> = new Set<ApprovalState>([
+  ...(["succeeded", "failed", "denied", "expired", "cancelled", "indeterminate"] as const),
+]);
+
+/**
+ * True if the model can be told an outcome. `indeterminate` is one: it is not known whether the call took effect. A state of
+ * a later release is none: there is nothing that this release could tell.
+ */
 export function isSettled(state: ApprovalState): boolean {
-  return state !== "pending" && state !== "approved" && state !== "executing" && state !== "waiting";
+  return settled.has(state);
 }
 
 /** What a crash in the middle of the call means; declared per tool, `opaque` by default. */

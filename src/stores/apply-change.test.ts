@@ -10,8 +10,9 @@ const leaseMs = 10;
 const reportMs = 90;
 const expiresAt = created + ttlMs;
 
-const asked: NewApproval = {
+const asked: NewApproval & { appName: string } = {
   id: "id",
+  appName: "app",
   chat: "chat",
   session: "chat",
   owner: "alice",
@@ -285,4 +286,10 @@ describe("dueAt", () => {
 test("exactText names the field it refuses", () => {
   expect(exactText("花子", "owner")).toBe("花子");
   for (const text of ["a\0", "\ud800", "\udc00\ud800"]) expect(() => exactText(text, "owner")).toThrow(/^owner must/);
+});
+
+test("a row in a state of a later release is not due, and no change moves it", () => {
+  const later = { ...rowIn("pending"), state: "paused" as ApprovalState };
+  expect(dueAt(later)).toBeUndefined();
+  for (const event of approvalEvents) expect(applyChange(later, changeOf(event), expiresAt + 1)).toBeUndefined();
 });

@@ -19,7 +19,7 @@ interface Applied {
 }
 
 /** The first version of a row. Unless it brings a key of its own, its id is the idempotency key: random and unique. */
-export function newApprovalRow(approval: NewApproval, now: number): Approval {
+export function newApprovalRow(approval: NewApproval & { appName: string }, now: number): Approval {
   const { ttlMs, hint, ...call } = approval;
   for (const [field, value] of Object.entries(call)) if (typeof value === "string") exactText(value, field);
   return withoutUndefined({
@@ -131,14 +131,15 @@ export function dueAt(row: Approval): number | undefined {
     case "waiting":
       return row.reportBy;
     default:
-      return row.told || row.shown ? undefined : 0;
+      // A row in a state of a later release is that release's work.
+      return row.told || row.shown || !isSettled(row.state) ? undefined : 0;
   }
 }
 
 /** The due ones of all rows, which come oldest first. */
 export function dueBatch(
   rows: Iterable<Approval>,
-  { after, limit = dueLimit, unsettled = false }: DueBatch,
+  { appName, after, limit = dueLimit, unsettled = false }: DueBatch,
   now: number,
 ): Approval[] {
   const due: Approval[] = [];
@@ -146,7 +147,7 @@ export function dueBatch(
   for (const row of rows) {
     if (due.length >= limit) break;
     const isDue = (dueAt(row) ?? Infinity) <= now && !(unsettled && isSettled(row.state));
-    if (isAfter && isDue) due.push(row);
+    if (isAfter && isDue && (appName === undefined || row.appName === appName)) due.push(row);
     isAfter ||= row.id === after;
   }
   return due;

@@ -4,10 +4,13 @@ import type { Approval, ApprovalFilter, JsonObject, Session } from "./store.ts";
 /** The chats of an owner as a list, and what is removed with time. */
 export interface ChatStore {
   /**
-   * Chats of an owner, the one that changed last first. A chat changes when a turn begins or ends, an event is appended,
+   * Chats of an owner in one app, the one that changed last first. A chat changes when a turn begins or ends, an event is appended,
    * or an approval changes. `after` is the place of the last chat of the page before.
    */
-  listChats(owner: string, page?: { after?: ChatPlace | undefined; limit?: number }): Promise<ListedChat[]>;
+  listChats(
+    of: { owner: string; appName: string },
+    page?: { after?: ChatPlace | undefined; limit?: number },
+  ): Promise<ListedChat[]>;
   /**
    * Sets the title of a chat. With `was`, only while the title is that one, or while there is none. False if nothing was
    * changed.
@@ -19,17 +22,18 @@ export interface ChatStore {
   messagesAfter(chat: string, page?: { after?: number; limit?: number }): Promise<StoredMessage[]>;
   /** Approvals in the order of their creation, those after the position `after`. */
   approvalPage(
-    filter: Pick<ApprovalFilter, "owner" | "chat" | "state">,
+    filter: Pick<ApprovalFilter, "appName" | "owner" | "chat" | "state">,
     page: ApprovalPageRange,
   ): Promise<ListedApproval[]>;
-  /** Chats that have not changed since `before` and in which no call is open, the oldest first. */
-  unchangedChats(range: { before: number; limit: number }): Promise<Session[]>;
+  /** Chats, of one app if it is named, that have not changed since `before` and in which no call is open, the oldest first. */
+  unchangedChats(range: { appName?: string; before: number; limit: number }): Promise<Session[]>;
   /**
-   * Removes chunks of turns that ended before `before`, of at most `limit` turns, the oldest first. The beginning and the
+   * Removes chunks of turns that ended before `before`, of at most `limit` turns, the oldest first. With `appName`, only of
+   * this app's chats. The beginning and the
    * end of each turn stay, and its last chunk, which says how it ended; the messages have the rest. A chat that has
    * settled rows which are not shown keeps its chunks until they are. Returns the number of turns.
    */
-  trimChunks(range: { before: number; limit: number }): Promise<number>;
+  trimChunks(range: { appName?: string; before: number; limit: number }): Promise<number>;
   /** What the audit of a deleted chat has left, by the id of its session. */
   auditHashes(chat: string): Promise<AuditHash[]>;
 }

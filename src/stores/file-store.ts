@@ -4,8 +4,8 @@ export interface FileStore {
   saveFile(file: NewFile): Promise<void>;
   /** A file of one chat. */
   getFile(chat: string, id: string): Promise<StoredFile | undefined>;
-  /** A file of any chat of this owner. */
-  findFile(owner: string, id: string): Promise<StoredFile | undefined>;
+  /** A file of any chat of this owner in one app. */
+  findFile(owner: string, id: string, appName: string): Promise<StoredFile | undefined>;
 }
 
 export interface NewFile {

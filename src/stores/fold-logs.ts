@@ -10,7 +10,10 @@ import type { LogEntry, NewLogEntry } from "./log-store.ts";
 export function foldLogs(db: DatabaseSync): void {
   const save = db.prepare("INSERT INTO message (chat, id, sequence, role, at, message) VALUES (?, ?, ?, ?, ?, ?)");
   const title = db.prepare("UPDATE session SET title = ? WHERE id = ?");
-  const end = db.prepare("INSERT INTO endedTurn (chat, turn, sequence, last, at) VALUES (?, ?, ?, ?, ?)");
+  const end = db.prepare(
+    `INSERT INTO endedTurn (chat, turn, sequence, last, at, appName)
+     VALUES (?1, ?2, ?3, ?4, ?5, (SELECT appName FROM session WHERE id = ?1))`,
+  );
   const read = db.prepare("SELECT sequence, at, entry FROM log WHERE chat = ? ORDER BY sequence");
   for (const { id } of db.prepare("SELECT id FROM session WHERE chat = id").all()) {
     const chat = String(id);

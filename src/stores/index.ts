@@ -23,6 +23,7 @@ export {
   type Store,
   type StoredEvent,
   type StoredFile,
+  type TurnOrigin,
 } from "./store.ts";
 export { type ChatLease, type LeaseStore, NotOwner, type Posted } from "./lease-store.ts";
 export type { ChatLimits } from "./store-limits.ts";

@@ -16,15 +16,23 @@ export interface LeaseStore {
    * node that has the chat. Throws `not_found` without the chat.
    */
   holdChat(chat: string, leaseMs: number): Promise<ChatLease>;
-  /** Renews the leases of all chats that this node has. Returns those that another node has taken meanwhile. */
-  renewChats(leaseMs: number): Promise<string[]>;
+  /** The lease of a chat, unless it is free or has lapsed. */
+  leaseOf(chat: string): Promise<ChatLease | undefined>;
+  /**
+   * Renews the leases of all chats that this node has, or of those of one app. Returns those that another node has taken
+   * meanwhile.
+   */
+  renewChats(leaseMs: number, filter?: { appName?: string }): Promise<string[]>;
   /** Gives chats back, so that another node can take them at once. Does nothing for chats that this node does not have. */
   releaseChats(chats: readonly string[]): Promise<void>;
 
   /** Posts a request to the node that has the chat. */
   post(request: { id: string; chat: string; body: JsonObject }): Promise<void>;
-  /** Takes the requests that were posted for the chats of this node, oldest first. Each is taken once. */
-  takePosted(): Promise<Posted[]>;
+  /**
+   * Takes the requests that were posted for the chats of this node, or for those of one app, oldest first. Each is taken
+   * once.
+   */
+  takePosted(filter?: { appName?: string }): Promise<Posted[]>;
   /** Records what came of a request that this node took. */
   answerPosted(id: string, answer: JsonObject): Promise<void>;
   /** What became of a request that this node posted; undefined when it is gone. An answer can be read once. */
@@ -46,7 +54,7 @@ export interface ChatLease {
   fence: number;
   /** Until when the node has the chat, by the store's clock, unless it renews the lease. */
   until: number;
-  /** Set when this call took the chat: what another node left in it has to be looked at first. */
+  /** Set when this call took the chat. */
   isNew?: true;
 }
 

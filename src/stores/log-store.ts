@@ -1,5 +1,5 @@
 import type { UIMessage, UIMessageChunk } from "ai";
-import type { NewEvent } from "./store.ts";
+import type { Approval, NewEvent } from "./store.ts";
 
 /** The log of chunks, one per chat. */
 export interface LogStore {
@@ -20,10 +20,10 @@ export interface LogStore {
    */
   watch(chat: string, listener: LogListener): () => void;
   /**
-   * Turns with a `begin` and no `end`, oldest first. Without a chat: those of all chats, except chats that another node
-   * has.
+   * Turns with a `begin` and no `end`, oldest first. Without a chat: those of all chats, or of all chats of one app, except
+   * chats that another node has.
    */
-  openTurns(filter?: { chat?: string }): Promise<{ chat: string; turn: string; sequence: number }[]>;
+  openTurns(filter?: { chat?: string; appName?: string }): Promise<{ chat: string; turn: string; sequence: number }[]>;
 }
 
 /** The messages of each chat, whole, as the log's finished turns add up to them. Written by {@link LogStore.append}. */
@@ -44,7 +44,7 @@ export interface MessageStore {
  * again).
  */
 export type NewLogEntry = { turn: string } & (
-  | { kind: "begin"; reply: string; message?: UIMessage }
+  | { kind: "begin"; reply: string; message?: UIMessage; origin?: TurnOrigin }
   | { kind: "chunk"; chunk: UIMessageChunk }
   | {
       kind: "withdraw";
@@ -58,6 +58,14 @@ export type NewLogEntry = { turn: string } & (
       message?: UIMessage;
     }
 );
+
+/** Where a turn comes from, for the process that continues it after a crash. */
+export interface TurnOrigin {
+  /** How the model is talked to. */
+  mode: Approval["mode"];
+  /** Whose message the turn comes from. */
+  actor: string;
+}
 
 /** What the end of messages means for the model's history and for the rows of their calls. */
 export interface Withdrawal {

@@ -30,8 +30,9 @@ export function memoryChats({ sessions, putEvent, select, positions, log, hashes
   const chats = () => [...sessions.values()].filter(({ id, chat }) => id === chat);
 
   return {
-    async listChats(owner, { after, limit = Infinity } = {}) {
-      const own = chats().filter((chat) => chat.owner === owner && (!after || isEarlier(chat, after)));
+    async listChats({ owner, appName }, { after, limit = Infinity } = {}) {
+      const isOwn = (chat: Session) => chat.owner === owner && chat.appName === appName;
+      const own = chats().filter((chat) => isOwn(chat) && (!after || isEarlier(chat, after)));
       const page = own.toSorted((one, other) => (isEarlier(one, other) ? 1 : -1)).slice(0, limit);
       return page.map(({ state: _state, chat: _chat, revision: _revision, ...fields }): ListedChat => ({
         ...copyJson(fields),
@@ -65,8 +66,9 @@ export function memoryChats({ sessions, putEvent, select, positions, log, hashes
       });
     },
 
-    async unchangedChats({ before, limit }) {
+    async unchangedChats({ appName, before, limit }) {
       const isOver = (chat: Session) =>
+        isOf(chat, appName) &&
         chat.updatedAt < before &&
         !log.hasOpenTurn(chat.id) &&
         select({ chat: chat.id }).every(({ state }) => isSettled(state));
@@ -76,16 +78,22 @@ export function memoryChats({ sessions, putEvent, select, positions, log, hashes
       return copyJson(old.slice(0, limit));
     },
 
-    async trimChunks({ before, limit }) {
-      const isShown = (chat: string) =>
+    async trimChunks({ appName, before, limit }) {
+      const mayTrim = (chat: string) =>
+        isOf(sessions.get(chat), appName) &&
         select({ chat }).every((row) => !isSettled(row.state) || dueAt(row) === undefined);
-      return log.trim({ before, limit, mayTrim: isShown });
+      return log.trim({ before, limit, mayTrim });
     },
 
     async auditHashes(chat) {
       return copyJson([...(hashes.get(chat) ?? [])]);
     },
   };
+}
+
+/** True for a session of the app, or of any if none is named. */
+function isOf(session: Session | undefined, appName: string | undefined): boolean {
+  return appName === undefined || session?.appName === appName;
 }
 
 function isEarlier(chat: ChatPlace, other: ChatPlace): boolean {

@@ -8,11 +8,12 @@ interface MemoryFiles extends FileStore {
 interface MemoryFilesOptions {
   now: () => number;
   requireChat: (id: string) => void;
+  appOf: (chat: string) => string | undefined;
   ownerOf: (chat: string) => string | undefined;
 }
 
 /** The files of the store in memory. */
-export function memoryFiles({ now, requireChat, ownerOf }: MemoryFilesOptions): MemoryFiles {
+export function memoryFiles({ now, requireChat, appOf, ownerOf }: MemoryFilesOptions): MemoryFiles {
   const files = new Map<string, Map<string, StoredFile>>();
   const copy = (file: StoredFile | undefined) => file && { ...file, data: new Uint8Array(file.data) };
 
@@ -28,8 +29,9 @@ export function memoryFiles({ now, requireChat, ownerOf }: MemoryFilesOptions): 
       return copy(files.get(chat)?.get(id));
     },
 
-    async findFile(owner, id) {
-      for (const [chat, ofChat] of files) if (ofChat.has(id) && ownerOf(chat) === owner) return copy(ofChat.get(id));
+    async findFile(owner, id, appName) {
+      for (const [chat, ofChat] of files)
+        if (ofChat.has(id) && ownerOf(chat) === owner && appOf(chat) === appName) return copy(ofChat.get(id));
       return undefined;
     },
 

@@ -21,6 +21,7 @@ interface OpenTurn {
 interface MemoryLogOptions {
   now: () => number;
   requireChat: (id: string) => void;
+  appOf: (chat: string) => string | undefined;
   /** A turn of the chat has begun or ended. */
   noteChange: (chat: string, at: number) => void;
   /** Changes the history and the rows of a chat, or throws and changes nothing. */
@@ -31,7 +32,7 @@ interface MemoryLogOptions {
 const lastChunks: ReadonlySet<string> = new Set(["finish", "error", "abort"]);
 
 /** The logs and messages of the store in memory. */
-export function memoryLog({ now, requireChat, noteChange, withdraw }: MemoryLogOptions): MemoryLog {
+export function memoryLog({ now, requireChat, appOf, noteChange, withdraw }: MemoryLogOptions): MemoryLog {
   const logs = new Map<string, LogEntry[]>();
   /** Turns that have ended and have all their chunks, in the order of their ends. */
   const ended: (OpenTurn & { last: number; at: number })[] = [];
@@ -102,8 +103,10 @@ export function memoryLog({ now, requireChat, noteChange, withdraw }: MemoryLogO
 
     watch: listeners.watch,
 
-    async openTurns({ chat } = {}) {
-      return copyJson([...turns.values()].filter((turn) => chat === undefined || turn.chat === chat));
+    async openTurns({ chat, appName } = {}) {
+      const isWanted = (turn: OpenTurn) =>
+        (chat === undefined || turn.chat === chat) && (appName === undefined || appOf(turn.chat) === appName);
+      return copyJson([...turns.values()].filter(isWanted));
     },
 
     async messages(chat, { before, limit = Infinity } = {}) {

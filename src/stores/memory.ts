@@ -63,17 +63,19 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     return chat;
   };
 
+  const appOf = (chat: string) => sessions.get(chat)?.appName;
+
   const noteChange = (id: string, at: number) => {
     const chat = sessions.get(id);
     if (chat) sessions.set(id, { ...chat, updatedAt: at });
   };
 
   const { forget, hasOpenTurn, trim, clearListeners, ...log } = memoryLog({
-    ...{ now, requireChat, noteChange },
+    ...{ now, requireChat, noteChange, appOf },
     withdraw: (chat, withdrawal) => withdraw(chat, withdrawal),
   });
   const { forget: forgetFiles, ...files } = memoryFiles({
-    ...{ now, requireChat, ownerOf: (chat) => sessions.get(chat)?.owner },
+    ...{ now, requireChat, appOf, ownerOf: (chat) => sessions.get(chat)?.owner },
   });
 
   const addSession = (session: Omit<Session, "revision">): Session => {
@@ -137,18 +139,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async openChat({ owner, name, appName }, limits = {}) {
       for (const [field, text] of Object.entries({ owner, name, appName })) exactText(text, field);
-      const found = sessions.get(chats.get(key(owner, name)) ?? "");
+      const found = sessions.get(chats.get(key(appName, owner, name)) ?? "");
       if (found) return copyJson(found);
       refuseChatPast(limits, { ofOwner: () => owners.get(owner) ?? 0, inAll: () => chats.size });
       owners.set(owner, (owners.get(owner) ?? 0) + 1);
       const id = newId();
       const at = now();
-      chats.set(key(owner, name), id);
+      chats.set(key(appName, owner, name), id);
       return addSession({ id, chat: id, owner, name, appName, state: {}, createdAt: at, updatedAt: at });
     },
 
-    async findChat(owner, name) {
-      const found = sessions.get(chats.get(key(owner, name)) ?? "");
+    async findChat(owner, name, appName) {
+      const found = sessions.get(chats.get(key(appName, owner, name)) ?? "");
       return found && copyJson(found);
     },
 
@@ -174,7 +176,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (!session) return;
       if (session.chat !== id) return removeSession(id);
       for (const { id: inner, chat } of sessions.values()) if (chat === id) removeSession(inner);
-      chats.delete(key(session.owner, session.name ?? ""));
+      chats.delete(key(session.appName, session.owner, session.name ?? ""));
       owners.set(session.owner, (owners.get(session.owner) ?? 1) - 1);
       const audit = audits.get(id) ?? [];
       if (audit.length > 0)
@@ -217,7 +219,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       }
       refuseCallPast(approval, limits, open.counts(chat, owner));
       const at = now();
-      const row = toJsonCopy(newApprovalRow(approval, at));
+      const row = toJsonCopy(newApprovalRow({ ...approval, appName: requireChat(chat).appName }, at));
       approvals.set(row.id, row);
       open.change(undefined, row);
       positions.set(row.id, (created += 1));
@@ -287,9 +289,11 @@ function key(...texts: string[]): string {
   return JSON.stringify(texts);
 }
 
+const comparedFields = [
+  ...(["appName", "chat", "session", "owner", "state", "idempotencyKey", "messageId", "innerSession", "told"] as const),
+];
+
 function matches(row: Approval, filter: ApprovalFilter): boolean {
   if (filter.about && !filter.about.includes(row.id) && !filter.about.includes(row.toolCallId)) return false;
-  return (["chat", "session", "owner", "state", "idempotencyKey", "messageId", "innerSession", "told"] as const).every(
-    (field) => filter[field] === undefined || filter[field] === row[field],
-  );
+  return comparedFields.every((field) => filter[field] === undefined || filter[field] === row[field]);
 }

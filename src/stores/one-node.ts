@@ -16,6 +16,7 @@ export function oneNode(hasChat: (chat: string) => Promise<boolean>): LeaseStore
       held.set(chat, taken);
       return { ...taken, isNew: true };
     },
+    leaseOf: async (chat) => held.get(chat),
     renewChats: async () => [],
     async releaseChats(chats) {
       for (const chat of chats) held.delete(chat);

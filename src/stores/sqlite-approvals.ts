@@ -5,7 +5,7 @@ import { refuseCallPast, UpperBound } from "./refuse-past.ts";
 import type { SqliteDatabase } from "./sqlite-database.ts";
 import { approvalToParameters, insertApproval, rowToApproval, rowToAuditEntry, updateApproval } from "./sqlite-rows.ts";
 import { openStates } from "./sqlite-schema.ts";
-import { noteChange, readSession } from "./sqlite-sessions.ts";
+import { noteChange, readSession, requireChat } from "./sqlite-sessions.ts";
 import type { Approval, ApprovalStore, AuditEntry } from "./store.ts";
 
 /** For SQL: a list of the states of settled rows. */
@@ -13,6 +13,11 @@ export const settledStates = approvalStates
   .filter(isSettled)
   .map((state) => `'${state}'`)
   .join(", ");
+
+/** The fields of a filter that are columns. */
+const comparedFields = [
+  ...(["appName", "chat", "session", "owner", "state", "idempotencyKey", "messageId", "innerSession"] as const),
+];
 
 /** The tables `approval` and `audit`. */
 export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number }): ApprovalStore {
@@ -66,7 +71,7 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
           waitingInAll: (atMost) => waiting.value(atMost),
         });
         const at = now();
-        const row = newApprovalRow(approval, at);
+        const row = newApprovalRow({ ...approval, appName: requireChat(db, chat).appName }, at);
         db.runNamed(insertApproval, approvalToParameters(row));
         waiting.added();
         addAudit(row, "create", row.requestedBy, at);
@@ -80,8 +85,7 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
     },
 
     async listApprovals(filter) {
-      const known = ["chat", "session", "owner", "state", "idempotencyKey", "messageId", "innerSession"] as const;
-      const fields = known.filter((field) => filter[field] !== undefined);
+      const fields = comparedFields.filter((field) => filter[field] !== undefined);
       const values = fields.map((field) => filter[field] as string);
       const conditions = fields.map(
         (field) => `${field === "messageId" ? "coalesce(placedIn, messageId)" : field} = ?`,
@@ -96,7 +100,8 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
       }
       const where = conditions.join(" AND ") || "TRUE";
       // Every pending row is in the index of due rows, which has few others. A scan would read every row there ever was.
-      const ofAllChats = conditions.length === 1 && filter.state === "pending";
+      const others = fields.some((field) => field !== "state" && field !== "appName");
+      const ofAllChats = filter.state === "pending" && !others && filter.told === undefined && !filter.about;
       const from = ofAllChats ? "approval INDEXED BY approval_due WHERE dueAt IS NOT NULL AND" : "approval WHERE";
       const newest = filter.newest ?? -1; // -1: no limit
       const rows = db.all(`SELECT * FROM ${from} ${where} ORDER BY created DESC LIMIT ?`, ...values, newest);
@@ -135,15 +140,15 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
       return mark(id, "shown");
     },
 
-    async dueApprovals({ after, limit = dueLimit, unsettled = false } = {}) {
-      const first = after === undefined ? "0" : "(SELECT created FROM approval WHERE id = ?3)";
+    async dueApprovals({ appName, after, limit = dueLimit, unsettled = false } = {}) {
+      const first = "iif(?3 IS NULL, 0, (SELECT created FROM approval WHERE id = ?3))";
       // The index alone says which rows are due; only those of the batch are read.
       const due = `SELECT created FROM approval INDEXED BY approval_due
-        WHERE dueAt <= ?1 AND created > ${first}${unsettled ? ` AND state NOT IN (${settledStates})` : ""}
+        WHERE ${appName === undefined ? "" : "appName = ?4 AND "}dueAt <= ?1 AND created > ${first}${unsettled ? ` AND state NOT IN (${settledStates})` : ""}
         ORDER BY created LIMIT ?2`;
       const rows = db.all(
         `SELECT * FROM approval WHERE created IN (${due}) ORDER BY created`,
-        ...[now(), limit, ...(after === undefined ? [] : [after])],
+        ...[now(), limit, after ?? null, ...(appName === undefined ? [] : [appName])],
       );
       return rows.map((row) => rowToApproval(row) as Approval);
     },

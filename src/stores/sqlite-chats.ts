@@ -23,13 +23,13 @@ export function sqliteChats(db: SqliteDatabase): ChatStore {
   };
 
   return {
-    async listChats(owner, { after, limit = Infinity } = {}) {
-      const earlier = after ? "AND (updatedAt, id) < (?3, ?4)" : "";
+    async listChats({ owner, appName }, { after, limit = Infinity } = {}) {
+      const earlier = after ? "AND (updatedAt, id) < (?4, ?5)" : "";
       const rows = db.all(
         `SELECT ${listedColumns} FROM session INDEXED BY chat_of_owner
-         WHERE owner = ?1 AND name IS NOT NULL AND deleted = 0 ${earlier}
+         WHERE owner = ?1 AND appName = ?3 AND name IS NOT NULL AND deleted = 0 ${earlier}
          ORDER BY updatedAt DESC, id DESC LIMIT ?2`,
-        ...[owner, sqlLimit(limit), ...(after ? [after.updatedAt, after.id] : [])],
+        ...[owner, sqlLimit(limit), appName, ...(after ? [after.updatedAt, after.id] : [])],
       );
       const pending = pendingOf(rows.map(({ id }) => String(id)));
       return rows.map((row) => toListedChat(row, pending.get(String(row["id"])) ?? 0));
@@ -62,7 +62,7 @@ export function sqliteChats(db: SqliteDatabase): ChatStore {
     },
 
     async approvalPage(filter, { after = 0, limit, maxOutput }) {
-      const fields = (["owner", "chat", "state"] as const).filter((field) => filter[field] !== undefined);
+      const fields = (["appName", "owner", "chat", "state"] as const).filter((field) => filter[field] !== undefined);
       const where = ["created > ?", ...fields.map((field) => `${field} = ?`)].join(" AND ");
       // `octet_length` does not read the text, which may be large.
       const rows = db.all(
@@ -78,27 +78,28 @@ export function sqliteChats(db: SqliteDatabase): ChatStore {
       }));
     },
 
-    async unchangedChats({ before, limit }) {
+    async unchangedChats({ appName, before, limit }) {
       const rows = db.all(
         `SELECT * FROM session AS chat INDEXED BY chat_by_age
-         WHERE updatedAt < ? AND name IS NOT NULL AND deleted = 0
+         WHERE ${ofApp(appName)} updatedAt < ?1 AND name IS NOT NULL AND deleted = 0
            AND NOT EXISTS (SELECT 1 FROM openTurn WHERE chat = chat.id)
            AND NOT EXISTS (SELECT 1 FROM approval WHERE chat = chat.id AND state NOT IN (${settledStates}))
-         ORDER BY updatedAt LIMIT ?`,
-        ...[before, limit],
+         ORDER BY updatedAt LIMIT ?2`,
+        ...[before, limit, ...(appName === undefined ? [] : [appName])],
       );
       return rows.map((row) => rowToSession(row) as Session);
     },
 
-    async trimChunks({ before, limit }) {
+    async trimChunks({ appName, before, limit }) {
       const due = `SELECT chat, turn, sequence, last FROM endedTurn INDEXED BY endedTurn_by_age
-        WHERE at < ? AND NOT EXISTS (
+        WHERE ${ofApp(appName)} at < ?1 AND NOT EXISTS (
           SELECT 1 FROM approval
           WHERE chat = endedTurn.chat AND dueAt IS NOT NULL AND state IN (${settledStates}))
-        ORDER BY at LIMIT ?`;
-      if (db.one(due, before, 1) === undefined) return 0;
+        ORDER BY at LIMIT ?2`;
+      const app = appName === undefined ? [] : [appName];
+      if (db.one(due, before, 1, ...app) === undefined) return 0;
       return db.transaction("NORMAL", () => {
-        const turns = db.all(due, before, limit);
+        const turns = db.all(due, before, limit, ...app);
         for (const { chat, turn, sequence, last } of turns) {
           db.run(
             `DELETE FROM log WHERE chat = ?1 AND sequence > ?2 AND sequence < ?3
@@ -121,6 +122,11 @@ export function sqliteChats(db: SqliteDatabase): ChatStore {
 
 function toListedChat({ name, title, ...row }: Row, pending: number): ListedChat {
   return { ...row, ...(name !== null && { name }), ...(title !== null && { title }), pending } as ListedChat;
+}
+
+/** For SQL: only what belongs to the app, whose name is the third value; everything if none is named. */
+function ofApp(appName: string | undefined): string {
+  return appName === undefined ? "" : "appName = ?3 AND";
 }
 
 /** SQLite reads a negative limit as "no limit". */

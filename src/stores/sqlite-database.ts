@@ -107,8 +107,10 @@ function openLocked(path: string, now: number): { db: DatabaseSync; unlock: () =
     // A shell or a backup may hold the file for a moment. Nothing else runs yet, so opening may wait for it. On macOS only
     // `fullfsync` reaches the disk.
     db.exec("PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL; PRAGMA fullfsync = 1; PRAGMA synchronous = FULL");
-    db.exec("PRAGMA secure_delete = ON; BEGIN IMMEDIATE");
+    // A migration may write a table anew. With foreign keys, dropping the old one would delete what refers to its rows.
+    db.exec("PRAGMA secure_delete = ON; PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE");
     migrate(db);
+    db.exec("COMMIT; PRAGMA foreign_keys = ON; BEGIN IMMEDIATE");
     // A chat whose deletion was interrupted.
     db.exec("DELETE FROM session WHERE deleted = 1");
     // We hold the lock, so the process that was executing is dead, and its leases need not run out first.

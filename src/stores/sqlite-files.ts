@@ -22,11 +22,12 @@ export function sqliteFiles(db: SqliteDatabase, { now }: { now: () => number }):
       return rowToFile(db.one("SELECT * FROM file WHERE chat = ? AND id = ?", chat, id));
     },
 
-    async findFile(owner, id) {
+    async findFile(owner, id, appName) {
       return rowToFile(
         db.one(
-          "SELECT file.* FROM file JOIN session ON session.id = file.chat WHERE file.id = ? AND session.owner = ? LIMIT 1",
-          ...[id, owner],
+          `SELECT file.* FROM file JOIN session ON session.id = file.chat
+           WHERE file.id = ? AND session.owner = ? AND session.appName = ? LIMIT 1`,
+          ...[id, owner, appName],
         ),
       );
     },

@@ -9,8 +9,9 @@ import type { LogStore, MessageStore, NewLogEntry } from "./store.ts";
 
 const insertEntry = "INSERT INTO log (chat, sequence, at, entry) VALUES (?, ?, ?, ?)";
 const insertOpenTurn = "INSERT INTO openTurn (chat, turn, sequence) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
-const insertEndedTurn =
-  "INSERT INTO endedTurn SELECT chat, turn, sequence, ?3, ?4 FROM openTurn WHERE chat = ?1 AND turn = ?2";
+const insertEndedTurn = `INSERT INTO endedTurn (chat, turn, sequence, last, at, appName)
+   SELECT chat, turn, sequence, ?3, ?4, (SELECT appName FROM session WHERE id = ?1)
+   FROM openTurn WHERE chat = ?1 AND turn = ?2`;
 const deleteOpenTurn = "DELETE FROM openTurn WHERE chat = ? AND turn = ?";
 
 /** A log that can let go of what it holds in memory. */
@@ -85,10 +86,13 @@ export function sqliteLog(db: SqliteDatabase, { now }: { now: () => number }): S
 
     ...messages,
 
-    async openTurns({ chat } = {}) {
+    async openTurns({ chat, appName } = {}) {
       const rows = db.all(
-        "SELECT chat, turn, sequence FROM openTurn WHERE ?1 IS NULL OR chat = ?1 ORDER BY opened",
-        chat ?? null,
+        `SELECT chat, turn, sequence FROM openTurn
+         WHERE (?1 IS NULL OR chat = ?1)
+           AND (?2 IS NULL OR EXISTS (SELECT 1 FROM session WHERE id = openTurn.chat AND appName = ?2))
+         ORDER BY opened`,
+        ...[chat ?? null, appName ?? null],
       );
       return rows.map((row) => ({ ...row }) as { chat: string; turn: string; sequence: number });
     },

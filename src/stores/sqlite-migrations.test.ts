@@ -128,3 +128,61 @@ test("schema version 4 has the messages of every log", async () => {
   ]);
   expect(messages.map(({ sequence }) => sequence)).toEqual([1, 2, 8, 17, 31]);
 });
+
+test("schema version 5 tells the apps apart, and leaves everything else as it was", async () => {
+  const path = join(folder, "version-4.db");
+  const calls = ["chat", "chat~call-1"].map((session) => ({ session, toolCallId: `call of ${session}` }));
+  writeVersion1(path, calls);
+  const db = new DatabaseSync(path);
+  for (const migration of migrations.slice(1, 4)) db.exec(migration);
+  const begin = { turn: "t", kind: "begin", reply: "m1" };
+  const chunk = { turn: "t", kind: "chunk", chunk: { type: "text-start", id: "1" } };
+  db.exec(`PRAGMA user_version = 4;
+    UPDATE session SET appName = 'clerk' WHERE id <> 'chat';
+    UPDATE session SET title = 'A title', revision = 7 WHERE id = 'chat';
+    INSERT INTO session (id, chat, owner, name, appName, state, createdAt, updatedAt, deleted)
+      VALUES ('gone', 'gone', '', 'gone', 'app', '{}', 1, 1, 1);
+    INSERT INTO log VALUES ('gone', 1, 1, '${JSON.stringify(begin)}');
+    INSERT INTO log VALUES ('chat', 1, 1, '${JSON.stringify(begin)}');
+    INSERT INTO log VALUES ('chat', 2, 1, '${JSON.stringify(chunk)}');
+    INSERT INTO log VALUES ('chat', 3, 1, '{"turn":"t","kind":"end"}');
+    INSERT INTO endedTurn VALUES ('chat', 't', 1, 3, 1);
+    INSERT INTO openTurn VALUES (1, 'chat', 'next', 4);
+    INSERT INTO event (session, position, id, event) VALUES ('chat', 1, 'e', '{"id":"e"}');
+    INSERT INTO message VALUES ('chat', 'm1', 2, 'assistant', 1, '{"id":"m1","role":"assistant","parts":[]}');
+    INSERT INTO file VALUES ('chat', 'f1', 'text/plain', NULL, 1, 1, x'01')`);
+  db.close();
+  const store = sqliteStore({ path });
+  expect(await store.findChat("alice", "first", "app")).toEqual({
+    ...{ id: "chat", chat: "chat", owner: "alice", name: "first", title: "A title", appName: "app", state: {} },
+    ...{ revision: 7, createdAt: 1, updatedAt: 1 },
+  });
+  const rows = await store.listApprovals({ appName: "app" });
+  expect(rows.map(({ toolCallId }) => toolCallId)).toEqual(["call of chat", "call of chat~call-1"]);
+  expect(await store.openTurns({ appName: "app" })).toHaveLength(1);
+  expect(await store.events("chat")).toHaveLength(1);
+  expect(await store.messages("chat")).toHaveLength(1);
+  expect(await store.findFile("alice", "f1", "app")).toMatchObject({ chat: "chat" });
+  expect(await store.trimChunks({ appName: "app", before: 9, limit: 9 })).toBe(1);
+  expect(await store.read("chat")).toHaveLength(2);
+  expect(await store.read("gone"), "an interrupted deletion is completed").toEqual([]);
+  expect((await store.openChat({ owner: "alice", name: "first", appName: "other" })).id).not.toBe("chat");
+  await store.deleteSession("chat");
+  await store.close();
+  const after = new DatabaseSync(path);
+  expect(after.prepare("PRAGMA foreign_key_check").all()).toEqual([]);
+  for (const table of ["approval", "log", "event", "message", "file", "openTurn", "endedTurn"])
+    expect(after.prepare(`SELECT * FROM ${table}`).all(), table).toEqual([]);
+  after.close();
+});
+
+test("a session's rows are still deleted with it after the tables were written anew", async () => {
+  const path = join(folder, "version-1-cascade.db");
+  writeVersion1(path, [{ session: "chat~call-1", toolCallId: "call" }]);
+  const store = sqliteStore({ path });
+  await store.appendEvent("chat~call-1", { id: "e", event: {}, responses: ["call"] });
+  await store.deleteSession("chat~call-1");
+  expect(await store.listApprovals({})).toEqual([]);
+  expect(await store.events("chat~call-1")).toEqual([]);
+  await store.close();
+});

@@ -192,4 +192,39 @@ export const migrations: readonly string[] = [
     id INTEGER PRIMARY KEY
   ) STRICT;
   `,
+  // Until here the chats of all apps shared their names. SQLite cannot change the constraint of a table, so `session` is
+  // written anew, with an index in its place.
+  `
+  CREATE TABLE session_of_app (
+    id        TEXT PRIMARY KEY,
+    chat      TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    owner     TEXT NOT NULL,
+    name      TEXT,
+    appName   TEXT NOT NULL,
+    state     TEXT NOT NULL,
+    createdAt INTEGER NOT NULL,
+    updatedAt INTEGER NOT NULL,
+    title     TEXT,
+    revision  INTEGER NOT NULL DEFAULT 0,
+    deleted   INTEGER NOT NULL DEFAULT 0,
+    CHECK ((name IS NULL) = (chat <> id))
+  ) STRICT;
+  INSERT INTO session_of_app (id, chat, owner, name, appName, state, createdAt, updatedAt, title, revision, deleted)
+    SELECT id, chat, owner, name, appName, state, createdAt, updatedAt, title, revision, deleted FROM session;
+  DROP TABLE session;
+  ALTER TABLE session_of_app RENAME TO session;
+  CREATE UNIQUE INDEX chat_name ON session (owner, name, appName) WHERE name IS NOT NULL;
+  CREATE INDEX session_of_chat ON session (chat);
+  CREATE INDEX chat_of_owner ON session (owner, appName, updatedAt, id) WHERE name IS NOT NULL;
+  CREATE INDEX chat_by_age ON session (appName, updatedAt) WHERE name IS NOT NULL;
+  CREATE INDEX session_deleted ON session (id) WHERE deleted = 1;
+  ALTER TABLE approval ADD COLUMN appName TEXT NOT NULL DEFAULT '';
+  UPDATE approval SET appName = coalesce((SELECT appName FROM session WHERE id = approval.chat), '');
+  DROP INDEX approval_due;
+  CREATE INDEX approval_due ON approval (appName, dueAt, state) WHERE dueAt IS NOT NULL;
+  ALTER TABLE endedTurn ADD COLUMN appName TEXT NOT NULL DEFAULT '';
+  UPDATE endedTurn SET appName = coalesce((SELECT appName FROM session WHERE id = endedTurn.chat), '');
+  DROP INDEX endedTurn_by_age;
+  CREATE INDEX endedTurn_by_age ON endedTurn (appName, at);
+  `,
 ];

@@ -14,6 +14,7 @@ import type { Approval } from "./store.ts";
 
 const pending: Approval = {
   id: "id",
+  appName: "app",
   chat: "chat",
   session: "chat",
   owner: "alice",

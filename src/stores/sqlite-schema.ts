@@ -12,6 +12,7 @@ import type { Approval } from "./store.ts";
 /** Every field of a row is a column of the same name. Fixed columns never change after the insert. */
 export const approvalColumns = {
   id: "fixed",
+  appName: "fixed",
   chat: "fixed",
   session: "fixed",
   owner: "fixed",

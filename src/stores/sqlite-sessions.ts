@@ -12,8 +12,13 @@ export const raiseRevision = "UPDATE session SET revision = revision + 1 WHERE i
 /** The tables `session`, `event` and `response`. */
 export function sqliteSessions(db: SqliteDatabase, { now, newId }: SqliteSessionsOptions): SessionStore {
   const getSession = (id: string) => readSession(db, id);
-  const findChat = (owner: string, name: string) =>
-    rowToSession(db.one("SELECT * FROM session WHERE owner = ? AND name = ? AND deleted = 0", owner, name));
+  const findChat = (owner: string, name: string, appName: string) =>
+    rowToSession(
+      db.one(
+        "SELECT * FROM session WHERE owner = ? AND name = ? AND appName = ? AND deleted = 0",
+        ...[owner, name, appName],
+      ),
+    );
   const count = (where: string, ...values: string[]) =>
     Number(db.one(`SELECT count(*) AS n FROM session WHERE deleted = 0 AND ${where}`, ...values)?.["n"]);
   const chats = new UpperBound(() => count("name IS NOT NULL"));
@@ -29,12 +34,12 @@ export function sqliteSessions(db: SqliteDatabase, { now, newId }: SqliteSession
   return {
     async openChat({ owner, name, appName }, limits = {}) {
       for (const [field, text] of Object.entries({ owner, name, appName })) exactText(text, field);
-      const found = findChat(owner, name);
+      const found = findChat(owner, name, appName);
       if (found) return found;
       const id = newId();
       const at = now();
       return db.transaction("FULL", () => {
-        const other = findChat(owner, name);
+        const other = findChat(owner, name, appName);
         if (other) return other;
         refuseChatPast(limits, {
           ofOwner: () => count("owner = ? AND name IS NOT NULL", owner),
@@ -45,8 +50,8 @@ export function sqliteSessions(db: SqliteDatabase, { now, newId }: SqliteSession
       });
     },
 
-    async findChat(owner, name) {
-      return findChat(owner, name);
+    async findChat(owner, name, appName) {
+      return findChat(owner, name, appName);
     },
 
     async openSession({ id, chat, appName, state = {} }) {

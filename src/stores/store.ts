@@ -25,11 +25,11 @@ export interface Store extends SessionStore, LogStore, MessageStore, FileStore, 
 /** Sessions and their ADK events. */
 export interface SessionStore {
   /**
-   * Returns the chat `(owner, name)`; creates it when it is new. Throws `too_many` when the owner has as many chats as it may
-   * have, and `unavailable` when the store has.
+   * Returns the chat `(appName, owner, name)`; creates it when it is new. Throws `too_many` when the owner has as many chats
+   * as it may have, and `unavailable` when the store has. Both count the chats of all apps.
    */
   openChat(chat: { owner: string; name: string; appName: string }, limits?: ChatLimits): Promise<Session>;
-  findChat(owner: string, name: string): Promise<Session | undefined>;
+  findChat(owner: string, name: string, appName: string): Promise<Session | undefined>;
   /**
    * Opens a session inside a chat (an agent run as a tool); returns the existing one when the chat has a session with this
    * id. Throws `not_found` for an unknown chat and `conflict` when the id belongs to another chat.
@@ -97,6 +97,7 @@ export interface Session {
   name?: string;
   /** What people call the chat; absent until it has one. */
   title?: string;
+  /** The app that the chat belongs to; of an inner session, the name of its agent. */
   appName: string;
   state: JsonObject;
   /** Rises when events that were there are replaced or withdrawn. Until then a reader need only read the later ones. */
@@ -173,6 +174,8 @@ export interface NewApproval {
 }
 
 export interface Approval extends Omit<NewApproval, "state" | "ttlMs"> {
+  /** The app of the chat. The store sets it; it never changes. */
+  appName: string;
   state: ApprovalState;
   createdAt: number;
   expiresAt: number;
@@ -203,6 +206,7 @@ export interface Approval extends Omit<NewApproval, "state" | "ttlMs"> {
 }
 
 export interface ApprovalFilter {
+  appName?: string;
   chat?: string;
   session?: string;
   owner?: string;
@@ -219,6 +223,8 @@ export interface ApprovalFilter {
 }
 
 export interface DueBatch {
+  /** Only rows of this app. */
+  appName?: string;
   /** The id of the last row of the batch before. */
   after?: string;
   /** Default 200. */

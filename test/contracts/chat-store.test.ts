@@ -2,20 +2,35 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type LogEntry, type NewLogEntry, type Session, type Store, verifyAudit } from "../../src/stores/index.ts";
 import { memoryStore } from "../../src/stores/memory.ts";
+import { postgresStore } from "../../src/stores/postgres.ts";
 import { sqliteStore } from "../../src/stores/sqlite.ts";
-import { newApproval } from "./store.ts";
+import { type TestDatabase, testDatabase } from "../fixtures/postgres.ts";
+import { holdingChats, newApproval } from "./store.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "chat-store-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 let files = 0;
 const start = 1_700_000_000_000;
 
-const stores = [
-  { name: "memory", open: (now: () => number) => memoryStore({ now }) },
-  { name: "SQLite", open: (now: () => number) => sqliteStore({ path: join(folder, `${(files += 1)}.db`), now }) },
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+
+const stores: { name: string; open: (now: () => number) => Store | Promise<Store> }[] = [
+  { name: "memory", open: (now) => memoryStore({ now }) },
+  { name: "SQLite", open: (now) => sqliteStore({ path: join(folder, `${(files += 1)}.db`), now }) },
+  {
+    name: "PostgreSQL",
+    async open(now) {
+      await database.empty();
+      return postgresStore({ url: database.url, now });
+    },
+  },
 ];
 
 /** The entries of a turn in which the user says `words` and the model repeats them. */
@@ -43,17 +58,18 @@ describe.each(stores)("chats in the $name store", ({ open }) => {
   afterEach(async () => {
     for (const store of opened.splice(0)) await store.close();
   });
-  const openStore = () => {
+  const openStore = async () => {
     clock.at = start;
-    const store = open(() => clock.at);
+    const store = await open(() => clock.at);
     opened.push(store);
-    return store;
+    return holdingChats(store);
   };
   const openChat = (store: Store, name: string, owner = "alice") => store.openChat({ owner, name, appName: "app" });
-  const names = async (store: Store, owner = "alice") => (await store.listChats(owner)).map(({ name }) => name);
+  const names = async (store: Store, owner = "alice") =>
+    (await store.listChats({ owner, appName: "app" })).map(({ name }) => name);
 
   test("are listed by their last change, each owner's alone, without inner sessions", async () => {
-    const store = openStore();
+    const store = await openStore();
     const chats: Session[] = [];
     for (const name of ["a", "b", "c"]) {
       chats.push(await openChat(store, name));
@@ -84,14 +100,14 @@ describe.each(stores)("chats in the $name store", ({ open }) => {
     await store.setTitle(a.id, "A");
     expect(await names(store)).toEqual(["c", "b", "a"]);
     expect(await names(store, "nobody")).toEqual([]);
-    expect((await store.listChats("alice"))[2]).toEqual({
+    expect((await store.listChats({ owner: "alice", appName: "app" }))[2]).toEqual({
       ...{ id: a.id, owner: "alice", name: "a", title: "A", appName: "app", createdAt: start, pending: 0 },
       updatedAt: expect.any(Number),
     });
   });
 
   test("are counted by the questions that wait in them", async () => {
-    const store = openStore();
+    const store = await openStore();
     const chat = await openChat(store, "a");
     await openChat(store, "b");
     await store.openSession({ id: "inner", chat: chat.id, appName: "tool" });
@@ -99,17 +115,17 @@ describe.each(stores)("chats in the $name store", ({ open }) => {
     await store.createApproval(newApproval(chat, "two", { session: "inner" }));
     const { id } = await store.createApproval(newApproval(chat, "three"));
     await store.move(id, { event: "deny", by: "alice" });
-    const listed = await store.listChats("alice");
+    const listed = await store.listChats({ owner: "alice", appName: "app" });
     expect(Object.fromEntries(listed.map(({ name, pending }) => [name, pending]))).toEqual({ a: 2, b: 0 });
   });
 
   test("come in pages that miss nothing that stays, also when many changed at the same time", async () => {
-    const store = openStore();
+    const store = await openStore();
     for (let number = 0; number < 10; number += 1) await openChat(store, `chat ${number}`);
     const seen: string[] = [];
     let after: { updatedAt: number; id: string } | undefined;
     for (;;) {
-      const page = await store.listChats("alice", { limit: 3, after });
+      const page = await store.listChats({ owner: "alice", appName: "app" }, { limit: 3, after });
       seen.push(...page.map(({ name }) => name ?? ""));
       after = page.at(-1);
       if (!after) break;
@@ -123,7 +139,7 @@ describe.each(stores)("chats in the $name store", ({ open }) => {
   });
 
   test("have titles, which can be set only over the one that is known", async () => {
-    const store = openStore();
+    const store = await openStore();
     const chat = await openChat(store, "a");
     const title = async () => (await store.getSession(chat.id))?.title;
     expect(await store.setTitle(chat.id, "first", { title: undefined })).toBe(true);
@@ -139,7 +155,7 @@ describe.each(stores)("chats in the $name store", ({ open }) => {
   });
 
   test("have messages that are read from the first to the last", async () => {
-    const store = openStore();
+    const store = await openStore();
     const chat = await openChat(store, "a");
     for (const words of ["a", "b", "c"]) await store.append(chat.id, turnOf(words));
     const ids: string[] = [];
@@ -154,7 +170,7 @@ describe.each(stores)("chats in the $name store", ({ open }) => {
   });
 
   test("have approvals in pages, without large outputs", async () => {
-    const store = openStore();
+    const store = await openStore();
     const [chat, other] = [await openChat(store, "a"), await openChat(store, "b")];
     for (const [index, call] of ["one", "two", "three", "four"].entries()) {
       const { id } = await store.createApproval(newApproval(index % 2 ? other : chat, call));
@@ -182,7 +198,7 @@ describe.each(stores)("chats in the $name store", ({ open }) => {
   });
 
   test("leave only the hashes of their audit, which a copy can be compared with", async () => {
-    const store = openStore();
+    const store = await openStore();
     const chat = await openChat(store, "a");
     const { id } = await store.createApproval(newApproval(chat, "call", { requestedBy: "mallory" }));
     await store.move(id, { event: "approve", by: "alice" });
@@ -202,7 +218,7 @@ describe.each(stores)("chats in the $name store", ({ open }) => {
   });
 
   test("call their watchers when they are deleted", async () => {
-    const store = openStore();
+    const store = await openStore();
     const [chat, other] = [await openChat(store, "a"), await openChat(store, "b")];
     const told: string[] = [];
     for (const each of [chat, other])
@@ -212,14 +228,14 @@ describe.each(stores)("chats in the $name store", ({ open }) => {
   });
 
   test("of many rows are deleted, and others go on meanwhile", async () => {
-    const store = openStore();
+    const store = await openStore();
     const [chat, other] = [await openChat(store, "a"), await openChat(store, "b")];
     const entries = Array.from({ length: 300 }, (_, number) => turnOf(String(number))).flat();
     await store.append(chat.id, entries);
     for (let number = 0; number < 300; number += 1)
       await store.appendEvent(chat.id, { id: `e${number}`, event: { number }, responses: [`call ${number}`] });
     const deleting = store.deleteSession(chat.id);
-    expect(await store.findChat("alice", "a")).toBeUndefined();
+    expect(await store.findChat("alice", "a", "app")).toBeUndefined();
     await expect(store.append(chat.id, turnOf("late"))).rejects.toMatchObject({ code: "not_found" });
     await expect(store.appendEvent(chat.id, { id: "late", event: {}, responses: [] })).rejects.toMatchObject({
       code: "not_found",
@@ -236,7 +252,7 @@ describe.each(stores)("chats in the $name store", ({ open }) => {
   });
 
   test("that have not changed for long are found, unless something runs or waits in them", async () => {
-    const store = openStore();
+    const store = await openStore();
     for (const name of ["b", "a", "turn", "call"]) {
       const chat = await openChat(store, name);
       clock.at += 1;
@@ -254,7 +270,7 @@ describe.each(stores)("chats in the $name store", ({ open }) => {
   });
 
   test("keep the beginning and the end of trimmed turns, and their numbers", async () => {
-    const store = openStore();
+    const store = await openStore();
     const chat = await openChat(store, "a");
     for (const words of ["one", "two", "three"]) {
       await store.append(chat.id, turnOf(words));
@@ -279,7 +295,7 @@ describe.each(stores)("chats in the $name store", ({ open }) => {
   });
 
   test("keep their chunks while an outcome waits to be shown", async () => {
-    const store = openStore();
+    const store = await openStore();
     const chat = await openChat(store, "a");
     await store.append(chat.id, turnOf("one"));
     const { id } = await store.createApproval(newApproval(chat, "call"));

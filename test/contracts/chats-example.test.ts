@@ -70,7 +70,7 @@ test("docs/chats.md says what chats can do", async () => {
     if ("turn" in reply) for await (const _ of bridge.read(reply));
   }
   await vi.waitFor(async () => expect((await titles(server.url)).toSorted()).toEqual(["About cats", "About dogs"]));
-  const chat = await store.findChat("local", "chat about Tell me about cats");
+  const chat = await store.findChat("local", "chat about Tell me about cats", "helper");
   await copyChat(server.url, chat?.name ?? "");
   expect(await titles(server.url)).toHaveLength(3);
   const copy = await store.audit(chat?.id ?? "");

@@ -13,8 +13,10 @@ import {
   verifyAudit,
 } from "../../src/stores/index.ts";
 import { memoryStore } from "../../src/stores/memory.ts";
+import { postgresStore } from "../../src/stores/postgres.ts";
 import { sqliteStore } from "../../src/stores/sqlite.ts";
-import { newApproval } from "./store.ts";
+import { type TestDatabase, testDatabase } from "../fixtures/postgres.ts";
+import { holdingChats, newApproval } from "./store.ts";
 
 /**
  * Random walks and interleavings. The walks compare a store with the model below, which is written from the rules and
@@ -220,15 +222,22 @@ function replay(
 const folder = mkdtempSync(join(tmpdir(), "store-model-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+
 describe.each([
   ["memory", 300, (now: () => number) => memoryStore({ now })],
   ["SQLite", 60, (now: () => number) => sqliteStore({ path: join(folder, "store.db"), now })],
+  ["PostgreSQL", 15, (now: () => number) => postgresStore({ url: database.url, now })],
 ] as const)("the %s store", (_name, numRuns, open) => {
   const clock = { at: 0 };
   let store: Store;
   let chats = 0;
   beforeAll(() => {
-    store = open(() => clock.at);
+    store = holdingChats(open(() => clock.at));
   });
   afterAll(async () => {
     await store.close();

@@ -132,7 +132,7 @@ describe("the words of a deleted chat", () => {
       expect(await once(child, "exit")).toEqual([null, "SIGKILL"]);
       expect(filesWith(folder, wordOf(chat))).not.toEqual([]);
       const again = sqliteStore({ path });
-      expect(await again.findChat("alice", "first")).toBeUndefined();
+      expect(await again.findChat("alice", "first", "app")).toBeUndefined();
       expect(await again.read(chat.id)).toEqual([]);
       expect(await again.auditHashes(chat.id)).not.toEqual([]);
       await gone(folder, wordOf(chat));

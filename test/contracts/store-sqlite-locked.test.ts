@@ -58,7 +58,7 @@ describe("a database that another program has locked", () => {
     const state = watch(write);
     expect(await store.read(other)).toHaveLength(1);
     await ticks(50);
-    expect(await store.findChat("bob", "other")).toMatchObject({ id: other });
+    expect(await store.findChat("bob", "other", "app")).toMatchObject({ id: other });
     expect(state.isSettled).toBe(false);
     expect(performance.now() - began, "the event loop was blocked").toBeLessThan(1500);
     release();

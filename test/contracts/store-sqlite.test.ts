@@ -203,7 +203,7 @@ describe("the SQLite database enforces the rules against every other writer", ()
 
   test("I10: one response per call is a constraint", async () => {
     await withEveryState(async (raw, store) => {
-      const chat = await store.findChat("alice", "first");
+      const chat = await store.findChat("alice", "first", "app");
       await store.appendEvent(chat?.id ?? "", { id: "e", event: {}, responses: ["call"] });
       const sql = "INSERT INTO response SELECT session, callId, position + 1 FROM response";
       expect(attempt(raw, sql)).toMatch(/UNIQUE constraint failed/);
@@ -269,7 +269,7 @@ describe("the SQLite file", () => {
 
     await child.kill();
     const store = sqliteStore({ path });
-    const chat = await store.findChat("alice", "first");
+    const chat = await store.findChat("alice", "first", "app");
     expect(await store.read(chat?.id ?? "")).toMatchObject([{ sequence: 1, chunk: { type: "start" } }]);
     expect(await store.getApproval("id")).toMatchObject({ state: "executing", fence: 1, leaseOwner: "child" });
     expect((await store.dueApprovals()).map(({ id }) => id)).toEqual(["id"]);
@@ -319,11 +319,11 @@ describe("the SQLite file", () => {
     const raw = new DatabaseSync(path);
     raw.exec("PRAGMA user_version = 99; DROP TRIGGER approval_moves");
     raw.close();
-    expect(() => sqliteStore({ path })).toThrow(/store\.db has schema version 99; this release knows versions up to 4/);
+    expect(() => sqliteStore({ path })).toThrow(/store\.db has schema version 99; this release knows versions up to 5/);
     expect(() => sqliteStore({ path })).toThrow(/schema version 99/);
     const after = new DatabaseSync(path);
     expect(after.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE name = 'approval_moves'").get()?.["n"]).toBe(0);
-    after.exec("PRAGMA user_version = 4");
+    after.exec("PRAGMA user_version = 5");
     after.close();
     await sqliteStore({ path }).close();
   });

@@ -63,6 +63,18 @@ const chunk = (delta: string, turn = "turn"): NewLogEntry => ({
   chunk: { type: "text-delta", id: "text", delta } satisfies UIMessageChunk,
 });
 
+/** The store, which takes each chat that is opened: only the node that has a chat may write to it. */
+export function holdingChats(store: Store): Store {
+  return {
+    ...store,
+    async openChat(...given) {
+      const chat = await store.openChat(...given);
+      await store.holdChat(chat.id, leaseMs);
+      return chat;
+    },
+  };
+}
+
 async function thrown(work: Promise<unknown>): Promise<unknown> {
   return work.then(
     () => expect.unreachable("it should have been refused"),
@@ -89,7 +101,7 @@ export function storeContract(name: string, open: OpenStore): void {
       clock.at = start;
       const { store } = await open({ now: () => clock.at });
       opened.push(store);
-      return store;
+      return holdingChats(store);
     };
     const openChat = async (): Promise<{ store: Store; chat: Session }> => {
       const store = await openStore();
@@ -121,7 +133,7 @@ export function storeContract(name: string, open: OpenStore): void {
         });
         clock.at += 5;
         expect(await store.openChat({ owner: "alice", name: "first", appName: "app" })).toEqual(chat);
-        expect(await store.findChat("alice", "first")).toEqual(chat);
+        expect(await store.findChat("alice", "first", "app")).toEqual(chat);
         expect(await store.getSession(chat.id)).toEqual(chat);
       });
 
@@ -176,10 +188,10 @@ export function storeContract(name: string, open: OpenStore): void {
         }
         expect(ids.size).toBe(pairs.length);
         for (const [id, [owner = "", chatName = ""]] of ids) {
-          expect((await store.findChat(owner, chatName))?.id).toBe(id);
+          expect((await store.findChat(owner, chatName, "app"))?.id).toBe(id);
           expect((await store.getSession(id))?.id).toBe(id);
         }
-        expect(await store.findChat("carol", "first")).toBeUndefined();
+        expect(await store.findChat("carol", "first", "app")).toBeUndefined();
         expect(await store.getSession("__proto__")).toBeUndefined();
         expect(await store.getApproval("__proto__")).toBeUndefined();
       });
@@ -340,7 +352,7 @@ export function storeContract(name: string, open: OpenStore): void {
         }
         const state = async (each: Session) => ({
           session: await store.getSession(each.id),
-          found: await store.findChat("alice", each.name ?? ""),
+          found: await store.findChat("alice", each.name ?? "", "app"),
           inner: await store.getSession(`inner of ${each.name}`),
           events: await store.events(each.id),
           innerEvents: await store.events(`inner of ${each.name}`),
@@ -690,12 +702,12 @@ export function storeContract(name: string, open: OpenStore): void {
         await store.saveFile(file(chat));
         await store.saveFile(file(second));
         expect(await store.getFile(others.id, "f1")).toBeUndefined();
-        expect(await store.findFile("bob", "f1")).toBeUndefined();
+        expect(await store.findFile("bob", "f1", "app")).toBeUndefined();
         await store.deleteSession(chat.id);
         expect(await store.getFile(chat.id, "f1")).toBeUndefined();
-        expect(await store.findFile("alice", "f1")).toMatchObject({ chat: second.id });
+        expect(await store.findFile("alice", "f1", "app")).toMatchObject({ chat: second.id });
         await store.deleteSession(second.id);
-        expect(await store.findFile("alice", "f1")).toBeUndefined();
+        expect(await store.findFile("alice", "f1", "app")).toBeUndefined();
       });
 
       test("need a chat", async () => {
@@ -778,7 +790,7 @@ export function storeContract(name: string, open: OpenStore): void {
 
         const read = [
           await store.getSession(chat.id),
-          await store.findChat("alice", "first"),
+          await store.findChat("alice", "first", "app"),
           await store.openChat({ owner: "alice", name: "first", appName: "app" }),
         ].map((session) => session?.state);
         for (const value of [event, stateDelta, payload, outcome, stored.event, inner.state, moved?.outcome, ...read]) {
@@ -814,6 +826,7 @@ export function storeContract(name: string, open: OpenStore): void {
         const row = await store.createApproval(asked);
         expect(row).toStrictEqual({
           ...kept,
+          appName: "app",
           createdAt: start,
           expiresAt: start + ttlMs,
           idempotencyKey: expect.any(String),
@@ -1542,17 +1555,18 @@ export function storeContract(name: string, open: OpenStore): void {
 /** What a store must do besides when its data outlives it. */
 export function durableStoreContract(
   name: string,
-  open: (options: { now: () => number }) => Required<OpenedStore>,
+  open: (options: { now: () => number }) => Required<OpenedStore> | Promise<Required<OpenedStore>>,
 ): void {
   const clock = { at: start };
-  const openStore = () => {
+  const openStore = async () => {
     clock.at = start;
-    return open({ now: () => clock.at });
+    const { store, reopen } = await open({ now: () => clock.at });
+    return { store: holdingChats(store), reopen };
   };
 
   describe(`${name}: opened again`, () => {
     test("I8: keeps sessions, events, log, open turns, approvals and audit", async () => {
-      const { store, reopen } = openStore();
+      const { store, reopen } = await openStore();
       const chat = await store.openChat({ owner: "alice", name: "first", appName: "app" });
       await store.openSession({ id: "inner", chat: chat.id, appName: "tool", state: { a: 1 } });
       await store.appendEvent(chat.id, { id: "a", event: { n: 1 }, responses: ["call"], stateDelta: { b: "花子" } });
@@ -1567,7 +1581,7 @@ export function durableStoreContract(
       await store.move(`${chat.id}-done`, succeed(1));
       await store.markTold(`${chat.id}-done`);
       const everything = async (each: Store) => ({
-        chat: await each.findChat("alice", "first"),
+        chat: await each.findChat("alice", "first", "app"),
         inner: await each.getSession("inner"),
         events: await each.events(chat.id),
         log: await each.read(chat.id),
@@ -1585,6 +1599,7 @@ export function durableStoreContract(
 
       const again = await reopen();
       expect(await everything(again)).toEqual(before);
+      await again.holdChat(chat.id, leaseMs);
       expect((await again.append(chat.id, [chunk("c")]))[0]?.sequence).toBe(4);
       expect((await again.appendEvent(chat.id, { id: "c", event: {}, responses: ["taken back"] })).position).toBe(3);
       const answered = again.appendEvent(chat.id, { id: "d", event: {}, responses: ["call"] });
@@ -1595,7 +1610,7 @@ export function durableStoreContract(
     });
 
     test("P7: a row whose process is gone is due at once, and its old attempt can still be told apart", async () => {
-      const { store, reopen } = openStore();
+      const { store, reopen } = await openStore();
       const chat = await store.openChat({ owner: "alice", name: "first", appName: "app" });
       const { id } = await store.createApproval(newApproval(chat, "call"));
       await store.move(id, approve);

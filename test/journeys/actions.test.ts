@@ -39,7 +39,7 @@ const yes = async (stage: LiveStage, how: { live: boolean }) =>
     (await stage.pending()).map(({ id }) => ({ id, approved: true })),
     how,
   );
-const chatId = async (stage: LiveStage) => (await stage.store.findChat("local", "chat-1"))?.id ?? "";
+const chatId = async (stage: LiveStage) => (await stage.store.findChat("local", "chat-1", "root_agent"))?.id ?? "";
 const storedEvents = async (stage: LiveStage) =>
   (await stage.store.events(await chatId(stage))).map(({ event }) => event as unknown as Event);
 

@@ -623,7 +623,7 @@ describe("an agent run as a tool", () => {
       const { world } = await openTeam(asks, (model, list) => withHelper(model, [payTool(list, "pay", gated)]));
       const question = await say(world, "pay");
       if (gated) await yes(world, question);
-      expect((await world.store.findChat("local", "chat-1"))?.state).toEqual({ lastPaid: 7 });
+      expect((await world.store.findChat("local", "chat-1", "root_agent"))?.state).toEqual({ lastPaid: 7 });
     }
   });
 

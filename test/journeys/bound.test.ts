@@ -68,7 +68,7 @@ async function openStory({ args, tools, policies, callback, plugins, store }: St
   };
 }
 
-const chatId = async (stage: LiveStage) => (await stage.store.findChat("local", "chat-1"))?.id ?? "";
+const chatId = async (stage: LiveStage) => (await stage.store.findChat("local", "chat-1", "root_agent"))?.id ?? "";
 
 /** The inputs of a reply, in the order in which readers saw them. */
 const inputs = ({ chunks }: Received) =>

@@ -301,7 +301,7 @@ describe.each(settings)("live: $live, store: $store", ({ live, options }) => {
     });
     await stage.say("go", { live });
     await yes(stage);
-    expect((await stage.store.findChat(owner, "chat-1"))?.state).toMatchObject({ n: 2 });
+    expect((await stage.store.findChat(owner, "chat-1", "root_agent"))?.state).toMatchObject({ n: 2 });
     await expectSound(stage);
   });
 });

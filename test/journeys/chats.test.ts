@@ -158,7 +158,7 @@ describe.each(storeKinds)("a chat that is deleted, on $name", ({ options }) => {
     const { world, lines } = await open();
     await say(world, "hello");
     const { approvalId } = asked(await say(world, "pay"));
-    const before = await world.store.findChat("local", "chat-1");
+    const before = await world.store.findChat("local", "chat-1", "root_agent");
     expect(await remove(world)).toBe(204);
     expect(await remove(world)).toBe(404);
     expect((await get(world, "/stream/chat-1/messages")).status).toBe(404);
@@ -233,7 +233,7 @@ describe.each(storeKinds)("a chat that is deleted, on $name", ({ options }) => {
     const { world } = await open({ bridge: { artifactService } });
     const key = async (chat: string) => ({
       ...{ appName: "root_agent", userId: "local" },
-      sessionId: (await world.store.findChat("local", chat))?.id ?? "",
+      sessionId: (await world.store.findChat("local", chat, "root_agent"))?.id ?? "",
     });
     for (const chat of ["chat-1", "chat-2"]) {
       await say(world, "hello", { chat });
@@ -278,7 +278,7 @@ describe.each(storeKinds)("a chat that is deleted, on $name", ({ options }) => {
     expect(world.payments).toEqual([]);
     await idle(world);
     await remove(world);
-    expect(await world.store.listChats("local")).toEqual([]);
+    expect(await world.store.listChats({ owner: "local", appName: "root_agent" })).toEqual([]);
     expect(lines).toEqual([]);
   });
 

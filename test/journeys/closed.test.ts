@@ -46,7 +46,7 @@ const yes = async (stage: LiveStage, how: { live: boolean }) =>
 
 /** The stored events of a session; of the chat's own without `id`. */
 async function storedEvents(stage: LiveStage, id?: string): Promise<Event[]> {
-  const session = id ?? (await stage.store.findChat("local", "chat-1"))?.id ?? "";
+  const session = id ?? (await stage.store.findChat("local", "chat-1", "root_agent"))?.id ?? "";
   return (await stage.store.events(session)).map(({ event }) => event as unknown as Event);
 }
 
@@ -313,7 +313,7 @@ describe.each(storeKinds)("a tool that asks for a credential, on $name", ({ opti
 
   /** Everything that was stored, shown, logged or sent to the model. */
   async function everything(stage: LiveStage, replies: Received[]): Promise<string> {
-    const chat = (await stage.store.findChat("local", "chat-1"))?.id ?? "";
+    const chat = (await stage.store.findChat("local", "chat-1", "root_agent"))?.id ?? "";
     const sent = stage.gemini.live.sessions.map(({ messages }) => messages);
     const stored = [await stage.store.events(chat), await stage.store.read(chat), await stage.rows()];
     const state = (await stage.store.getSession(chat))?.state;

@@ -30,7 +30,7 @@ const parts = (messages: UIMessage[], type: string) =>
 const modelInput = ({ gemini }: World) => JSON.stringify(gemini.requests.at(-1)!.contents);
 
 async function logLength(world: World): Promise<number> {
-  return world.store.lastSequence((await world.store.findChat("local", "chat-1"))!.id);
+  return world.store.lastSequence((await world.store.findChat("local", "chat-1", "root_agent"))!.id);
 }
 
 for (const { name, options } of storeKinds)

@@ -53,7 +53,7 @@ const shownToModel = (contents: unknown): string[] =>
   );
 /** Everything that a chat has in the store besides its files. */
 async function storedText(world: Pick<World, "store">): Promise<string> {
-  const chat = await world.store.findChat("local", "chat-1");
+  const chat = await world.store.findChat("local", "chat-1", "root_agent");
   const id = chat?.id ?? "";
   const parts = [
     world.store.read(id),
@@ -133,7 +133,7 @@ describe.each(storeKinds)("a user's pictures, on $name", ({ options }) => {
     await send(world, withFiles("Look.", fileOf(large)));
     const [url = ""] = filesIn(await messagesOf(world));
     await idle(world);
-    const chat = await world.store.findChat("local", "chat-1");
+    const chat = await world.store.findChat("local", "chat-1", "root_agent");
     await world.store.deleteSession(chat?.id ?? "");
     expect((await fetch(world.server.url + url)).status).toBe(404);
   });

@@ -966,7 +966,7 @@ describe("state", () => {
     await yes(world, await say(world, "go"), "remember");
     await say(world, "what");
     expect(told(world)).toEqual([["recall", { word: "tea", draft: null }]]);
-    expect((await world.store.findChat("local", "chat-1"))?.state).toEqual({ word: "tea" });
+    expect((await world.store.findChat("local", "chat-1", "root_agent"))?.state).toEqual({ word: "tea" });
     await expectSound(world);
   });
 
@@ -991,7 +991,7 @@ describe("state", () => {
     const reply = await yes(world, await say(world, "go"), "remember");
     expect(sequence(reply)).toBe(goesOn);
     expect(told(world)).toEqual([["remember", { result: "The tool ran; its result could not be written as JSON." }]]);
-    expect((await world.store.findChat("local", "chat-1"))?.state).toEqual({ word: "tea" });
+    expect((await world.store.findChat("local", "chat-1", "root_agent"))?.state).toEqual({ word: "tea" });
   });
 
   it("is stored as JSON also if `toJSON` of a result does not return an object", async () => {

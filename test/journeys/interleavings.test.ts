@@ -152,7 +152,7 @@ const perform =
 
 /** The id of the user's last message, or of an earlier one. */
 async function messageAt(stage: Stage, which: number): Promise<{ messageId?: string }> {
-  const chat = await stage.store.findChat("local", "chat-1");
+  const chat = await stage.store.findChat("local", "chat-1", "root_agent");
   const messages = chat ? await stage.store.messages(chat.id) : [];
   const written = messages.filter(({ message: { role } }) => role === "user");
   const id = written.at(-1 - which)?.message.id;

@@ -631,7 +631,7 @@ for (const { name: store, options } of storeKinds)
       const stage = await openWith({ think: [text("I begin. "), pause(never.opened), text("Late.")] }, options());
       const reading = stage.say("think").catch(() => undefined);
       await stage.until(async () => {
-        const found = await stage.store.findChat("local", "chat-1");
+        const found = await stage.store.findChat("local", "chat-1", "root_agent");
         const log = found ? await stage.store.read(found.id) : [];
         return log.some((entry) => entry.kind === "chunk" && entry.chunk.type === "text-delta");
       });
@@ -820,7 +820,7 @@ it("a reply about an outcome that a crash cut off keeps its text, and says that 
   await stage.say("pay");
   const [question] = await stage.pending();
   stage.answer([{ id: question!.id, approved: true }]).catch(() => undefined);
-  const { id } = (await stage.store.findChat(owner, chat))!;
+  const { id } = (await stage.store.findChat(owner, chat, "root_agent"))!;
   await stage.until(async () => JSON.stringify(await stage.store.read(id)).includes("paid, "));
   await stage.crash();
   held.open();

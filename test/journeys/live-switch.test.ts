@@ -391,7 +391,7 @@ const perform =
 
 /** The id of the user's last message, or of an earlier one. */
 async function writtenAt(stage: LiveStage, which: number): Promise<{ messageId?: string }> {
-  const chat = await stage.store.findChat("local", "chat-1");
+  const chat = await stage.store.findChat("local", "chat-1", "root_agent");
   const messages = chat ? await stage.store.messages(chat.id) : [];
   const id = messages.filter(({ message: { role } }) => role === "user").at(-1 - which)?.message.id;
   return id === undefined ? {} : { messageId: id };

@@ -691,7 +691,7 @@ for (const behavior of behaviors)
       return { stage: await openLiveStage({ behavior, rules, ...options }), goOn: rest.open };
     };
     const shows = async (stage: LiveStage, words: string) =>
-      (await stage.store.read((await stage.store.findChat(owner, chat))!.id)).some(
+      (await stage.store.read((await stage.store.findChat(owner, chat, "root_agent"))!.id)).some(
         (entry) => entry.kind === "chunk" && entry.chunk.type === "text-delta" && entry.chunk.delta.includes(words),
       );
     const begin = async (stage: LiveStage, words = "slow", first = "begin") => {

@@ -156,7 +156,7 @@ async function expectAgreement(random: RandomClient, isWhole: boolean): Promise<
   }
 
   // Effects match the ledger.
-  const session = await world.store.findChat("local", "chat-1");
+  const session = await world.store.findChat("local", "chat-1", "root_agent");
   const rows = session ? await world.store.listApprovals({ chat: session.id }) : [];
   for (const { id, state, toolName } of rows.filter((row) => row.toolName === "process_payment")) {
     const times = effects.filter((key) => key === id).length;

@@ -30,7 +30,7 @@ const oneDay = 24 * 60 * 60_000;
 describe.each(storeKinds)("chunks of finished turns, on $name", ({ options }) => {
   const open = (more: WorldOptions = {}) => openWorld({ rules: payRules, ...options(), ...more });
   const chunkCount = async (world: World) => {
-    const chat = await world.store.findChat("local", "chat-1");
+    const chat = await world.store.findChat("local", "chat-1", "root_agent");
     return (await world.store.read(chat?.id ?? "")).filter(({ kind }) => kind === "chunk").length;
   };
   const trim = async (world: World) => {

@@ -446,7 +446,7 @@ describe("a reply that is made again", () => {
     const reply = await again(world);
     expect(sequence(reply)).toBe(kept);
     expect(begun).toBe(1);
-    const session = (await world.store.findChat("local", "chat-1"))!;
+    const session = (await world.store.findChat("local", "chat-1", "root_agent"))!;
     const [row] = await world.store.listApprovals({ chat: session.id });
     expect(row).toMatchObject({ state: "waiting", messageId: messageIdOf(reply) });
     await world.bridge.settle("local", row!.idempotencyKey, { result: { url: "x" } });

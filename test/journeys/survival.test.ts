@@ -330,20 +330,53 @@ describe("a server that shuts down", () => {
     middle.open();
   });
 
-  it("marks a reply to plain text as cut off", async () => {
+  it("makes a reply to plain text again after the restart, without repeating a word", async () => {
     const middle = gate();
-    const world = await openWorld({ rules: [{ say: [text("Once upon a time "), pause(middle.opened)] }] });
+    let spoken = 0;
+    const say1 = () => {
+      spoken += 1;
+      return spoken === 1 ? [text("Once upon a "), pause(middle.opened)] : [text("Once upon a time.")];
+    };
+    const world = await openWorld({ rules: [{ say: say1 }] });
     const cut = say(world, "a story").catch(() => undefined);
     await world.gemini.waitForRequest(1);
     await world.restart();
     await cut;
+    await quiet(world);
     const messages = await messagesOf(world);
     expect(messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
-    expect(messages.at(-1)!.metadata).toMatchObject({
+    expect(messages.at(-1)!.parts.flatMap((part) => (part.type === "text" ? part.text : []))).toEqual([
+      "Once upon a time.",
+    ]);
+    expect(messages.at(-1)!.metadata).not.toHaveProperty("error");
+    await expectSound(world);
+    middle.open();
+  });
+
+  it("does not make a reply again that was cut off too often, or too long ago", async () => {
+    const middle = gate();
+    const world = await openWorld({ rules: [{ say: [text("Once upon a time "), pause(middle.opened)] }] });
+    const cut = say(world, "a story").catch(() => undefined);
+    for (const request of [1, 2, 3]) {
+      await world.gemini.waitForRequest(request);
+      await world.restart();
+    }
+    await cut;
+    await quiet(world);
+    expect((await messagesOf(world)).at(-1)!.metadata).toMatchObject({
+      error: expect.stringContaining("The server stopped in the middle of this reply.") as string,
+    });
+    expect(world.gemini.requests).toHaveLength(3);
+
+    const other = say(world, "another story").catch(() => undefined);
+    await world.gemini.waitForRequest(4);
+    world.clock.now += 6 * 60_000;
+    await world.restart();
+    await other;
+    expect((await messagesOf(world)).at(-1)!.metadata).toMatchObject({
       error: expect.stringContaining("send your message again") as string,
     });
-    expect(world.gemini.requests).toHaveLength(1);
-    await expectSound(world);
+    expect(world.gemini.requests).toHaveLength(4);
     middle.open();
   });
 });

@@ -41,7 +41,7 @@ function haltingRules(): { rules: Rule[]; goOn: () => void } {
 
 /** Waits until the running turn has produced this text. */
 async function hasSaid(world: World, wanted: string): Promise<void> {
-  const session = (await world.store.findChat("local", "chat-1"))!;
+  const session = (await world.store.findChat("local", "chat-1", "root_agent"))!;
   for (;;) {
     const said = (await world.store.read(session.id)).map((entry) =>
       entry.kind === "chunk" && entry.chunk.type === "text-delta" ? entry.chunk.delta : "",
@@ -87,7 +87,9 @@ describe("readers of one turn", () => {
     const early = receive(await resume(world));
     await hasSaid(world, "three ");
     const late = receive(await resume(world));
-    const sequenceNumber = await world.store.lastSequence((await world.store.findChat("local", "chat-1"))!.id);
+    const sequenceNumber = await world.store.lastSequence(
+      (await world.store.findChat("local", "chat-1", "root_agent"))!.id,
+    );
     const tail = receive(await resume(world, { "last-event-id": String(sequenceNumber) }));
     goOn();
     const whole = await first;

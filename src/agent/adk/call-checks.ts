@@ -36,7 +36,7 @@ export class CallChecks {
     tool: BaseTool,
     input: CallInput,
     context: Context,
-    scope: RunScope,
+    scope: Pick<RunScope, "owner" | "actor">,
   ): Promise<boolean | { error: string }> {
     const { agent } = context.invocationContext;
     const judged = { tool, agent, args: () => input.value(), state: () => context.state.toRecord() };

@@ -15,8 +15,7 @@ export function describeCall(tool: BaseTool, args: Record<string, unknown>, cont
     isReported: tool.isLongRunning && !isAgentTool(tool),
     session: context.sessionId,
     agent: agentName,
-    // An agent that is run as a tool is run by its turn, which finds it by name.
-    ...(!isAgentTool(tool) && { toolHash: toolHash(tool, agentName) }),
+    toolHash: toolHash(tool, agentName),
     ...(branch !== undefined && { branch }),
   };
 }

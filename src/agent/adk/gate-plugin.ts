@@ -98,6 +98,12 @@ export class GatePlugin extends BasePlugin {
     run.scope.onBegin(session);
   }
 
+  /** True when a person has to be asked about a call that is to run outside ADK's loop. */
+  async wantsApproval(tool: BaseTool, args: Args, context: Context, row: Approval): Promise<boolean> {
+    const run = { owner: row.owner, actor: () => row.requestedBy ?? row.owner };
+    return (await this.#checks.wantsApproval(tool, inputOf(tool, args), context, run)) === true;
+  }
+
   /** K1: a returned object skips the tool and `FunctionTool`'s own confirmation; `undefined` runs the tool. */
   override async beforeToolCallback({ tool, toolArgs, toolContext }: ToolCallback): Promise<Result | undefined> {
     if (this.#approved.has(toolContext)) return undefined;

@@ -1,4 +1,5 @@
 import {
+  type AgentTool,
   type BaseAgent,
   type BaseArtifactService,
   type BaseCredentialService,
@@ -12,6 +13,7 @@ import { agentOf } from "./agent-tool.ts";
 import { chatArtifacts } from "./chat-artifacts.ts";
 import { findAgentTool, findCaller } from "./agents.ts";
 import { fromStore } from "./find-tool.ts";
+import { refuseChanged } from "./refuse-changed.ts";
 import type { StoreSessionService } from "./session-service.ts";
 
 export interface RunnersOptions {
@@ -48,6 +50,17 @@ export class Runners {
     if (!session) throw new Error(`Session ${approval.session} is gone.`);
     const runner = await this.runnerOf(session);
     return { agent: findCaller(rootOf(runner), approval.agent), runner };
+  }
+
+  /**
+   * The agent that a call runs as a tool. Throws when there is none any more, or when the call has not begun and the agent
+   * has changed since it was shown.
+   */
+  async agentToolOf(approval: Approval, { hasBegun }: { hasBegun: boolean }): Promise<AgentTool> {
+    const { agent } = await this.hostOf(approval);
+    const tool = await findAgentTool(agent, approval.toolName);
+    if (!hasBegun) refuseChanged(approval, tool, agent.name);
+    return tool;
   }
 
   /** The root agent's runner for a chat; the inner agent's for an agent that is run as a tool. */

@@ -21,9 +21,9 @@ import { findCallTool } from "./find-call-tool.ts";
 import { findTool, fromStore, ToolsAway } from "./find-tool.ts";
 import type { GatePlugin } from "./gate-plugin.ts";
 import { setIdempotencyKey } from "./idempotency-key.ts";
+import { refuseChanged } from "./refuse-changed.ts";
 import type { Runners } from "./runners.ts";
 import { takeActions } from "./tool-actions.ts";
-import { toolHash } from "./tool-hash.ts";
 import { type Beginning, dropNonJsonState, mcpError, type ToolOutcome, toObject } from "./tool-result.ts";
 import { inToolSpan } from "./tool-span.ts";
 
@@ -33,11 +33,27 @@ export interface PreparedCall {
   run(): Promise<ToolOutcome | Beginning>;
 }
 
+interface PrepareOptions {
+  signal?: AbortSignal;
+  /** True when the gate has just found that no one needs to be asked about the call. */
+  isJudged?: boolean;
+}
+
 /** Runs tools outside ADK's own loop, for calls in the ledger. */
 export class ToolCalls {
-  readonly #options: { runners: Runners; gate: Pick<GatePlugin, "pass">; store: Store; logger: Logger };
+  readonly #options: {
+    runners: Runners;
+    gate: Pick<GatePlugin, "pass" | "wantsApproval">;
+    store: Store;
+    logger: Logger;
+  };
 
-  constructor(options: { runners: Runners; gate: Pick<GatePlugin, "pass">; store: Store; logger: Logger }) {
+  constructor(options: {
+    runners: Runners;
+    gate: Pick<GatePlugin, "pass" | "wantsApproval">;
+    store: Store;
+    logger: Logger;
+  }) {
     this.#options = options;
   }
 
@@ -45,7 +61,7 @@ export class ToolCalls {
    * Finds the tool and builds its context (K9, K13). Nothing has run when this throws; `ToolsAway` means that it may work
    * later. The tool gets `signal` as `toolContext.abortSignal`.
    */
-  async prepare(approval: Approval, signal?: AbortSignal): Promise<PreparedCall> {
+  async prepare(approval: Approval, { signal, isJudged = false }: PrepareOptions = {}): Promise<PreparedCall> {
     const { agent, runner } = await this.#options.runners.hostOf(approval);
     const { appName, sessionService } = runner;
     const session = await fromStore(
@@ -73,17 +89,18 @@ export class ToolCalls {
     });
     const tool = await findCallTool(agent, approval.toolName, invocationContext);
     if (isAgentTool(tool)) throw new Error("An agent that is called as a tool is run by its turn.");
-    // Rows of older versions have no hash.
-    if (approval.toolHash !== undefined && approval.toolHash !== toolHash(tool, agent.name))
-      throw new Error(`The tool ${tool.name} has changed since the approval was asked for; it was not run.`);
+    refuseChanged(approval, tool, agent.name);
     const context = new Context({
       invocationContext,
       functionCallId: approval.toolCallId,
       toolConfirmation: new ToolConfirmation({ confirmed: true, hint: approval.hint, payload: approval.payload }),
     });
+    const args = JSON.parse(approval.rawInput ?? approval.input) as JsonObject;
+    // Another version of the agent, or of its policies, may have made the call.
+    if (!approval.gated && !isJudged && (await this.#options.gate.wantsApproval(tool, args, context, approval)))
+      throw new Error(`The tool ${tool.name} needs an approval now, and this call has none; it was not run.`);
     this.#options.gate.pass(context);
     setIdempotencyKey(context, approval.idempotencyKey);
-    const args = JSON.parse(approval.rawInput ?? approval.input) as JsonObject;
     const bound = bindTool(tool, approval);
     const traced = {
       runAsync: (request: RunRequest) => inToolSpan(tool, approval, async () => bound.runAsync(request)),

@@ -282,6 +282,13 @@ describe("a call whose process died", () => {
     expect(ran).toEqual([]);
   });
 
+  it("with an effect class that only a later release knows is indeterminate, not run again", async () => {
+    const { executor, abandoned, ran } = await open();
+    const row = await abandoned({ effect: "reversible" as EffectClass });
+    expect(await executor.recover(row)).toMatchObject({ state: "indeterminate" });
+    expect(ran).toEqual([]);
+  });
+
   it("is left alone while its lease lasts", async () => {
     const { executor, approved, store, ran } = await open({ policy: { effect: "idempotent" } });
     const { id } = await approved({ effect: "idempotent" });

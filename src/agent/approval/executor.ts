@@ -1,4 +1,4 @@
-import { BridgeError, isNotFound } from "../../protocol/index.ts";
+import { BridgeError, type EffectClass, isNotFound } from "../../protocol/index.ts";
 import type { Approval, Store } from "../../stores/index.ts";
 import { ToolsAway } from "../adk/find-tool.ts";
 import type { ToolCalls } from "../adk/tool-calls.ts";
@@ -47,10 +47,10 @@ export class Executor {
     this.#onLateOutcome(approval);
   }
 
-  /** Starts an approved call. Returns the row afterwards; if another process has the claim, the row as it is. */
-  execute(approval: Approval): Promise<Approval> {
+  /** Starts an approved call; `isJudged` if the gate has just found that no one needs to be asked about it. Returns the row afterwards; if another process has the claim, the row as it is. */
+  execute(approval: Approval, { isJudged = false }: { isJudged?: boolean } = {}): Promise<Approval> {
     return this.#once(approval, () =>
-      runsElsewhere(approval) ? this.#begin(approval) : this.#claimAndRun(approval, "claim"),
+      runsElsewhere(approval) ? this.#begin(approval) : this.#claimAndRun(approval, "claim", isJudged),
     );
   }
 
@@ -82,15 +82,15 @@ export class Executor {
   /** Settles a call whose process died while it ran. The tool's effect class says how. */
   recover(approval: Approval): Promise<Approval> {
     return this.#once(approval, async () => {
-      const { store, calls } = this.#options;
+      const { store } = this.#options;
       const found = await this.#lookUp(approval);
       if (found === "unknown") return approval;
       if (found) return this.#takeOver(approval, found);
       // An agent run as a tool is claimed after it has finished, so its result is in its session.
       if (approval.innerSession !== undefined)
-        return this.#takeOver(approval, await calls.readAgentOutcome(approval, approval.innerSession));
+        return this.#takeOver(approval, await this.#readAgentOutcome(approval, approval.innerSession));
       const isRepeatable =
-        approval.effect === "queryable" ? this.#lookupOf(approval) !== undefined : approval.effect !== "opaque";
+        approval.effect === "queryable" ? this.#lookupOf(approval) !== undefined : repeatable.has(approval.effect);
       if (isRepeatable && !approval.external) return this.#claimAndRun(approval, "reclaim");
       return (await store.move(approval.id, { event: "lose" })).approval ?? approval;
     });
@@ -109,6 +109,14 @@ export class Executor {
     const row = approval.state === "approved" && runsElsewhere(approval) ? await this.execute(approval) : approval;
     const { moved, approval: after = row } = await this.#options.store.move(row.id, result);
     return { taken: moved, approval: after };
+  }
+
+  /** What an agent run as a tool has said. If that agent is gone, its call has failed; its own calls have their rows. */
+  #readAgentOutcome(approval: Approval, innerSession: string): Promise<ToolOutcome> {
+    return this.#options.calls.readAgentOutcome(approval, innerSession).catch((error: unknown) => {
+      if (error instanceof ToolsAway) throw error;
+      return failure(error);
+    });
   }
 
   #once(approval: Approval, run: () => Promise<Approval>): Promise<Approval> {
@@ -145,12 +153,12 @@ export class Executor {
    * Everything that does not need the claim happens before it, above all finding the tool, which may take a network request:
    * if the process dies in there, the call has certainly not run.
    */
-  async #claimAndRun(approval: Approval, event: "claim" | "reclaim"): Promise<Approval> {
+  async #claimAndRun(approval: Approval, event: "claim" | "reclaim", isJudged = false): Promise<Approval> {
     const { store, calls, logger } = this.#options;
     const aborting = new AbortController();
     this.#aborts.set(approval.id, { chat: approval.chat, abort: aborting });
     const call = await calls
-      .prepare(approval, aborting.signal)
+      .prepare(approval, { signal: aborting.signal, isJudged })
       .catch((error: unknown) => (error instanceof ToolsAway ? error : failure(error)));
     if (call instanceof ToolsAway) {
       // The row stays as it is and is tried again, until its time to start is over.
@@ -187,7 +195,7 @@ export class Executor {
       effect: claimed.effect,
       again: async () => {
         const abort = new AbortController();
-        return { ...(await calls.prepare(claimed, abort.signal)), abort };
+        return { ...(await calls.prepare(claimed, { signal: abort.signal, isJudged: true })), abort };
       },
       lookUp: () => this.#lookUp(claimed),
       onLate: (outcome) => void this.#recordLate(claimed, outcome),
@@ -245,6 +253,9 @@ export class Executor {
     }
   }
 }
+
+/** A class that only a later release knows is not among them. */
+const repeatable: ReadonlySet<string> = new Set<EffectClass>(["readonly", "idempotent", "transactional"]);
 
 /** True for a call that the server does not run itself: a browser does. */
 export function runsElsewhere({ external, innerSession }: Pick<Approval, "external" | "innerSession">): boolean {

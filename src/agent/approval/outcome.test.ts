@@ -16,6 +16,7 @@ import {
 
 const base: Approval = {
   id: "apr_1",
+  appName: "app",
   chat: "chat",
   session: "chat",
   owner: "local",

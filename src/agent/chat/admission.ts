@@ -1,11 +1,11 @@
 import type { Quota } from "../../protocol/quota.ts";
-import type { Store } from "../../stores/index.ts";
+import type { AppStore } from "../../stores/app-store.ts";
 import type { Conversations, ModelCalls } from "../conversation/index.ts";
 import type { Mode } from "../turn-input.ts";
 import type { Reply, Submission } from "./submissions.ts";
 
 export interface AdmissionContext {
-  store: Store;
+  store: AppStore;
   /** Turns that are not over. */
   quota: Quota;
   modelCalls: ModelCalls;

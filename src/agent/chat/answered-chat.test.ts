@@ -1,10 +1,11 @@
 import { memoryStore } from "adk-stream-protocol/stores/memory";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { NewApproval, Store } from "../../stores/index.ts";
+import { type AppStore, appStore } from "../../stores/app-store.ts";
+import type { NewApproval } from "../../stores/index.ts";
 import { answeredChat } from "./answered-chat.ts";
 
 describe("the chat that answers belong to", () => {
-  let store: Store;
+  let store: AppStore;
 
   /** Opens a chat with a call that waits for an answer. */
   async function chatWith(owner: string, name: string, id: string, toolCallId: string): Promise<void> {
@@ -27,7 +28,7 @@ describe("the chat that answers belong to", () => {
     )?.name;
 
   beforeEach(async () => {
-    store = memoryStore();
+    store = appStore(memoryStore(), "a");
     await chatWith("alice", "one", "apr-1", "call-1");
     await chatWith("alice", "two", "apr-2", "call-2");
     await chatWith("bob", "his", "apr-3", "call-3");

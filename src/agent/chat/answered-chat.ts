@@ -1,4 +1,5 @@
-import type { Session, Store } from "../../stores/index.ts";
+import type { AppStore } from "../../stores/app-store.ts";
+import type { Session } from "../../stores/index.ts";
 import type { Answer } from "./answers.ts";
 
 /**
@@ -10,7 +11,7 @@ export async function answeredChat(
   owner: string,
   chatName: string | undefined,
   answers: readonly Answer[],
-  store: Store,
+  store: AppStore,
 ): Promise<Session | undefined> {
   const named = chatName === undefined ? undefined : await store.findChat(owner, chatName);
   if (answers.length === 0) return named;

@@ -1,20 +1,22 @@
 import type { UIMessageChunk } from "ai";
 import { BridgeError, isNotFound } from "../../protocol/index.ts";
 import type { Quota } from "../../protocol/quota.ts";
-import type { Approval, Session } from "../../stores/index.ts";
+import { type Approval, NotOwner, type Session } from "../../stores/index.ts";
 import { cancelFamily } from "../approval/family.ts";
 import type { UnseenQuestions } from "../approval/index.ts";
 import { atMost, describeError, newId } from "../support/index.ts";
 import { chatDeleted } from "../log/chat-deleted.ts";
 import { runTurn, type TurnContext } from "../turn.ts";
-import { type Mode, serverCloses, type Turn, type TurnInput } from "../turn-input.ts";
+import { type Mode, continuesElsewhere, type Turn, type TurnInput } from "../turn-input.ts";
 import { ChatQueue, type QueuedTurn } from "./chat-queue.ts";
+import { Ownership } from "./ownership.ts";
 import { markShownRows } from "./shown-outcomes.ts";
 
 export interface ChatTurnsContext extends TurnContext {
   unseen: UnseenQuestions;
   /** Turns that are not over. Those that requests start are counted by `Admission`. */
   quota: Quota;
+  leaseMs: number;
 }
 
 /** How long the turns of a chat that is being deleted may take to end. What they still write is refused. */
@@ -31,14 +33,34 @@ export interface BegunTurn {
 export class ChatTurns {
   readonly #context: ChatTurnsContext;
   readonly #queues = new Map<string, ChatQueue>();
+  readonly #ownership: Ownership;
+  /** Looks at what another process left in a chat that this one has taken. */
+  #onTaken: (chat: Session) => Promise<void> = async () => undefined;
   #isClosed = false;
 
   constructor(context: ChatTurnsContext) {
     this.#context = context;
+    this.#ownership = new Ownership({
+      ...context,
+      onLost: (chat) => this.#leave(chat),
+      presentKeys: () => context.conversations.presentKeys,
+    });
     context.conversations.subscribe({
       onSpeech: (chat) => this.#startSpeech(chat),
       onCancelled: (chat, callIds) => this.#cancelCalls(chat, callIds),
+      onClosed: (chatId) => this.#releaseIdle(chatId),
     });
+  }
+
+  /** Begins to keep the chats that this node has. `onTaken` is called in each chat before anything else happens there. */
+  start(onTaken: (chat: Session) => Promise<void>): void {
+    this.#onTaken = onTaken;
+    this.#ownership.start();
+  }
+
+  /** False when another node may have taken the chat. */
+  has(chatId: string): boolean {
+    return this.#ownership.isSure(chatId);
   }
 
   get isClosed(): boolean {
@@ -64,6 +86,11 @@ export class ChatTurns {
     return (await this.#queues.get(chatId)?.stopAll(reason)) ?? false;
   }
 
+  /** True while something runs or waits in the chat at this node. */
+  isBusy(chatId: string): boolean {
+    return this.#queues.has(chatId);
+  }
+
   /** The chats in which something runs or waits. */
   get chats(): string[] {
     return [...this.#queues.keys()];
@@ -71,15 +98,20 @@ export class ChatTurns {
 
   /** Stops every turn without waiting for anything, after `close` has taken too long. */
   abandon(): void {
-    for (const queue of this.#queues.values()) void queue.stopAll(serverCloses);
+    for (const queue of this.#queues.values()) void queue.stopAll(continuesElsewhere);
   }
 
-  /** Leaves every turn open for the next start. Waits for the current sections first, since they may start a turn. */
+  /** Leaves every turn open for the next process. Waits for the current sections first, since they may start a turn. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.allSettled(
-      [...this.#queues.values()].map((queue) => queue.exclusive(() => queue.stopAll(serverCloses))),
+      [...this.#queues.values()].map((queue) => queue.exclusive(() => queue.stopAll(continuesElsewhere))),
     );
+  }
+
+  /** Gives all chats back, after `close`. */
+  release(): Promise<void> {
+    return this.#ownership.close();
   }
 
   /** Runs a section of the chat that an approval belongs to. */
@@ -89,12 +121,16 @@ export class ChatTurns {
     return this.exclusive(chat, section);
   }
 
-  /** Runs one section of a chat at a time. A queue is held only inside a section, so an idle one can be dropped. */
+  /**
+   * Runs one section of a chat at a time, at the node that has the chat: throws `ChatElsewhere` at any other. A queue is held
+   * only inside a section, so an idle one can be dropped.
+   */
   async exclusive<T>(chat: Session, section: (queue: ChatQueue) => Promise<T>): Promise<T> {
     const queue = this.#queues.get(chat.id) ?? this.#newQueue(chat);
-    return queue.exclusive(() => {
+    return queue.exclusive(async () => {
       this.refuseWhenClosed();
       if (queue.isDeleted) throw chatDeleted;
+      if (await this.#ownership.hold(chat.id)) await this.#onTaken(chat);
       return section(queue);
     });
   }
@@ -126,6 +162,8 @@ export class ChatTurns {
       mode?: Mode;
       /** A person decided, without a client that reads the reply. */
       attended?: boolean;
+      /** Whose message the reply is for, if it is known. */
+      actor?: string | undefined;
     },
   ): Promise<QueuedTurn> {
     const { conversations, unseen } = this.#context;
@@ -144,7 +182,7 @@ export class ChatTurns {
       ...(answered && { answered }),
       ...(!attended && { unattended: true }),
     };
-    const actor = await this.#actorOf(queue.chat, approvals, reply);
+    const actor = options.actor ?? (await this.#actorOf(queue.chat, approvals, reply));
     return this.#enqueueUnasked(queue, { reply, input, mode, actor }, isRequested);
   }
 
@@ -183,16 +221,35 @@ export class ChatTurns {
     const queue = new ChatQueue(
       chat,
       (turn) => this.#run(turn),
-      () => this.#queues.delete(chat.id),
+      () => {
+        this.#queues.delete(chat.id);
+        this.#releaseIdle(chat.id);
+      },
     );
     this.#queues.set(chat.id, queue);
     return queue;
   }
 
   async #run(turn: Turn): Promise<void> {
-    await runTurn(turn, this.#context);
     const { input, chat } = turn;
-    if (input.kind === "settled") await markShownRows(this.#context.store, chat.id, input.approvals);
+    try {
+      await runTurn(turn, this.#context);
+      if (input.kind === "settled") await markShownRows(this.#context.store, chat.id, input.approvals);
+    } catch (error) {
+      if (!(error instanceof NotOwner)) throw error;
+      this.#ownership.noteLost(chat.id);
+    }
+  }
+
+  /** Gives a chat back in which nothing happens. */
+  #releaseIdle(chatId: string): void {
+    if (!this.#queues.has(chatId) && !this.#context.conversations.isOpen(chatId)) this.#ownership.release(chatId);
+  }
+
+  /** Another node has the chat now. */
+  #leave(chatId: string): void {
+    void this.#queues.get(chatId)?.stopAll(continuesElsewhere);
+    void this.#context.conversations.close(chatId);
   }
 
   /** The model spoke unasked: a turn shows it. */

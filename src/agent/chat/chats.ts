@@ -1,5 +1,6 @@
-import { BridgeError, cleanTitle, maxTitleLength } from "../../protocol/index.ts";
-import type { ChatLimits, ListedChat, Session, Store } from "../../stores/index.ts";
+import { BridgeError, cleanTitle, isNotFound, maxTitleLength } from "../../protocol/index.ts";
+import type { AppStore } from "../../stores/app-store.ts";
+import type { ChatLimits, ListedChat, Session } from "../../stores/index.ts";
 import type { Executor } from "../approval/executor.ts";
 import { chatDeleted } from "../log/chat-deleted.ts";
 import { describeError, type Logger, within } from "../support/index.ts";
@@ -8,6 +9,8 @@ import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { unknownChat } from "./errors.ts";
 import { exportedChat } from "./exported-chat.ts";
 import { readExportedChat, storeImportedChat } from "./import-chat.ts";
+import { ChatElsewhere } from "./ownership.ts";
+import type { Relay } from "./relay.ts";
 
 /** A chat as its owner sees it in a list. */
 export interface ChatView {
@@ -22,10 +25,11 @@ export interface ChatView {
 }
 
 interface ChatsContext {
-  store: Store;
+  store: AppStore;
   logger: Logger;
   executor: Executor;
   turns: ChatTurns;
+  relay: Relay;
   appName: string;
   /** The name of the root agent. */
   agentName: string;
@@ -44,6 +48,7 @@ export class Chats {
 
   constructor(context: ChatsContext) {
     this.#context = context;
+    context.relay.handle("delete", ({ chat }) => this.#deleteHere(String(chat)));
   }
 
   /** Chats of an owner, the one that changed last first. `cursor` names the next page, if there is one. */
@@ -54,7 +59,7 @@ export class Chats {
     const place = cursor === undefined ? undefined : decodeCursor(cursor, ["number", "string"]);
     const after = place && { updatedAt: Number(place[0]), id: String(place[1]) };
     // One more than wanted, to know whether there are more.
-    const found = await this.#context.store.listChats(owner, { after, limit: limit + 1 });
+    const found = await this.#context.store.listChats({ owner }, { after, limit: limit + 1 });
     const page = found.slice(0, limit);
     const last = page.at(-1);
     const hasMore = found.length > limit && last !== undefined;
@@ -80,13 +85,25 @@ export class Chats {
    */
   async delete(owner: string, name: string): Promise<void> {
     const chat = await this.#require(owner, name);
-    await this.#context.turns
-      .delete(chat, () => this.#remove(chat))
+    await this.#context.relay
+      .run(() => this.#deleteHere(chat.id), {
+        relayed: { name: "delete", body: { chat: chat.id } },
+        receive: () => true,
+        // The answer of the other node goes with the chat.
+        isDone: async (id) => (await this.#context.store.getSession(id)) === undefined || undefined,
+      })
       .catch((error: unknown) => {
         // Another request has deleted it meanwhile.
-        throw error === chatDeleted ? unknownChat(name) : error;
+        throw isNotFound(error) ? unknownChat(name) : error;
       });
     await this.#removeArtifacts(chat);
+  }
+
+  async #deleteHere(id: string): Promise<true> {
+    const chat = await this.#context.store.getSession(id);
+    if (!chat) throw chatDeleted;
+    await this.#context.turns.delete(chat, () => this.#remove(chat));
+    return true;
   }
 
   /** Deletes a chat, unless it has changed since `before` or something runs in it. */
@@ -99,7 +116,12 @@ export class Chats {
       return isDeleted;
     };
     if (turns.isClosed) return;
-    await turns.delete(chat, () => this.#remove(chat), isUnchanged);
+    await turns
+      .delete(chat, () => this.#remove(chat), isUnchanged)
+      .catch((error: unknown) => {
+        // The node that has the chat deletes it when it is old enough.
+        if (!(error instanceof ChatElsewhere)) throw error;
+      });
     if (isDeleted) await this.#removeArtifacts(chat);
   }
 
@@ -116,7 +138,8 @@ export class Chats {
     const name = crypto.randomUUID();
     const chat = await store.openChat({ owner, name, appName }, limits);
     try {
-      await storeImportedChat(imported, chat, { store, agent: agentName });
+      // In the chat's own queue, because only the node that has the chat may write to it.
+      await turns.exclusive(chat, () => storeImportedChat(imported, chat, { store, agent: agentName }));
     } catch (error) {
       await store.deleteSession(chat.id);
       throw error;

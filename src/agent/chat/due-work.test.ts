@@ -137,7 +137,7 @@ describe("due work", () => {
   });
 
   it("begins a reply again that a crash cut off, unless the model may not be asked", async () => {
-    const interrupted = new Map([["chat", "msg"]]);
+    const interrupted = new Map([["chat", { reply: "msg" }]]);
     const allowed = await open(0);
     await allowed.work.settleDue(interrupted);
     await allowed.settled();

@@ -4,6 +4,8 @@ import type { Executor, UnseenQuestions } from "../approval/index.ts";
 import type { Conversations } from "../conversation/index.ts";
 import { atMost, describeError, type Logger, Slots, within } from "../support/index.ts";
 import type { QueuedTurn } from "./chat-queue.ts";
+import { ChatElsewhere } from "./ownership.ts";
+import type { Interrupted } from "./recover.ts";
 import { markShownRows } from "./shown-outcomes.ts";
 
 /** How many due chats may ask the model at once. */
@@ -34,7 +36,7 @@ export interface DueWorkContext {
   show: (
     chat: string,
     rows: readonly Approval[],
-    how: { reply: string; model: boolean | "again" },
+    how: { reply: string; model: boolean | "again"; actor?: string | undefined },
   ) => Promise<Pick<QueuedTurn, "done"> | undefined>;
   /** True while a turn that shows this row is queued or runs. */
   isCovered: (row: Approval) => boolean;
@@ -52,6 +54,8 @@ interface Unshown {
   ids: readonly string[];
   /** A crash cut off the model's response, so the model is asked again. */
   again: boolean;
+  /** Whose message the reply is for, if it is known. */
+  actor?: string | undefined;
   /** The turn that was to show them has failed or was stopped, so the model is not asked: it is told with the next message. */
   left?: boolean;
 }
@@ -86,10 +90,11 @@ export class DueWork {
    * Settles what is due. With `interrupted`, at a start, this includes rows that were settled before a crash, and the
    * replies that the crash cut off. Does not wait for tools and models that take longer than a moment.
    */
-  async settleDue(interrupted?: ReadonlyMap<string, string>): Promise<void> {
+  async settleDue(interrupted?: ReadonlyMap<string, Interrupted>): Promise<void> {
     const { logger, graceMs } = this.#context;
     const failed = (error: unknown) => {
-      if (!isNotFound(error)) logger.error("A due approval could not be settled.", { error: describeError(error) });
+      if (!isNotFound(error) && !(error instanceof ChatElsewhere))
+        logger.error("A due approval could not be settled.", { error: describeError(error) });
     };
     this.#looking ??= this.#look(interrupted, failed).finally(() => (this.#looking = undefined));
     const before = this.#found;
@@ -100,9 +105,14 @@ export class DueWork {
     await atMost(graceMs, begun);
   }
 
+  /** Continues a reply that the death of another node cut off. */
+  continue(chat: string, { reply, actor }: Interrupted): void {
+    this.#show({ chat, reply, actor, ids: [], again: true });
+  }
+
   /** Goes through all due rows, a batch at a time. Returns the work that calls of tools have not finished. */
   async #look(
-    interrupted: ReadonlyMap<string, string> | undefined,
+    interrupted: ReadonlyMap<string, Interrupted> | undefined,
     failed: (error: unknown) => void,
   ): Promise<Promise<void>[]> {
     const { store, isClosed } = this.#context;
@@ -120,16 +130,23 @@ export class DueWork {
         isSettled(row.state) ? interrupted !== undefined || this.#isLeft(row) : !this.#inWork.has(row.id);
       for (const rows of byReply(batch.filter(isWork))) {
         const { chat, messageId: reply } = rows[0];
-        const isAgain = again.get(chat) === reply;
+        const cutOff = again.get(chat);
+        const isAgain = cutOff?.reply === reply;
         if (isAgain) again.delete(chat);
         const left = !interrupted && rows.every(({ state }) => isSettled(state));
-        const settling = this.#settle(rows, { chat, reply, again: isAgain, left }).catch(failed);
+        const settling = this.#settle(rows, {
+          chat,
+          reply,
+          again: isAgain,
+          actor: isAgain ? cutOff.actor : undefined,
+          left,
+        }).catch(failed);
         if (rows.some(needsExecutor)) running.push(settling);
         else await atMost(storeMs, settling);
         await yieldLoop();
       }
     }
-    for (const [chat, reply] of again) this.#show({ chat, reply, ids: [], again: true });
+    for (const [chat, each] of again) this.continue(chat, each);
     return running;
   }
 
@@ -192,7 +209,7 @@ export class DueWork {
       const { chat, ids } = next;
       const shown = this.#showNow(next, begun)
         .catch((error: unknown) => {
-          if (!isNotFound(error))
+          if (!isNotFound(error) && !(error instanceof ChatElsewhere))
             logger.error("The outcome of a due approval could not be shown.", { chat, error: describeError(error) });
         })
         .finally(() => {
@@ -206,7 +223,7 @@ export class DueWork {
     this.#workers -= 1;
   }
 
-  async #showNow({ chat, reply, ids, again, left }: Unshown, begun: () => void): Promise<void> {
+  async #showNow({ chat, reply, ids, again, actor, left }: Unshown, begun: () => void): Promise<void> {
     const { store, conversations, unseen, show, isClosed } = this.#context;
     // What is not shown is due at the next start.
     if (isClosed()) return;
@@ -214,7 +231,7 @@ export class DueWork {
     const mayAsk = !left && (await conversations.mayAskUnattended(chat, reply));
     const asks = mayAsk && (await unseen.mayAskModel(chat, rows));
     if (asks && this.#unbegun > maxAsking) await this.#wait();
-    const turn = await show(chat, rows, { reply, model: asks && again ? "again" : asks });
+    const turn = await show(chat, rows, { reply, model: asks && again ? "again" : asks, actor });
     begun();
     if (turn) await turn.done.catch(() => undefined);
     else await markShownRows(store, chat, ids);

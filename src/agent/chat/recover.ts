@@ -1,31 +1,52 @@
 import type { Event } from "@google/adk";
 import { isToolUIPart, type UIMessage, type UIMessageChunk } from "ai";
 import { foldMessage, isSettled } from "../../protocol/index.ts";
-import type { Approval, LogEntry, NewLogEntry, Store } from "../../stores/index.ts";
+import type { Approval, LogEntry, NewLogEntry, Session, Store } from "../../stores/index.ts";
 import { callsWithResponse, awaitsModel, openCalls, unknownCalls } from "../adk/history.ts";
 import { interruption, isOpen, questionChunks } from "../approval/outcome.ts";
 import { continuesUnattended } from "../conversation/index.ts";
+import { isLastChunk } from "../log/read-turn.ts";
 import { describeError, type Logger } from "../support/index.ts";
 
+/** A reply that a crash cut off, and that is to be continued. */
+export interface Interrupted {
+  reply: string;
+  /** Whose message it is for, if that is known. */
+  actor?: string | undefined;
+}
+
+export interface RecoveryContext {
+  store: Store;
+  logger: Logger;
+  /** Stores a user's message in the model's history unless it is there. */
+  keepMessage: (message: UIMessage, chat: Session) => Promise<void>;
+}
+
+/** A reply that was cut off longer ago is not continued: the user may no longer want it. */
+const continueMs = 5 * 60_000;
+/** A reply that was cut off so often is not continued: it may be what ends the process. */
+const maxInterruptions = 3;
+
 /**
- * Ends the turns that a crash left open in the log, so that readers see complete chats. What happens depends on how far the
- * turn was:
+ * Ends the turns that a crash, or a node that died, left open in the log of a chat, so that readers see complete messages.
+ * What happens depends on how far the turn was:
  *
  *   a question was held                  it is shown, with the same id
  *   the model had finished               the reply ends
- *   a continuation was interrupted       its unfinished text is withdrawn; it will run again
- *   a reply to a message                 says that it was interrupted: the user may no longer want it
- *   a continuation of a live model       says so too: a live model needs a connected client
+ *   a reply by request was interrupted   its unfinished text is withdrawn; it will run again
+ *   a reply of a live model              says that it was interrupted: a live model needs a connected client
  *
- * Returns the chats to continue, each with the message to continue.
+ * Returns the reply to continue, if there is one.
  */
-export async function closeOpenTurns(store: Store, logger: Logger): Promise<Map<string, string>> {
-  const interrupted = new Map<string, string>();
-  for (const { chat, turn, sequence } of await store.openTurns()) {
+export async function closeOpenTurns(session: Session, context: RecoveryContext): Promise<Interrupted | undefined> {
+  const { store, logger } = context;
+  const chat = session.id;
+  let interrupted: Interrupted | undefined;
+  for (const { turn, sequence } of await store.openTurns({ chat })) {
     const log = (await store.read(chat, { after: sequence - 1 })).filter((entry) => entry.turn === turn);
     const [begin] = log;
     if (begin?.kind !== "begin") continue;
-    const { reply } = begin;
+    const { reply, origin } = begin;
     const written = chunksOf(log);
     const earlier = (await store.getMessage(chat, reply))?.message;
     const rows = await store.listApprovals({ chat, messageId: reply });
@@ -46,11 +67,10 @@ export async function closeOpenTurns(store: Store, logger: Logger): Promise<Map<
       if (step || last.length > 0) write({ type: "finish-step" });
     };
 
-    const isOver = written.some(
-      ({ chunk }) => chunk.type === "finish" || chunk.type === "error" || chunk.type === "abort",
-    );
+    const isOver = written.some(({ chunk }) => isLastChunk(chunk));
     const isFinished = events.length > 0 && !awaitsModel(events) && openCalls(events).length === 0;
-    const isContinuation = earlier !== undefined;
+    // Logs of older releases do not say how the model was talked to. There only continuations go on.
+    const goesOn = (origin ?? earlier) !== undefined && continuesUnattended(rows, origin?.mode);
     if (isOver) {
       // Only the end entry is missing.
     } else if (waiting.length > 0) {
@@ -59,11 +79,12 @@ export async function closeOpenTurns(store: Store, logger: Logger): Promise<Map<
     } else if (step && isFinished) {
       closeStep();
       write({ type: "finish", finishReason: "stop" });
-    } else if (isContinuation && continuesUnattended(rows)) {
+    } else if (goesOn && (await mayContinue(store, chat, log))) {
+      if (begin.message) await context.keepMessage(begin.message, session);
       // Text without a call is generated again. A step with calls stays: the calls have happened.
       if (step && !step.hasCalls) entries.push({ turn, kind: "withdraw", from: step.sequence });
       else closeStep();
-      interrupted.set(chat, reply);
+      interrupted = { reply, actor: origin?.actor };
     } else {
       closeStep();
       const again = begin.message ? " Please send your message again." : "";
@@ -73,12 +94,26 @@ export async function closeOpenTurns(store: Store, logger: Logger): Promise<Map<
     await store.append(chat, [...entries, { turn, kind: "end", ...(message && { message }) }]);
     await markTold(rows, store);
   }
-  for (const { chat, messageId } of await unattendedAgents(store)) interrupted.set(chat, messageId);
   return interrupted;
 }
 
+/** True if the reply was cut off a short time ago, and not for the last time of many. */
+async function mayContinue(store: Store, chat: string, log: readonly LogEntry[]): Promise<boolean> {
+  const { at = 0, turn } = log.at(-1) ?? {};
+  if (at + continueMs < store.now()) return false;
+  const [begin] = log;
+  const reply = begin?.kind === "begin" ? begin.reply : undefined;
+  const message = await store.lastMessage(chat, "user");
+  const cutOff = new Set<string>();
+  for (const entry of await store.read(chat, { after: (message?.sequence ?? 1) - 1 })) {
+    if (entry.kind === "begin" && entry.reply === reply && entry.turn !== turn) cutOff.add(entry.turn);
+    else if (entry.kind === "chunk" && isLastChunk(entry.chunk)) cutOff.delete(entry.turn);
+  }
+  return cutOff.size + 1 < maxInterruptions;
+}
+
 /** Agents run as tools whose calls are all settled: the turn that was to run them was interrupted or had not begun. */
-async function unattendedAgents(store: Store): Promise<Approval[]> {
+export async function unattendedAgents(store: Store): Promise<Approval[]> {
   const unattended: Approval[] = [];
   for (const row of await store.listApprovals({ state: "approved" })) {
     if (row.innerSession === undefined) continue;

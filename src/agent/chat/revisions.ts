@@ -106,7 +106,7 @@ export class Revisions {
         ...(first
           ? [{ turn: newId("turn"), kind: "withdraw" as const, from: first.sequence, message: first.message.id }]
           : []),
-        { turn, kind: "begin", reply, message },
+        { turn, kind: "begin", reply, message, origin: { mode: how.mode, actor: how.actor } },
         ...begun.map((chunk) => ({ turn, kind: "chunk" as const, chunk })),
       ],
       {

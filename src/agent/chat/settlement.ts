@@ -183,7 +183,7 @@ export class Settlement {
   async show(
     chat: string,
     rows: readonly Approval[],
-    { reply, model }: { reply: string; model: boolean | "again" },
+    { reply, model, actor }: { reply: string; model: boolean | "again"; actor?: string | undefined },
   ): Promise<QueuedTurn | undefined> {
     const shows = ({ covers }: QueuedTurn) => rows.some(({ id }) => covers.has(id));
     if (this.#turns.isClosed) return undefined;
@@ -206,10 +206,10 @@ export class Settlement {
       }
       const moved = current.find(({ id }) => rows.some((row) => row.id === id && row.messageId === reply));
       const place = await this.#placeFor(chat, moved?.messageId ?? reply);
-      return { shown: await this.#turns.continue(queue, unshown, { reply: place, model }) };
+      return { shown: await this.#turns.continue(queue, unshown, { reply: place, model, actor }) };
     });
     if (!covering) return shown;
     await covering.done.catch(() => undefined);
-    return this.show(chat, rows, { reply, model });
+    return this.show(chat, rows, { reply, model, actor });
   }
 }

@@ -4,8 +4,6 @@ import { type Identity, isSettled } from "../../protocol/index.ts";
 import type { Approval, Session } from "../../stores/index.ts";
 import type { ToolCalls } from "../adk/tool-calls.ts";
 import type { Authorizer } from "../approval/authorizer.ts";
-import { callInPage } from "../approval/call-in-page.ts";
-import { outcomeChunks } from "../approval/outcome.ts";
 import type { ChatFiles } from "../files/index.ts";
 import { newId } from "../support/index.ts";
 import type { Mode } from "../turn-input.ts";
@@ -16,6 +14,7 @@ import { takenMessageId, unknownApproval, unknownChat, withoutChat } from "./err
 import { importHistory } from "./import-history.ts";
 import { permittedAnswers } from "./permitted-answers.ts";
 import { findEdit, findReply, refuseTakenId, type WantedReply } from "./find-cut.ts";
+import { type RepeatedAnswers, repeatedOutcomes } from "./repeated-answers.ts";
 import { Revisions, type RevisionsContext } from "./revisions.ts";
 import type { Settlement } from "./settlement.ts";
 import type { Titles } from "./titles.ts";
@@ -48,8 +47,11 @@ export interface Reading {
 /** How to read what a request caused: a turn in the log, or a few chunks that are not in the log. */
 export type Reply = Reading | { chunks: () => AsyncGenerator<UIMessageChunk> };
 
+/** A reply, and what it shows again if it is not in the log. */
+export type OwnReply = Reading | { chunks: () => AsyncGenerator<UIMessageChunk>; repeated: RepeatedAnswers };
+
 /** The reply to a request, and the chat that it belongs to, by the name that its owner knows it by. */
-export type Submitted = Reply & { chatName: string };
+export type Submitted = OwnReply & { chatName: string };
 
 export interface SubmissionsContext extends RevisionsContext {
   appName: string;
@@ -102,7 +104,7 @@ export class Submissions {
     chatName: string,
     { message: sent, after, history = [] }: Submission & { type: "message" },
     mode: Mode,
-  ): Promise<Reply> {
+  ): Promise<OwnReply> {
     const { store, turns, appName, files, limits, titles } = this.#context;
     const into = { owner, name: chatName, appName };
     const message = await files.take(sent, into, limits);
@@ -131,7 +133,7 @@ export class Submissions {
     });
   }
 
-  async #regenerate({ owner, actor }: Identity, chatName: string, wanted: WantedReply, mode: Mode): Promise<Reply> {
+  async #regenerate({ owner, actor }: Identity, chatName: string, wanted: WantedReply, mode: Mode): Promise<OwnReply> {
     const { store, turns } = this.#context;
     const chat = await this.#requireChat(owner, chatName);
     return turns.exclusive(chat, async (queue) => {
@@ -149,7 +151,7 @@ export class Submissions {
     chat: Session,
     { answers, messageId, aside }: Submission & { type: "answers" },
     mode: Mode,
-  ): Promise<Reply> {
+  ): Promise<OwnReply> {
     const { store, calls, turns, conversations } = this.#context;
     const mayAnswer = await permittedAnswers(answers, identity, chat, this.#context);
     return turns.exclusive(chat, async (queue) => {
@@ -214,7 +216,7 @@ export class Submissions {
     given: readonly Given[],
     said: ReadonlyMap<string, boolean>,
     about: string,
-  ): Promise<Reply> {
+  ): Promise<OwnReply> {
     const ids = given.map(({ approval }) => approval.id);
     const rows = await Promise.all(ids.map((id) => this.#context.store.getApproval(id)));
     const matches = (row: Approval | undefined) => {
@@ -223,36 +225,12 @@ export class Submissions {
     };
     const covering = queue.find((turn) => turn.reply === about && ids.some((id) => turn.covers.has(id)));
     if (covering && rows.every(matches)) return { chat: chat.id, turn: covering };
-    return { chunks: () => this.#outcomes(chat.id, ids, said, about) };
+    return this.repeated({ chat: chat.id, ids, said: [...said], messageId: about });
   }
 
-  /**
-   * What became of each call, without a model call. It ends with a step, and the metadata makes clients publish it: stock
-   * clients look for answers after the last step only, and would send the same ones for ever.
-   */
-  async *#outcomes(
-    chat: string,
-    ids: readonly string[],
-    said: ReadonlyMap<string, boolean>,
-    messageId: string,
-  ): AsyncGenerator<UIMessageChunk> {
-    const { store, executor } = this.#context;
-    yield { type: "start", messageId };
-    const notices: UIMessageChunk[] = [];
-    for (const id of ids) {
-      const attempt = executor.attempt(id);
-      const approval = attempt ? await attempt : await store.getApproval(id);
-      if (!approval) continue;
-      const chunks = outcomeChunks(approval, said.get(id) ?? approval.state !== "denied");
-      notices.push(...chunks.filter(({ type }) => type === "data-approval"));
-      if (approval.messageId !== messageId) continue;
-      notices.push(...callInPage(approval));
-      yield* chunks.filter(({ type }) => type !== "data-approval");
-    }
-    yield* [{ type: "start-step" }, ...notices, { type: "finish-step" }] satisfies UIMessageChunk[];
-    const rows = await store.listApprovals({ chat, messageId });
-    const waits = rows.some((row) => !isSettled(row.state));
-    yield { type: "finish", finishReason: waits ? "tool-calls" : "stop", messageMetadata: {} };
+  /** The reply to answers that changed nothing. */
+  repeated(repeated: RepeatedAnswers): Exclude<OwnReply, Reading> {
+    return { chunks: () => repeatedOutcomes(repeated, this.#context), repeated };
   }
 
   async #chatOfAnswers(owner: string, chatName: string | undefined, answers: readonly Answer[]): Promise<Session> {

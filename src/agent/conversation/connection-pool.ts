@@ -25,6 +25,8 @@ export interface UnaskedListener {
   onSpeech(chat: Session): void;
   /** The model cancelled calls that it had made. */
   onCancelled(chat: Session, callIds: readonly string[]): void;
+  /** The chat has no connection any more. */
+  onClosed(chatId: string): void;
 }
 
 /** When an owner with too many connections may try again: connections that no client uses close after a while. */
@@ -105,6 +107,7 @@ export class ConnectionPool {
     this.#entries.delete(chatId);
     entry.share.release();
     clearTimeout(entry.idle);
+    this.#unasked?.onClosed(chatId);
     const closing = entry.connection?.close() ?? Promise.resolve();
     this.#closing.add(closing);
     void closing.finally(() => this.#closing.delete(closing));
@@ -118,7 +121,7 @@ export class ConnectionPool {
 
   /** A client is connected to the chat. Call the returned function when it leaves. */
   attach(owner: string, chatName: string): () => void {
-    const key = JSON.stringify([owner, chatName]);
+    const key = keyOf(owner, chatName);
     this.#attached.set(key, (this.#attached.get(key) ?? 0) + 1);
     let gone = false;
     return () => {
@@ -130,25 +133,49 @@ export class ConnectionPool {
     };
   }
 
+  /** Names the chats that clients of this node are connected to. */
+  get presentKeys(): readonly string[] {
+    return [...this.#attached.keys()];
+  }
+
   /** A turn is over. Unless a client is connected to the chat, its connection closes after a while. */
   closeWhenIdle(chat: Session): void {
     const entry = this.#entries.get(chat.id);
     if (!entry) return;
     clearTimeout(entry.idle);
-    entry.idle = setTimeout(() => {
-      if (this.#attached.has(JSON.stringify([chat.owner, chat.name]))) this.closeWhenIdle(chat);
-      else void this.close(chat.id);
-    }, this.#options.idleMs);
+    entry.idle = setTimeout(() => void this.#closeUnused(chat, entry), this.#options.idleMs);
     entry.idle.unref();
+  }
+
+  async #closeUnused(chat: Session, entry: Entry): Promise<void> {
+    const { idle } = entry;
+    const isUsed = await this.#isUsed(chat);
+    // A turn may have begun or ended meanwhile.
+    if (this.#entries.get(chat.id) !== entry || entry.idle !== idle) return;
+    if (isUsed) this.closeWhenIdle(chat);
+    else await this.close(chat.id);
+  }
+
+  /** True while a client is connected to the chat, here or at another node. */
+  async #isUsed({ owner, name = "" }: Session): Promise<boolean> {
+    const key = keyOf(owner, name);
+    if (this.#attached.has(key)) return true;
+    const { store, logger } = this.#context;
+    return store.isPresentElsewhere(key).catch((error: unknown) => {
+      logger.warn("Clients at other nodes could not be looked for.", { error: describeError(error) });
+      return true;
+    });
   }
 
   #begin(chat: Session, withMessage: boolean): Entry {
     const { connectMs, silenceMs } = this.#options;
     const share = this.#quota.take(chat.owner);
     const forget = () => {
-      if (this.#entries.get(chat.id) === entry) this.#entries.delete(chat.id);
+      const isCurrent = this.#entries.get(chat.id) === entry;
+      if (isCurrent) this.#entries.delete(chat.id);
       share.release();
       clearTimeout(entry.idle);
+      if (isCurrent) this.#unasked?.onClosed(chat.id);
     };
     const connect = async () => {
       // What the model has not been told is in the history that the connection begins with.
@@ -179,4 +206,8 @@ export class ConnectionPool {
     this.#entries.set(chat.id, entry);
     return entry;
   }
+}
+
+function keyOf(owner: string, chatName: string): string {
+  return JSON.stringify([owner, chatName]);
 }

@@ -1,3 +1,4 @@
+import type { UIMessage } from "ai";
 import { isSettled } from "../../protocol/index.ts";
 import type { Approval, Session } from "../../stores/index.ts";
 import { lastReply } from "../log/follow-log.ts";
@@ -5,7 +6,7 @@ import { newId } from "../support/index.ts";
 import type { Mode, Turn } from "../turn-input.ts";
 import { LiveConversation } from "./by-live-connection.ts";
 import { RequestConversation } from "./by-request.ts";
-import type { ConversationContext } from "./context.ts";
+import { type ConversationContext, storeMessage } from "./context.ts";
 import type { Conversation } from "./conversation.ts";
 import { updateHistory } from "./update-history.ts";
 import { ConnectionPool, type LiveOptions, type UnaskedListener } from "./connection-pool.ts";
@@ -57,6 +58,16 @@ export class Conversations {
   /** A client is connected to the chat, so its connection stays open. Call the returned function when it leaves. */
   attach(owner: string, chatName: string): () => void {
     return this.#pool.attach(owner, chatName);
+  }
+
+  /** Names the chats that clients of this node are connected to. */
+  get presentKeys(): readonly string[] {
+    return this.#pool.presentKeys;
+  }
+
+  /** Stores a user's message in the model's history unless it is there. */
+  keepMessage(message: UIMessage, chat: Session): Promise<void> {
+    return storeMessage(message, chat, this.#context);
   }
 
   /** Reports what a model does between turns. */
@@ -121,7 +132,7 @@ export class Conversations {
   }
 }
 
-/** True when a reply can continue without a client: its calls were made by request. */
-export function continuesUnattended(rows: readonly Approval[]): boolean {
-  return rows.every(({ mode }) => mode === "request");
+/** True when a reply can continue without a client: it and its calls were made by request. */
+export function continuesUnattended(rows: readonly Approval[], reply: Mode = "request"): boolean {
+  return reply === "request" && rows.every(({ mode }) => mode === "request");
 }

@@ -54,7 +54,7 @@ export function newRunScope(
     async runHeld(approval) {
       const { turn, log } = listener();
       const isAgent = approval.innerSession !== undefined;
-      const shown = await (isAgent ? runAgent(approval, listener()) : executor.execute(approval));
+      const shown = await (isAgent ? runAgent(approval, listener()) : executor.execute(approval, { isJudged: true }));
       const [row] = shown ? await files.withWholeOutcomes([shown]) : [];
       // The tool runs to its end, also when its turn was stopped meanwhile. Then another turn shows its outcome.
       if (row && !isAgent && turn.signal.aborted) executor.announce(row);

@@ -486,3 +486,14 @@ describe("P11: tools that asked for more than a response", () => {
 function picture(): Part {
   return { inlineData: { mimeType: "image/png", data: "AAAA" } };
 }
+
+it("P13: outcomes of an agent that does not exist any more are recorded in place and noted", () => {
+  const rows = [row("c1", { session: "chat", state: "denied" })];
+  const events = [asked(), step("c1")];
+  const made = planHistory({ session: "chat", events, rows }, { kind: "outcomes", isGone: () => true });
+  expect(made.request).toBeUndefined();
+  expect(made.next).toBe("ask");
+  expect(made.records).toMatchObject([
+    { response: { open: { call: { id: "c1" } } }, note: { about: "c1" }, tells: ["apr-c1"] },
+  ]);
+});

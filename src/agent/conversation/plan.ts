@@ -50,6 +50,8 @@ import type { HistoryPlan, HistoryRecord } from "./history-plan.ts";
  *   P11 Tools that asked for more than a response (artifacts, a transfer, an end): the responses of the step are recorded
  *      in place with those actions, and the step goes on as they say.
  *   P12 A call that ran while its message was withdrawn is not in the history, but a note says "not known yet": as P7.
+ *   P13 By request, if the agent that made the calls does not exist any more: as P5. ADK shows its calls to other agents as
+ *      text, and refuses a request that brings a response to one.
  */
 export interface PlanInput {
   /** The id of the session whose history this is. */
@@ -64,8 +66,11 @@ export interface PlanInput {
 export type Occasion =
   /** By request: a user's message follows, so no call may stay open. Rows that could be cancelled have been. */
   | { kind: "message" }
-  /** By request: calls were settled, and the model continues when all its open calls are. */
-  | { kind: "outcomes" }
+  /**
+   * By request: calls were settled, and the model continues when all its open calls are. `isGone` tells agents that made
+   * calls and do not exist any more.
+   */
+  | { kind: "outcomes"; isGone?: (agent: string) => boolean }
   /** The model is not asked now. */
   | { kind: "record" }
   /** A live model gets outcomes; `awaited` are the calls it waits for on this connection. */
@@ -81,7 +86,7 @@ export function planHistory(input: PlanInput, occasion: Occasion): HistoryPlan {
     case "message":
       return { records: [...calls.map(inPlace), ...lateRecords(input)], next: "ask" };
     case "outcomes":
-      return planOutcomes(input, calls);
+      return planOutcomes(input, calls, occasion.isGone);
     case "record":
       return { records: lateRecords(input), next: "rest" };
     case "live": {
@@ -143,8 +148,12 @@ function inPlace({ open, response, unknown, stateDelta, actions, tells }: Knowle
   return { response: { open, response, unknown, stateDelta, actions }, tells };
 }
 
-/** P2, P3, P5, P8. */
-function planOutcomes(input: PlanInput, calls: readonly Knowledge[]): HistoryPlan {
+/** P2, P3, P5, P8, P13. */
+function planOutcomes(
+  input: PlanInput,
+  calls: readonly Knowledge[],
+  isGone: (agent: string) => boolean = () => false,
+): HistoryPlan {
   const late = lateRecords(input);
   const last = calls.at(-1)?.open.event;
   if (!last) return { records: late, next: isNews(input, late) ? "ask" : "rest" };
@@ -152,6 +161,7 @@ function planOutcomes(input: PlanInput, calls: readonly Knowledge[]): HistoryPla
   const movedOn =
     calls.some(({ open }) => open.event.id !== last.id) ||
     hasMovedOn(input.events, last) ||
+    isGone(last.author ?? "") ||
     late.some(({ note }) => note);
   if (movedOn) {
     const records = [...late, ...tellRecords(calls, new Set(["settled", "kept", "lost"]), new Set())];

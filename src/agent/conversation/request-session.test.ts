@@ -2,6 +2,7 @@ import { createEvent, Gemini, LlmAgent, LogLevel, setLogLevel } from "@google/ad
 import type { Content, Part } from "@google/genai";
 import { describe, expect, it } from "vitest";
 import { newApproval } from "../../../test/fixtures/approvals.ts";
+import { appStore } from "../../stores/app-store.ts";
 import { memoryStore } from "../../stores/memory.ts";
 import { GatePlugin } from "../adk/gate-plugin.ts";
 import { unknownCalls } from "../adk/history.ts";
@@ -24,7 +25,7 @@ setLogLevel(LogLevel.ERROR);
 
 /** A chat with one step of calls, and a turn that continues it. */
 async function open(...callIds: string[]) {
-  const store = memoryStore();
+  const store = appStore(memoryStore(), "app");
   const requests: Content[][] = [];
   const agent = new LlmAgent({
     name: "agent",
@@ -59,6 +60,7 @@ async function open(...callIds: string[]) {
   const log = new TurnLog({
     ...{ store, logger, chat: chat.id, turn: "turn", reply: "msg_1", owesReply: false, message: undefined },
     ...{ modelName: "gemini-2.5-flash", maxEvents: 100, agentTools: new Set<string>() },
+    origin: { mode: "request", actor: "alice" },
   });
   /** Tells the model what is settled, and lets it speak. */
   async function resume() {

@@ -3,13 +3,15 @@ import type { Content } from "@google/genai";
 import { BridgeError, isSettled } from "../../protocol/index.ts";
 import { AlreadyResponded, type Approval, type JsonObject, type Session, type Store } from "../../stores/index.ts";
 import { agentOf, agentOutcome, agentRequest } from "../adk/agent-tool.ts";
-import { findAgentTool, laterInSequence } from "../adk/agents.ts";
+import { laterInSequence } from "../adk/agents.ts";
 import type { EventMetadata } from "../adk/event-metadata.ts";
+import { ToolsAway } from "../adk/find-tool.ts";
 import { awaitsModel, lastStep, openCalls } from "../adk/history.ts";
 import { emptyContent, runRequests } from "../adk/request-run.ts";
 import { rootOf } from "../adk/runners.ts";
 import type { ToolActions } from "../adk/tool-actions.ts";
 import type { Progress } from "../log/turn-log.ts";
+import { describeError } from "../support/index.ts";
 import { markTold } from "./apply-plan.ts";
 import type { ConversationContext } from "./context.ts";
 import type { HistoryPlan } from "./history-plan.ts";
@@ -52,7 +54,10 @@ export class RequestSession {
   async resume(listener: Listener): Promise<"ask" | Progress> {
     await runWaitingAgents(this.#session, listener, this.#context);
     const session = await this.#context.sessions.load(this.#session);
-    const plan = await updateHistory(session, this.#session.chat, { kind: "outcomes" }, this.#context);
+    const root = rootOf(await this.#context.runners.runnerOf(this.#session));
+    // Another version of the agent may have made the calls.
+    const isGone = (name: string) => root.findAgent(name) === undefined;
+    const plan = await updateHistory(session, this.#session.chat, { kind: "outcomes", isGone }, this.#context);
     if (plan.next === "wait") return "parked";
     if (plan.next === "rest") {
       // A crash may have cut off a model call after the responses were stored.
@@ -60,7 +65,8 @@ export class RequestSession {
       const asksAgain = input.kind === "again" || (input.kind === "settled" && input.model === "again");
       if (!asksAgain || !awaitsModel(session.events)) return "done";
     }
-    const resume = plan.resume ?? (plan.next === "rest" ? lastStep(session.events) : undefined);
+    const step = plan.resume ?? (plan.next === "rest" ? lastStep(session.events) : undefined);
+    const resume = step && !isGone(step.author) ? step : undefined;
     this.#next = plan.request ? toNextRequest(plan.request) : { content: emptyContent, ...(resume && { resume }) };
     return "ask";
   }
@@ -179,8 +185,12 @@ export async function runAgent(
 ): Promise<Approval | undefined> {
   const { store, sessions, runners, executor } = context;
   if (approval.innerSession === undefined) throw new Error(`${approval.toolName} is not an agent.`);
-  const { agent } = await runners.hostOf(approval);
-  const tool = await findAgentTool(agent, approval.toolName);
+  const hasBegun = (await store.events(approval.innerSession)).length > 0;
+  const tool = await runners.agentToolOf(approval, { hasBegun }).catch((error: unknown) => {
+    if (error instanceof ToolsAway) throw error;
+    return { error: describeError(error) };
+  });
+  if ("error" in tool) return executor.finishAgent(approval, { event: "fail", outcome: tool });
   const outer = await requireSession(store, approval.session);
   const inner = await store.openSession({
     id: approval.innerSession,
@@ -189,12 +199,11 @@ export async function runAgent(
     state: outer.state,
   });
   const session = new RequestSession(inner, approval.mode, context);
-  const isNew = (await store.events(inner.id)).length === 0;
-  if (isNew) {
+  if (!hasBegun) {
     const text = agentRequest(tool, JSON.parse(approval.input) as JsonObject);
     session.begin({ role: "user", parts: [{ text }] });
   }
-  const next = isNew ? "ask" : await session.resume(listener);
+  const next = !hasBegun ? "ask" : await session.resume(listener);
   const progress = next === "ask" ? await session.run(listener) : next;
   if (progress === "parked") return undefined;
   const { events }: AdkSession = await sessions.load(inner);

@@ -1,6 +1,7 @@
 import type { Content } from "@google/genai";
 import type { UIMessage } from "ai";
-import type { Approval, ChatLimits, Store, StoredFile } from "../../stores/index.ts";
+import type { AppStore } from "../../stores/app-store.ts";
+import type { Approval, ChatLimits, StoredFile } from "../../stores/index.ts";
 import { type FileLimits, type FileOptions, toFileLimits } from "./file-options.ts";
 import { fillIn } from "./keep-event.ts";
 import { keepingStore } from "./keeping-store.ts";
@@ -10,10 +11,10 @@ import { takeFiles } from "./take-files.ts";
 /** The files of all chats: taken from messages, kept outside the log, and put back for the model. */
 export class ChatFiles {
   /** The store, with everything that is large kept as files. */
-  readonly store: Store;
+  readonly store: AppStore;
   readonly #limits: FileLimits;
 
-  constructor(options: { store: Store; files?: FileOptions; largeOutputBytes?: number }) {
+  constructor(options: { store: AppStore; files?: FileOptions; largeOutputBytes?: number }) {
     this.#limits = toFileLimits(options);
     this.store = keepingStore(options.store, this.#limits);
   }

@@ -1,6 +1,7 @@
 import type { UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { isLargeOutput } from "../../protocol/index.ts";
+import { appStore } from "../../stores/app-store.ts";
 import { memoryStore } from "../../stores/memory.ts";
 import { ChatFiles } from "./chat-files.ts";
 
@@ -10,7 +11,7 @@ const messageOf = (id: string, ...parts: UIMessage["parts"]): UIMessage => ({ id
 
 async function open() {
   const inner = memoryStore();
-  const files = new ChatFiles({ store: inner, files: { inlineBytes: 5000 }, largeOutputBytes: 100 });
+  const files = new ChatFiles({ store: appStore(inner, "app"), files: { inlineBytes: 5000 }, largeOutputBytes: 100 });
   const { id: chat } = await files.store.openChat({ owner: "alice", name: "chat", appName: "app" });
   return { inner, files, store: files.store, chat };
 }
@@ -41,7 +42,7 @@ describe("the store without what is large", () => {
   });
 
   it("gives a page of messages at most some megabytes as data URLs, the newest ones", async () => {
-    const files = new ChatFiles({ store: memoryStore(), files: { inlineBytes: 4_000_000 } });
+    const files = new ChatFiles({ store: appStore(memoryStore(), "app"), files: { inlineBytes: 4_000_000 } });
     const { store } = files;
     const { id: chat } = await store.openChat({ owner: "alice", name: "chat", appName: "app" });
     for (const index of [1, 2, 3])

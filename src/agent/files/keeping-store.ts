@@ -1,4 +1,5 @@
 import type { Approval, Change, JsonObject, NewApproval, Store } from "../../stores/index.ts";
+import { overrideStore } from "../../stores/override-store.ts";
 import type { FileLimits } from "./file-options.ts";
 import { GatheredFiles } from "./gathered-files.ts";
 import { hasInlinedFile, InlineFiles } from "./inline-files.ts";
@@ -14,7 +15,7 @@ import { cutErrorText, keepResponse } from "./large-outputs.ts";
  * A file is stored before what refers to it. If the process dies in between, it is a file without use that goes with its
  * chat.
  */
-export function keepingStore(store: Store, limits: FileLimits): Store {
+export function keepingStore<S extends Store>(store: S, limits: FileLimits): S {
   const own: Partial<Store> = {
     append(chat, entries, withdrawal) {
       const files = new GatheredFiles();
@@ -97,12 +98,7 @@ export function keepingStore(store: Store, limits: FileLimits): Store {
       return store.move(id, kept);
     },
   };
-  return new Proxy(store, {
-    get(target, name: keyof Store): unknown {
-      const value: unknown = own[name] ?? target[name];
-      return typeof value === "function" && !(name in own) ? value.bind(target) : value;
-    },
-  });
+  return overrideStore<S>(store, own as Partial<S>);
 }
 
 /** The outcome of a row, and what its tool said when it had begun, without what is too large. */

@@ -1,6 +1,7 @@
 import type { FileUIPart, UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import type { BridgeError } from "../../protocol/index.ts";
+import { appStore } from "../../stores/app-store.ts";
 import { memoryStore } from "../../stores/memory.ts";
 import { ChatFiles } from "./chat-files.ts";
 import { checkFileOptions, type FileOptions } from "./file-options.ts";
@@ -17,14 +18,14 @@ const messageOf = (...parts: UIMessage["parts"]): UIMessage => ({ id: "u1", role
 
 function open(files?: FileOptions) {
   const store = memoryStore();
-  const chatFiles = new ChatFiles({ store, ...(files && { files }) });
+  const chatFiles = new ChatFiles({ store: appStore(store, "app"), ...(files && { files }) });
   const take = async (...parts: UIMessage["parts"]) => (await chatFiles.take(messageOf(...parts), chat)).parts;
   const refusal = async (...parts: UIMessage["parts"]) => {
     const error = await take(...parts).then(
       () => undefined,
       (reason: BridgeError) => reason,
     );
-    expect(await store.findChat(chat.owner, chat.name), "a refused message makes no chat").toBeUndefined();
+    expect(await store.findChat(chat.owner, chat.name, "app"), "a refused message makes no chat").toBeUndefined();
     return `${error?.code}: ${error?.message}`;
   };
   return { store, chatFiles, take, refusal };
@@ -41,12 +42,12 @@ describe("the files of a user's message", () => {
       url: expect.stringMatching(/^\/files\/[0-9a-f]{32}$/),
     });
     const id = (moved as FileUIPart).url.slice("/files/".length);
-    expect(await store.findFile("alice", id)).toMatchObject({
+    expect(await store.findFile("alice", id, "app")).toMatchObject({
       mediaType: "image/png",
       name: "map.png",
       data: new Uint8Array(Buffer.concat([png, png])),
     });
-    expect(await store.findFile("mallory", id)).toBeUndefined();
+    expect(await store.findFile("mallory", id, "app")).toBeUndefined();
   });
 
   it.each([
@@ -147,10 +148,10 @@ describe("the files of a user's message", () => {
     const mallory = chatFiles.take(messageOf(file(url)), { ...chat, owner: "mallory" });
     await expect(mallory).rejects.toMatchObject({ code: "not_found" });
     expect(await take(file(url))).toEqual([file(url)]);
-    const first = await store.findChat("alice", "other");
+    const first = await store.findChat("alice", "other", "app");
     await store.deleteSession(first?.id ?? "");
-    expect(await store.findFile("alice", url.slice(7))).toBeDefined();
-    const second = await store.findChat("alice", "chat");
+    expect(await store.findFile("alice", url.slice(7), "app")).toBeDefined();
+    const second = await store.findChat("alice", "chat", "app");
     await store.deleteSession(second?.id ?? "");
     expect(await refusal(file(url))).toBe(`not_found: There is no file ${url.slice(7)}.`);
   });

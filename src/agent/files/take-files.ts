@@ -1,7 +1,7 @@
 import type { FileUIPart, UIMessage } from "ai";
 import { BridgeError, fileIdOf } from "../../protocol/index.ts";
 import { quote } from "../../protocol/quote.ts";
-import type { FileStore } from "../../stores/index.ts";
+import type { AppStore } from "../../stores/app-store.ts";
 import { readDataUrl, toMediaType } from "./data-url.ts";
 import type { FileLimits } from "./file-options.ts";
 import { GatheredFiles } from "./gathered-files.ts";
@@ -20,7 +20,7 @@ export interface TakenMessage {
 export async function takeFiles(
   message: UIMessage,
   owner: string,
-  store: FileStore,
+  store: Pick<AppStore, "findFile">,
   limits: FileLimits,
 ): Promise<TakenMessage> {
   const files = new GatheredFiles();
@@ -35,7 +35,7 @@ export async function takeFiles(
 
 interface Taking {
   owner: string;
-  store: FileStore;
+  store: Pick<AppStore, "findFile">;
   limits: FileLimits;
   files: GatheredFiles;
 }

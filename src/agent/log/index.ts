@@ -1,7 +1,8 @@
 /**
  * What readers get. `event-to-chunks.ts` turns ADK events into chunks, `turn-log.ts` writes them, `follow-log.ts` and
- * `read-turn.ts` read them, `log-to-messages.ts` rebuilds messages.
+ * `read-turn.ts` read them, `read-messages.ts` reads messages.
  */
+export { findTurnOf } from "./find-turn-of.ts";
 export { followLog, lastMessageAt } from "./follow-log.ts";
 export { type PageRange, readMessage, readMessages } from "./read-messages.ts";
-export { type LoggedChunk, type ReadOptions, readTurn } from "./read-turn.ts";
+export { type LoggedChunk, type ReadOptions, readTurn, ReplyMoved } from "./read-turn.ts";

@@ -10,7 +10,14 @@ async function open() {
   const store = memoryStore();
   const chat = await store.openChat({ owner: "me", name: "chat", appName: "app" });
   const append = vi.spyOn(store, "append");
-  const writer = new LogWriter({ store, logger: silentLogger, chat: chat.id, turn: "turn", reply: "msg" });
+  const writer = new LogWriter({
+    store,
+    logger: silentLogger,
+    chat: chat.id,
+    turn: "turn",
+    reply: "msg",
+    origin: { mode: "request", actor: "alice" },
+  });
   const written = async () =>
     (await store.read(chat.id)).map((entry) => (entry.kind === "chunk" ? JSON.stringify(entry.chunk) : entry.kind));
   return { store, append, writer, written };

@@ -1,6 +1,6 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import { FoldedMessage, isNotFound } from "../../protocol/index.ts";
-import type { LogEntry, NewLogEntry, Store } from "../../stores/index.ts";
+import { type LogEntry, type NewLogEntry, NotOwner, type Store, type TurnOrigin } from "../../stores/index.ts";
 import { describeError, type Logger } from "../support/index.ts";
 
 export interface LogWriterOptions {
@@ -10,6 +10,7 @@ export interface LogWriterOptions {
   turn: string;
   /** The assistant message the turn writes to. */
   reply: string;
+  origin: TurnOrigin;
 }
 
 /** How long streamed text may wait to be written together with more. */
@@ -37,11 +38,11 @@ export class LogWriter {
 
   /** Writes the first entries of the turn. */
   async begin(message: UIMessage | undefined): Promise<void> {
-    const { store, chat, reply } = this.#options;
+    const { store, chat, reply, origin } = this.#options;
     const earlier = await store.getMessage(chat, reply);
     this.#folded = new FoldedMessage(reply, earlier?.message);
     await this.#append([
-      { kind: "begin", reply, ...(message && { message }) },
+      { kind: "begin", reply, origin, ...(message && { message }) },
       { kind: "chunk", chunk: { type: "start", messageId: reply } },
     ]);
   }
@@ -121,8 +122,8 @@ export class LogWriter {
   /** Tries again for a while after the store failed: a turn without an end would keep its readers waiting. */
   async #endLater(cause: unknown): Promise<void> {
     const { store, logger, chat, turn } = this.#options;
-    // Without its chat the rest of a turn has no place, and no one to read it.
-    if (isNotFound(cause)) return;
+    // Without its chat the rest of a turn has no place. If another node has taken the chat, that node continues the turn.
+    if (isNotFound(cause) || cause instanceof NotOwner) return;
     logger.error("Could not append the rest of a turn.", { chat, turn, error: describeError(cause) });
     const chunk = { type: "error", errorText: "The server could not store this reply to its end." } as const;
     this.#folded.add(chunk);

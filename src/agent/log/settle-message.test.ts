@@ -37,6 +37,7 @@ const question: UIMessageChunk[] = [
 ];
 const row = (state: ApprovalState, more: Partial<Approval> = {}): Approval => ({
   id: "apr",
+  appName: "app",
   chat: "chat",
   session: "chat",
   owner: "o",

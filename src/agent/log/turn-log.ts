@@ -1,7 +1,7 @@
 import type { Event } from "@google/adk";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { BridgeError } from "../../protocol/index.ts";
-import type { Approval, Store } from "../../stores/index.ts";
+import type { Approval, Store, TurnOrigin } from "../../stores/index.ts";
 import { interruption, outcomeChunks, questionChunks } from "../approval/outcome.ts";
 import { describeError, type Logger } from "../support/index.ts";
 import { earlierUsage } from "./earlier-usage.ts";
@@ -27,6 +27,8 @@ export interface TurnLogOptions {
   reply: string;
   /** The user's message, unless the log has it already. */
   message?: UIMessage | undefined;
+  /** How the model is talked to, and whose message the turn comes from. */
+  origin: TurnOrigin;
   /** The first chunks of the turn, if the log has its beginning already. */
   begun?: readonly UIMessageChunk[] | undefined;
   /** True for a turn that replies to a message: the model must say something. After an outcome it need not. */

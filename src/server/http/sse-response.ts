@@ -1,5 +1,5 @@
 import { UI_MESSAGE_STREAM_HEADERS, type UIMessageChunk } from "ai";
-import type { Bridge, Logger, Reply } from "../../agent/index.ts";
+import { type Bridge, type Logger, type Reply, ReplyMoved } from "../../agent/index.ts";
 import { encodeSseEvent, sseComment, sseDone } from "../../protocol/index.ts";
 import { toRefusal } from "../refusal.ts";
 import type { View } from "../views/index.ts";
@@ -55,6 +55,8 @@ async function* encode(
       if (text) yield text;
     }
   } catch (error) {
+    // The connection breaks, which clients take for what it is: they ask for the reply again.
+    if (error instanceof ReplyMoved) throw error;
     // A chat that was deleted, or a reader that came too late, is told in the error's own words.
     const { message } = toRefusal(error, logger, "Reading a turn failed.");
     yield encodeSseEvent({ type: "error", errorText: message } satisfies UIMessageChunk);

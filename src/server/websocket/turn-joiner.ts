@@ -80,7 +80,12 @@ export class TurnJoiner {
         const { parked, reply, last } = this.#turn;
         this.#turn = undefined;
         this.#parked = undefined;
-        if (!parked) return [{ kind: "done", sequence }];
+        if (!parked) {
+          // Without a last chunk the turn was cut off by a crash. Another turn makes the reply again.
+          const isCut = last !== "finish" && last !== "error" && last !== "abort";
+          const withdrawn: ChatOutput[] = isCut ? [{ kind: "withdrawn", turn, from: reply, sequence }] : [];
+          return [...withdrawn, { kind: "done", sequence }];
+        }
         if (this.#options.waitsForQuestionsOnly && !this.#questions.hasOf(reply))
           return [
             { kind: "chunk", chunk: parked },
@@ -89,6 +94,9 @@ export class TurnJoiner {
         this.#parked = reply;
         return [{ kind: "parked", turn, sequence, endsWithStep: last === "finish-step" }];
       }
+      default:
+        // Another node may run a later release, which knows other kinds.
+        return [];
     }
   }
 }

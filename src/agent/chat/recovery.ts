@@ -1,0 +1,75 @@
+import { isNotFound } from "../../protocol/index.ts";
+import type { Session } from "../../stores/index.ts";
+import { describeError } from "../support/index.ts";
+import type { ChatTurns } from "./chat-turns.ts";
+import type { DueWork } from "./due-work.ts";
+import { ChatElsewhere } from "./ownership.ts";
+import { closeOpenTurns, type Interrupted, type RecoveryContext, unattendedAgents } from "./recover.ts";
+
+/** How often agents run as tools are looked for whose turn has died with its node. */
+const agentsMs = 30_000;
+
+/**
+ * Takes over what other processes left: at a start what a crash has left, and later what nodes leave that die. Each chat is
+ * recovered when it is taken, before anything else happens in it.
+ */
+export class Recovery {
+  readonly #context: RecoveryContext;
+  readonly #turns: ChatTurns;
+  readonly #dueWork: DueWork;
+  /** Replies to continue that were found at the start. They are continued together with what is due. */
+  #found: Map<string, Interrupted> | undefined;
+  #lookedForAgentsAt: number;
+
+  constructor(context: RecoveryContext, turns: ChatTurns, dueWork: DueWork) {
+    this.#context = context;
+    this.#turns = turns;
+    this.#dueWork = dueWork;
+    this.#lookedForAgentsAt = context.store.now();
+  }
+
+  async start(): Promise<void> {
+    const found = new Map<string, Interrupted>();
+    this.#found = found;
+    this.#turns.start((chat) => this.#recover(chat));
+    try {
+      await this.#takeOpen();
+      for (const { chat, messageId } of await unattendedAgents(this.#context.store))
+        found.set(chat, { reply: messageId });
+    } finally {
+      this.#found = undefined;
+    }
+    await this.#dueWork.settleDue(found);
+  }
+
+  /** Takes chats in which a turn is open that no node runs, and continues agents run as tools that no node runs. */
+  async sweep(): Promise<void> {
+    await this.#takeOpen();
+    const { store } = this.#context;
+    if (Math.abs(store.now() - this.#lookedForAgentsAt) < agentsMs) return;
+    this.#lookedForAgentsAt = store.now();
+    for (const row of await unattendedAgents(store))
+      if (!this.#turns.isBusy(row.chat) && (await store.leaseOf(row.chat)) === undefined)
+        this.#dueWork.continue(row.chat, { reply: row.messageId });
+  }
+
+  async #takeOpen(): Promise<void> {
+    for (const { chat } of await this.#context.store.openTurns())
+      if (!this.#turns.isBusy(chat)) await this.#turns.inChat(chat, async () => undefined).catch(this.#report(chat));
+  }
+
+  async #recover(chat: Session): Promise<void> {
+    const interrupted = await closeOpenTurns(chat, this.#context);
+    if (!interrupted) return;
+    if (this.#found) this.#found.set(chat.id, interrupted);
+    else this.#dueWork.continue(chat.id, interrupted);
+  }
+
+  #report(chat: string) {
+    return (error: unknown) => {
+      if (this.#turns.isClosed || isNotFound(error) || error instanceof ChatElsewhere) return;
+      const fields = { chat, error: describeError(error) };
+      this.#context.logger.error("A chat that was left open could not be continued.", fields);
+    };
+  }
+}

@@ -1,0 +1,149 @@
+import type { ApprovalView, Decision, Identity } from "../../protocol/index.ts";
+import type { JsonObject, Store } from "../../stores/index.ts";
+import { findTurnOf } from "../log/find-turn-of.ts";
+import type { Mode } from "../turn-input.ts";
+import type { Admission } from "./admission.ts";
+import type { QueuedTurn } from "./chat-queue.ts";
+import type { ChatTurns } from "./chat-turns.ts";
+import type { Relay } from "./relay.ts";
+import type { Report, Resolution } from "./reports.ts";
+import type { DecisionResult, Settlement } from "./settlement.ts";
+import type { RepeatedAnswers } from "./repeated-answers.ts";
+import type { Submission, Submissions, Submitted } from "./submissions.ts";
+import { findOpenTurn, turnElsewhere } from "./turn-elsewhere.ts";
+
+export interface RequestsContext {
+  store: Store;
+  relay: Relay;
+  turns: ChatTurns;
+  admission: Admission;
+  submissions: Submissions;
+  settlement: Settlement;
+}
+
+/** A chat request with everything that was found out about it. */
+interface ChatRequest {
+  identity: Identity;
+  chatName: string | undefined;
+  submission: Submission;
+  mode: Mode;
+}
+
+/** What a node answers to a chat request: where the reply is in the log, or what was answered before. */
+type SubmitAnswer = { chatName: string } & (
+  | { chat: string; turn: Pick<QueuedTurn, "id" | "reply" | "after"> }
+  | { repeated: RepeatedAnswers }
+);
+
+const stoppedByUser = () => new Error("The user stopped the turn.");
+
+/** Every request that changes a chat, done by the node that has the chat, whichever node it came to. */
+export class Requests {
+  readonly #context: RequestsContext;
+
+  constructor(context: RequestsContext) {
+    this.#context = context;
+    const { relay, settlement } = context;
+    relay.handle("submit", async (body) => this.#toAnswer(await this.#submit(body as unknown as ChatRequest)));
+    relay.handle("decide", ({ identity, decision }) =>
+      settlement.decide(identity as Identity, decision as Decision & { key?: string }),
+    );
+    relay.handle("settle", ({ owner, key, report }) => settlement.settle(String(owner), String(key), report as Report));
+    relay.handle("resolve", ({ identity, resolution }) =>
+      settlement.resolve(identity as Identity, resolution as Resolution),
+    );
+    relay.handle("stop", ({ chat }) => this.#stop(String(chat)));
+  }
+
+  /** Takes in a chat request. */
+  submit(request: ChatRequest): Promise<Submitted> {
+    return this.#context.relay.run(() => this.#submit(request), {
+      relayed: { name: "submit", body: toJson(request) },
+      receive: (value) => this.#fromAnswer(value as SubmitAnswer),
+      isDone: (chat) => this.#recorded(chat, request),
+    });
+  }
+
+  decide(identity: Identity, decision: Decision & { key?: string }): Promise<DecisionResult> {
+    return this.#context.relay.run(() => this.#context.settlement.decide(identity, decision), {
+      relayed: { name: "decide", body: toJson({ identity, decision }) },
+      receive: (value) => value as DecisionResult,
+    });
+  }
+
+  settle(owner: string, key: string, report: Report): Promise<ApprovalView> {
+    return this.#context.relay.run(() => this.#context.settlement.settle(owner, key, report), {
+      relayed: { name: "settle", body: toJson({ owner, key, report }) },
+      receive: (value) => value as ApprovalView,
+    });
+  }
+
+  resolve(identity: Identity, resolution: Resolution): Promise<ApprovalView> {
+    return this.#context.relay.run(() => this.#context.settlement.resolve(identity, resolution), {
+      relayed: { name: "resolve", body: toJson({ identity, resolution }) },
+      receive: (value) => value as ApprovalView,
+    });
+  }
+
+  /** Stops what is being generated in a chat. True when there was something. */
+  stop(chat: string): Promise<boolean> {
+    return this.#context.relay.run(
+      async () => {
+        const { turns, store } = this.#context;
+        if (turns.running(chat) || !(await findOpenTurn(store, chat))) return this.#stop(chat);
+        // Taking the chat says which node has it. If none has, what a dead node left is stopped here.
+        return turns.inChat(chat, () => this.#stop(chat));
+      },
+      { relayed: { name: "stop", body: { chat } }, receive: (value) => value === true },
+    );
+  }
+
+  /** The turn of a chat that is being generated, at any node. */
+  async running(chat: string): Promise<QueuedTurn | undefined> {
+    const { turns, store } = this.#context;
+    const here = turns.running(chat);
+    if (here) return here;
+    const open = await findOpenTurn(store, chat);
+    return open && this.#elsewhere(chat, open);
+  }
+
+  #submit({ identity, chatName, submission, mode }: ChatRequest): Promise<Submitted> {
+    const { admission, submissions } = this.#context;
+    return admission.admit({ owner: identity.owner, chatName, type: submission.type, mode }, () =>
+      submissions.submit(identity, chatName, submission, mode),
+    );
+  }
+
+  #stop(chat: string): Promise<boolean> {
+    return this.#context.turns.stop(chat, stoppedByUser());
+  }
+
+  #elsewhere(chat: string, turn: Pick<QueuedTurn, "id" | "reply" | "after">): QueuedTurn {
+    return turnElsewhere(turn, () => void this.stop(chat).catch(() => undefined));
+  }
+
+  #toAnswer(submitted: Submitted): SubmitAnswer {
+    const { chatName } = submitted;
+    if (!("turn" in submitted)) return { chatName, repeated: submitted.repeated };
+    const { id, reply, after } = submitted.turn;
+    return { chatName, chat: submitted.chat, turn: { id, reply, after } };
+  }
+
+  #fromAnswer(answer: SubmitAnswer): Submitted {
+    const { chatName } = answer;
+    if ("repeated" in answer)
+      return { ...this.#context.submissions.repeated({ ...answer.repeated, runsElsewhere: true }), chatName };
+    return { chatName, chat: answer.chat, turn: this.#elsewhere(answer.chat, answer.turn) };
+  }
+
+  /** The turn of a message that was recorded by a node that died before it could answer. */
+  async #recorded(chat: string, { submission, chatName = "" }: ChatRequest): Promise<Submitted | undefined> {
+    if (submission.type !== "message") return undefined;
+    const found = await findTurnOf(this.#context.store, chat, submission.message.id);
+    return found && { chat, chatName, turn: this.#elsewhere(chat, found.turn) };
+  }
+}
+
+function toJson(value: object): JsonObject {
+  return JSON.parse(JSON.stringify(value)) as JsonObject;
+}

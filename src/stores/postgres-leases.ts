@@ -1,0 +1,160 @@
+import { BridgeError } from "../protocol/index.ts";
+import type { ChatLease, LeaseStore } from "./lease-store.ts";
+import { NotOwner } from "./lease-store.ts";
+import { type PostgresDatabase, sqlNow } from "./postgres-database.ts";
+import type { Row } from "./postgres-rows.ts";
+
+/** A chat that this node has. */
+export interface HeldChat {
+  fence: number;
+  /** By the database's clock. */
+  until: number;
+  /** The last number of its log, which only this node raises. */
+  lastSequence: number;
+}
+
+export interface PostgresLeases extends Pick<
+  LeaseStore,
+  "node" | "holdChat" | "leaseOf" | "renewChats" | "releaseChats"
+> {
+  held: Map<string, HeldChat>;
+  /** The fence of a chat, for SQL. Zero, which no lease has, for a chat that this node does not have. */
+  fenceOf(chat: string): number;
+  /** Why a write that checked the fence changed nothing: throws `not_found` or {@link NotOwner}; else returns the chat's row. */
+  explain(chat: string): Promise<Row>;
+  /** Gives all chats back. */
+  releaseAll(): Promise<void>;
+}
+
+const holdSql = `
+WITH clock AS MATERIALIZED (SELECT ${sqlNow(4)} AS now), taken AS (
+  UPDATE session SET lease_node = $2, lease_until = clock.now + $3::bigint,
+    lease_fence = CASE WHEN lease_node = $2 THEN lease_fence ELSE lease_fence + 1 END
+  FROM clock
+  WHERE id = $1 AND chat = id AND NOT deleted
+    AND (lease_node IS NULL OR lease_node = $2 OR lease_until <= clock.now)
+  RETURNING lease_node, lease_fence, lease_until, last_sequence)
+SELECT * FROM taken
+UNION ALL
+SELECT lease_node, lease_fence, lease_until, last_sequence FROM session
+WHERE id = $1 AND chat = id AND NOT deleted AND NOT EXISTS (SELECT 1 FROM taken)`;
+
+const renewSql = `
+UPDATE session SET lease_until = ${sqlNow(4)} + $5::bigint
+FROM unnest($1::text[], $2::bigint[]) AS held (id, fence)
+WHERE session.id = held.id AND lease_node = $3 AND lease_fence = held.fence AND NOT deleted
+RETURNING session.id, lease_until`;
+
+const leaseSql = `
+SELECT lease_node, lease_fence, lease_until FROM session
+WHERE id = $1 AND NOT deleted AND lease_node IS NOT NULL AND lease_until > ${sqlNow(2)}`;
+
+const releaseSql = `
+UPDATE session SET lease_node = NULL, lease_until = 0
+FROM unnest($1::text[], $2::bigint[]) AS held (id, fence)
+WHERE session.id = held.id AND lease_node = $3 AND lease_fence = held.fence`;
+
+/** The columns of `session` about leases. */
+export function postgresLeases(db: PostgresDatabase, node: string): PostgresLeases {
+  const held = new Map<string, HeldChat>();
+
+  const hold = async (chat: string, leaseMs: number): Promise<ChatLease> => {
+    for (;;) {
+      const known = held.get(chat);
+      const [row] = await db.query(holdSql, [chat, node, leaseMs, db.time()]);
+      if (!row) {
+        held.delete(chat);
+        throw new BridgeError("not_found", `There is no chat ${chat}.`);
+      }
+      const lease = {
+        node: String(row["lease_node"]),
+        fence: Number(row["lease_fence"]),
+        until: Number(row["lease_until"]),
+      };
+      if (lease.node !== node) {
+        held.delete(chat);
+        // Another node has taken or given back the chat between the two parts of the statement.
+        if (row["lease_node"] === null || lease.until <= db.now()) continue;
+        return lease;
+      }
+      // Also new if the reply to an earlier attempt was lost: this node does not know yet that it has the chat.
+      const isNew = known?.fence !== lease.fence;
+      const lastSequence = isNew ? Number(row["last_sequence"]) : known.lastSequence;
+      held.set(chat, { fence: lease.fence, until: lease.until, lastSequence });
+      return isNew ? { ...lease, isNew } : lease;
+    }
+  };
+
+  return {
+    node,
+    held,
+    fenceOf: (chat) => held.get(chat)?.fence ?? 0,
+
+    async holdChat(chat, leaseMs) {
+      db.keepWithin(leaseMs);
+      const known = held.get(chat);
+      // `renewChats` keeps leases long. If the chat was lost in spite of it, its fence keeps this node from writing.
+      if (known && known.until - db.now() > leaseMs / 2) return { node, fence: known.fence, until: known.until };
+      return hold(chat, leaseMs);
+    },
+
+    async leaseOf(chat) {
+      const [row] = await db.query(leaseSql, [chat, db.time()]);
+      if (!row) return undefined;
+      return {
+        node: String(row["lease_node"]),
+        fence: Number(row["lease_fence"]),
+        until: Number(row["lease_until"]),
+      };
+    },
+
+    async renewChats(leaseMs) {
+      db.keepWithin(leaseMs);
+      if (held.size === 0) return [];
+      const before = new Map(held);
+      const [ids, fences] = [[...before.keys()], [...before.values()].map(({ fence }) => fence)];
+      const rows = await db.query(renewSql, [ids, fences, node, db.time(), leaseMs]);
+      const renewed = new Map(rows.map((row) => [String(row["id"]), Number(row["lease_until"])]));
+      for (const [chat, until] of renewed) {
+        const known = held.get(chat);
+        if (known) known.until = Math.max(known.until, until);
+      }
+      // Only those with the same fence: meanwhile this node may have given a chat back, or taken it again.
+      const lost = ids.filter((chat) => !renewed.has(chat) && held.get(chat)?.fence === before.get(chat)?.fence);
+      for (const chat of lost) held.delete(chat);
+      if (lost.length === 0) return [];
+      const there = await db.query("SELECT id FROM session WHERE id = ANY($1::text[]) AND NOT deleted", [lost]);
+      return there.map((row) => String(row["id"]));
+    },
+
+    async releaseChats(chats) {
+      const mine = chats.flatMap((chat) => {
+        const known = held.get(chat);
+        return known ? [{ chat, fence: known.fence }] : [];
+      });
+      if (mine.length === 0) return;
+      for (const { chat } of mine) held.delete(chat);
+      await db.query(releaseSql, [mine.map(({ chat }) => chat), mine.map(({ fence }) => fence), node]);
+    },
+
+    async explain(chat) {
+      const [row] = await db.query(
+        "SELECT lease_node, lease_fence, last_sequence FROM session WHERE id = $1 AND chat = id AND NOT deleted",
+        [chat],
+      );
+      if (!row) {
+        held.delete(chat);
+        throw new BridgeError("not_found", `There is no chat ${chat}.`);
+      }
+      const fence = held.get(chat)?.fence;
+      if (row["lease_node"] === node && Number(row["lease_fence"]) === fence) return row;
+      held.delete(chat);
+      throw new NotOwner(chat);
+    },
+
+    async releaseAll() {
+      held.clear();
+      await db.query("UPDATE session SET lease_node = NULL, lease_until = 0 WHERE lease_node = $1", [node]);
+    },
+  };
+}

@@ -1,0 +1,199 @@
+/**
+ * Two nodes on one database: what comes to one node is done at the node that has the chat, and every node reads the log.
+ */
+import { FunctionTool, LlmAgent, LogLevel, setLogLevel } from "@google/adk";
+import { type Bridge, createBridge, silentLogger } from "adk-stream-protocol";
+import type { Store } from "adk-stream-protocol/stores";
+import { postgresStore } from "adk-stream-protocol/stores/postgres";
+import { call, gate, geminiAt, pause, type Rule, startScriptedGemini, text } from "adk-stream-protocol/testing";
+import { afterEach, beforeAll, afterAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { type TestDatabase, testDatabase } from "../fixtures/postgres.ts";
+import { userMessage } from "../fixtures/world.ts";
+
+setLogLevel(LogLevel.ERROR);
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+  await database.empty();
+});
+
+const leaseMs = 600;
+
+interface Node {
+  bridge: Bridge;
+  store: Store;
+  /** The process dies: nothing of it reaches the database any more. */
+  kill(): void;
+}
+
+async function openNodes(count: number, rules: readonly Rule[]) {
+  const gemini = await startScriptedGemini({ rules });
+  closing.push(() => gemini.close());
+  const payments: number[] = [];
+  const nodes: Node[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const store = postgresStore({ url: database.url });
+    let dead = false;
+    const mortal = new Proxy(store, {
+      get(target, name: keyof Store) {
+        const value: unknown = target[name];
+        if (typeof value !== "function" || name === "now" || name === "watch" || name === "onPosted") return value;
+        return (...args: unknown[]): unknown =>
+          dead ? new Promise(() => undefined) : (value as (...given: unknown[]) => unknown).apply(target, args);
+      },
+    });
+    const tools = [
+      new FunctionTool({
+        name: "pay",
+        description: "Pays.",
+        requireConfirmation: true,
+        parameters: z.object({ amount: z.number() }),
+        execute: ({ amount }) => {
+          payments.push(amount);
+          return { paid: amount };
+        },
+      }),
+    ];
+    const model = geminiAt({ model: "gemini-2.5-flash", url: gemini.url });
+    const agent = new LlmAgent({ name: "root_agent", model, instruction: "Help.", tools });
+    const options = { agent, store: mortal, logger: silentLogger, leaseMs, sweepMs: 100, drainMs: 200 };
+    const bridge = await createBridge(options);
+    closing.push(() => store.close());
+    closing.push(() => bridge.close());
+    nodes.push({ bridge, store, kill: () => void (dead = true) });
+  }
+  return { gemini, payments, nodes: nodes as [Node, Node] };
+}
+
+async function read(bridge: Bridge, reply: Awaited<ReturnType<Bridge["submit"]>>): Promise<string> {
+  let words = "";
+  if (!("turn" in reply)) throw new Error("There is no turn.");
+  for await (const batch of bridge.read(reply))
+    for (const { chunk } of batch) words += chunk.type === "text-delta" ? chunk.delta : "";
+  return words;
+}
+
+const say = (bridge: Bridge, words: string, id = crypto.randomUUID()) =>
+  bridge.submit("alice", "chat", { type: "message", message: { ...userMessage(words), id } });
+
+async function words(bridge: Bridge): Promise<string[]> {
+  const messages = await bridge.messages("alice", "chat");
+  return messages.map(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : "")).join(""));
+}
+
+describe("two nodes on one database", () => {
+  it("read the reply of the other, and answer its questions", async () => {
+    const rules: Rule[] = [
+      { when: ({ responses }) => responses.length > 0, say: [text("Paid.")] },
+      { when: /pay/, say: [call("pay", { amount: 3 })] },
+    ];
+    const { nodes, payments } = await openNodes(2, rules);
+    const [one, two] = nodes;
+    await read(two.bridge, await say(one.bridge, "pay"));
+    const { approvals } = await two.bridge.approvals("alice", { chat: "chat" });
+    expect(approvals).toHaveLength(1);
+    const approvalId = approvals[0]?.approvalId ?? "";
+    expect(await two.bridge.decide("alice", { approvalId, approved: true })).toMatchObject({ outcome: "accepted" });
+    expect(await one.bridge.decide("alice", { approvalId, approved: false })).toMatchObject({ outcome: "refused" });
+    await expect.poll(() => words(one.bridge)).toEqual(["pay", "Paid."]);
+    expect(payments).toEqual([3]);
+  });
+
+  it("a message that comes to the other node is posted to the node that has the chat, and stops its reply", async () => {
+    const middle = gate();
+    const rules: Rule[] = [
+      { when: /story/, say: [text("Once upon "), pause(middle.opened)] },
+      { when: /hello/, say: [text("Hello.")] },
+    ];
+    const { nodes } = await openNodes(2, rules);
+    const [one, two] = nodes;
+    const first = await say(one.bridge, "a story");
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    expect(await two.bridge.position("alice", "chat")).toMatchObject({ running: true });
+    expect(await read(two.bridge, await say(two.bridge, "hello"))).toBe("Hello.");
+    expect(await read(two.bridge, first)).toBe("Once upon ");
+    expect(await words(one.bridge)).toEqual(["a story", "Once upon ", "hello", "Hello."]);
+    middle.open();
+  });
+
+  it("stop and delete reach the node that has the chat", async () => {
+    const middle = gate();
+    const { nodes } = await openNodes(2, [{ say: [text("Once upon "), pause(middle.opened)] }]);
+    const [one, two] = nodes;
+    const first = await say(one.bridge, "a story");
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    expect(await two.bridge.stop("alice", "chat")).toBe(true);
+    expect(await read(two.bridge, first)).toBe("Once upon ");
+    await say(one.bridge, "another");
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).running).toBe(true);
+    await two.bridge.chats.delete("alice", "chat");
+    await expect(one.bridge.messages("alice", "chat")).rejects.toThrow("There is no chat chat here.");
+    middle.open();
+  });
+
+  it("go on with the sentence of a node that dies, and each word is there once", async () => {
+    const middle = gate();
+    let spoken = 0;
+    const rules: Rule[] = [
+      {
+        say: () => {
+          spoken += 1;
+          return spoken === 1 ? [text("Once upon "), pause(middle.opened)] : [text("Once upon a time.")];
+        },
+      },
+    ];
+    const { nodes } = await openNodes(2, rules);
+    const [one, two] = nodes;
+    const reply = await say(one.bridge, "a story");
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    const cut = read(two.bridge, { ...(await two.bridge.resume("alice", "chat")), chatName: "chat" } as typeof reply);
+    one.kill();
+    await expect(cut).rejects.toThrow("The server stopped in the middle of this reply.");
+    await expect.poll(() => words(two.bridge), { timeout: 5000 }).toEqual(["a story", "Once upon a time."]);
+    middle.open();
+  });
+
+  it("hand over when one stops: the other goes on at once", async () => {
+    const middle = gate();
+    let spoken = 0;
+    const rules: Rule[] = [
+      {
+        say: () => {
+          spoken += 1;
+          return spoken === 1 ? [text("Once upon "), pause(middle.opened)] : [text("Once upon a time.")];
+        },
+      },
+    ];
+    const { nodes } = await openNodes(2, rules);
+    const [one, two] = nodes;
+    await say(one.bridge, "a story");
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    await one.bridge.close();
+    await expect.poll(() => words(two.bridge), { timeout: 5000 }).toEqual(["a story", "Once upon a time."]);
+    middle.open();
+  });
+
+  it("a node that lost its chat while it was paused writes nothing more", async () => {
+    const middle = gate();
+    const rules: Rule[] = [{ when: /story/, say: [text("Once upon "), pause(middle.opened), text("a time.")] }];
+    const { nodes } = await openNodes(2, rules);
+    const [one, two] = nodes;
+    await say(one.bridge, "a story");
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    // As if the lease had lapsed while the process was paused.
+    await database.run("UPDATE adk_stream_protocol.session SET lease_until = 0");
+    const chat = await two.store.findChat("alice", "chat", "root_agent");
+    await two.store.holdChat(chat?.id ?? "", 60_000);
+    const { sequence } = await two.bridge.position("alice", "chat");
+    middle.open();
+    await expect.poll(() => one.bridge.position("alice", "chat")).toMatchObject({ sequence });
+  });
+});
