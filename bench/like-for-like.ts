@@ -41,23 +41,18 @@ export async function likeForLike(): Promise<void> {
     console.log(`PostgreSQL is left out: ${String(error)}`);
   });
   try {
-    const places: Place[] = [{ name: "memory", ours: {}, peer: {}, answerGoals: { sse: 0.8, live: 0.4 } }];
-    if (buildPeerSqlite())
-      places.push({
-        name: "SQLite",
-        ours: { database: join(directory, "ours.db") },
-        peer: { sessions: `sqlite://${join(directory, "peer.db")}` },
-        answerGoals: { sse: 0.2, live: 0.2 },
-      });
-    else console.log("SQLite is left out: the driver of ADK's sessions could not be built.");
-    if (postgres)
-      places.push({
-        name: "PostgreSQL",
-        ours: { postgres: await postgres.createDatabase("ours") },
-        peer: { sessions: await postgres.createDatabase("peer") },
-        answerGoals: { sse: 0.5, live: 0.5 },
-      });
-    for (const place of places) await measure(place, gemini.url);
+    const inMemory = { name: "memory", ours: {}, peer: {}, answerGoals: { sse: 0.8, live: 0.4 } };
+    await measure(inMemory, gemini.url);
+    if (postgres) {
+      const ours = { postgres: await postgres.createDatabase("ours") };
+      const peer = { sessions: await postgres.createDatabase("peer") };
+      await measure({ name: "PostgreSQL", ours, peer, answerGoals: { sse: 0.5, live: 0.5 } }, gemini.url);
+    }
+    if (buildPeerSqlite()) {
+      const ours = { database: join(directory, "ours.db") };
+      const peer = { sessions: `sqlite://${join(directory, "peer.db")}` };
+      await measure({ name: "SQLite", ours, peer, answerGoals: { sse: 0.2, live: 0.2 } }, gemini.url);
+    } else console.log("SQLite is left out: the driver of ADK's sessions could not be built.");
   } finally {
     await gemini.stop();
     await postgres?.stop();
@@ -68,7 +63,7 @@ export async function likeForLike(): Promise<void> {
 async function measure({ name, ours, peer, answerGoals }: Place, gemini: string): Promise<void> {
   const bridge = await startServer("bridge", { gemini, ...ours });
   const runSse = await startServer("run-sse", { gemini, ...peer });
-  const socket = await SocketClient.open(bridge.url);
+  let socket: SocketClient | undefined;
   try {
     const cpu: Record<string, number[]> = {};
     const candidate = (key: string, server: ServerProcess, read: (round: number) => Promise<number>) => ({
@@ -88,11 +83,12 @@ async function measure({ name, ours, peer, answerGoals }: Place, gemini: string)
       },
       { warmUp: 3 },
     );
+    const client = (socket = await SocketClient.open(bridge.url));
     const answers = await alternate(
       answerRounds,
       {
         SSE: (round) => answerStream(bridge.url, `a-${round}`),
-        "/live": (round) => answerOverSocket(socket, `b-${round}`, toMessage),
+        "/live": (round) => answerOverSocket(client, `b-${round}`, toMessage),
         "/run_sse": () => answerOverRunSse(runSse.url),
       },
       { warmUp: 20 },
@@ -110,7 +106,7 @@ async function measure({ name, ours, peer, answerGoals }: Place, gemini: string)
     const bytes = (await bytesOf(bridge.url)) / (await bytesOfRunSse(runSse.url));
     console.log(goal("bytes per delta ÷ /run_sse", bytes, { most: 0.2 }));
   } finally {
-    await socket.close();
+    await socket?.close();
     await bridge.stop();
     await runSse.stop();
   }
