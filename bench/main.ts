@@ -8,6 +8,9 @@
  * The comment at the top of each section says what it measures. The sections over WebSocket also measure ADK's own
  * server, which is installed into `peers/` when it is first needed.
  */
+import { chunkCost } from "./chunk-cost.ts";
+import { decisions } from "./decisions.ts";
+import { likeForLike } from "./like-for-like.ts";
 import { longChats } from "./long-chats.ts";
 import { longPage } from "./long-page.ts";
 import { neighbour } from "./neighbour.ts";
@@ -20,6 +23,9 @@ import { wsMemory } from "./ws-memory.ts";
 import { wsStreams } from "./ws-streams.ts";
 
 const sections: Record<string, () => Promise<void>> = {
+  "like for like": likeForLike,
+  "chunk cost": chunkCost,
+  decisions,
   reading,
   "sse streams": sseStreams,
   "sse approvals": sseApprovals,

@@ -58,14 +58,34 @@ async function write(response: Response, outgoing: ServerResponse): Promise<void
     outgoing.end();
     return;
   }
+  const leaveTogether = corker(outgoing);
+  leaveTogether();
   // A reply whose length is known is complete at once, and goes out together with its headers.
   if (!response.headers.has("content-length")) outgoing.flushHeaders();
   const reader = response.body.getReader();
   // Cancelling ends a pending read, and with it the loop below.
   outgoing.once("close", () => void reader.cancel().catch(() => undefined));
-  for (let read = await reader.read(); !read.done; read = await reader.read())
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    leaveTogether();
     if (!outgoing.write(read.value) && !outgoing.destroyed) await drained(outgoing);
+  }
   outgoing.end();
+}
+
+/** Returns a function that makes all pieces which are written in this tick leave in one write: each costs a system call. */
+function corker({ socket }: ServerResponse): () => void {
+  let isCorked = false;
+  return () => {
+    if (isCorked) return;
+    isCorked = true;
+    // Not the response itself: it would send what waits after the end of its body.
+    socket?.cork();
+    // A tick runs after all promises that are ready.
+    process.nextTick(() => {
+      isCorked = false;
+      socket?.uncork();
+    });
+  };
 }
 
 /** Resolves when there is room again, or the client is gone. */

@@ -26,7 +26,8 @@ afterEach(async () => {
 });
 
 const leaseMs = 600;
-const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 15_000 });
+/** The machine may be busy. */
+const patient = { timeout: 15_000 };
 
 interface Node {
   bridge: Bridge;
@@ -116,7 +117,7 @@ describe("two nodes on one database", () => {
     const approvalId = approvals[0]?.approvalId ?? "";
     expect(await two.bridge.decide("alice", { approvalId, approved: true })).toMatchObject({ outcome: "accepted" });
     expect(await one.bridge.decide("alice", { approvalId, approved: false })).toMatchObject({ outcome: "refused" });
-    await eventually(() => words(one.bridge)).toEqual(["pay", "Paid."]);
+    await expect.poll(() => words(one.bridge), patient).toEqual(["pay", "Paid."]);
     expect(payments).toEqual([3]);
   });
 
@@ -129,7 +130,7 @@ describe("two nodes on one database", () => {
     const { nodes } = await openNodes(2, rules);
     const [one, two] = nodes;
     const first = await say(one.bridge, "a story");
-    await eventually(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
     expect(await two.bridge.position("alice", "chat")).toMatchObject({ running: true });
     expect(await read(two.bridge, await say(two.bridge, "hello"))).toBe("Hello.");
     expect(await read(two.bridge, first)).toBe("Once upon ");
@@ -142,11 +143,11 @@ describe("two nodes on one database", () => {
     const { nodes } = await openNodes(2, [{ say: [text("Once upon "), pause(middle.opened)] }]);
     const [one, two] = nodes;
     const first = await say(one.bridge, "a story");
-    await eventually(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
     expect(await two.bridge.stop("alice", "chat")).toBe(true);
     expect(await read(two.bridge, first)).toBe("Once upon ");
     await say(one.bridge, "another");
-    await eventually(async () => (await two.bridge.position("alice", "chat")).running).toBe(true);
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).running, patient).toBe(true);
     await two.bridge.chats.delete("alice", "chat");
     await expect(one.bridge.messages("alice", "chat")).rejects.toThrow("There is no chat chat here.");
     middle.open();
@@ -166,11 +167,11 @@ describe("two nodes on one database", () => {
     const { nodes } = await openNodes(2, rules);
     const [one, two] = nodes;
     const reply = await say(one.bridge, "a story");
-    await eventually(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
     const cut = read(two.bridge, { ...(await two.bridge.resume("alice", "chat")), chatName: "chat" } as typeof reply);
     one.kill();
     await expect(cut).rejects.toThrow("The server stopped in the middle of this reply.");
-    await eventually(() => words(two.bridge)).toEqual(["a story", "Once upon a time."]);
+    await expect.poll(() => words(two.bridge), patient).toEqual(["a story", "Once upon a time."]);
     middle.open();
   });
 
@@ -188,9 +189,9 @@ describe("two nodes on one database", () => {
     const { nodes } = await openNodes(2, rules);
     const [one, two] = nodes;
     await say(one.bridge, "a story");
-    await eventually(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
     await one.bridge.close();
-    await eventually(() => words(two.bridge)).toEqual(["a story", "Once upon a time."]);
+    await expect.poll(() => words(two.bridge), patient).toEqual(["a story", "Once upon a time."]);
     middle.open();
   });
 
@@ -200,14 +201,14 @@ describe("two nodes on one database", () => {
     const { nodes } = await openNodes(2, rules);
     const [one, two] = nodes;
     await say(one.bridge, "a story");
-    await eventually(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
     // As if the lease had lapsed while the process was paused.
     await database.run("UPDATE adk_stream_protocol.session SET lease_until = 0");
     const chat = await two.store.findChat("alice", "chat", "root_agent");
     await two.store.holdChat(chat?.id ?? "", 60_000);
     const { sequence } = await two.bridge.position("alice", "chat");
     middle.open();
-    await eventually(() => one.bridge.position("alice", "chat")).toMatchObject({ sequence });
+    await expect.poll(() => one.bridge.position("alice", "chat"), patient).toMatchObject({ sequence });
   });
 
   it("a node whose lease has lapsed runs no tool, and the node that took the chat runs it", async () => {
@@ -225,9 +226,9 @@ describe("two nodes on one database", () => {
     const { nodes, notes } = await openNodes(2, rules);
     const [one, two] = nodes;
     await say(one.bridge, "note it");
-    await eventually(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
     one.lapse();
-    await eventually(() => words(two.bridge)).toEqual(["note it", "Noted."]);
+    await expect.poll(() => words(two.bridge), patient).toEqual(["note it", "Noted."]);
     middle.open();
     await one.bridge.close();
     expect(notes).toEqual([1]);
