@@ -11,7 +11,15 @@ import { memoryLog } from "./memory-log.ts";
 import { oneNode } from "./one-node.ts";
 import { OpenCallCounts } from "./open-call-counts.ts";
 import { refuseCallPast, refuseChatPast } from "./refuse-past.ts";
-import { type Approval, type AuditEntry, type AuditHash, type Session, type Store, type Withdrawal } from "./store.ts";
+import {
+  type Approval,
+  type ApprovalFilter,
+  type AuditEntry,
+  type AuditHash,
+  type Session,
+  type Store,
+  type Withdrawal,
+} from "./store.ts";
 
 export interface MemoryStoreOptions {
   /** Milliseconds; the store's only clock. */
