@@ -87,11 +87,11 @@ export async function longPage(): Promise<void> {
 /** Scrolls to the top of what is loaded, and waits for older messages, so often. Returns the jump of each time. */
 async function scrollBack(page: Page, times: number): Promise<number[]> {
   return page.evaluate(async (pages) => {
-    const box = document.querySelector<HTMLElement>(".messages");
+    const box = document.querySelector<HTMLElement>(".messages") ?? document.body;
     const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
     const firstBlock = () => document.querySelector(".message-block");
     const jumps: number[] = [];
-    while (box && jumps.length < pages && document.querySelector(".older-button")) {
+    while (jumps.length < pages && document.querySelector(".older-button")) {
       const block = firstBlock();
       box.scrollTop = 30;
       await frame();
@@ -105,7 +105,7 @@ async function scrollBack(page: Page, times: number): Promise<number[]> {
       for (let frames = 0; frames < 4; frames++) await frame();
       jumps.push(Math.round(Math.abs(placeNow() - place)));
     }
-    if (box && jumps.length < pages) box.scrollTop = 0;
+    if (jumps.length < pages) box.scrollTop = 0;
     await frame();
     return jumps;
   }, times);
@@ -114,9 +114,9 @@ async function scrollBack(page: Page, times: number): Promise<number[]> {
 /** Scrolls to the end, a screen at a time. Returns the number of screens. */
 async function scrollDown(page: Page): Promise<number> {
   return page.evaluate(async () => {
-    const box = document.querySelector<HTMLElement>(".messages");
+    const box = document.querySelector<HTMLElement>(".messages") ?? document.body;
     let screens = 0;
-    while (box && box.scrollTop + box.clientHeight < box.scrollHeight - 2) {
+    while (box.scrollTop + box.clientHeight < box.scrollHeight - 2) {
       box.scrollTop += box.clientHeight;
       screens += 1;
       await new Promise((resolve) => requestAnimationFrame(resolve));
