@@ -81,11 +81,11 @@ async function restart(): Promise<void> {
 }
 
 /** Google's Gemini if there is a key, the one at `geminiUrl` if that is set, and the demo's script otherwise. */
-async function chooseGemini({ model, liveModel, scripted, geminiUrl, apiKey = "none" }: Settings) {
+async function chooseGemini({ model, liveModel, scripted, wordMs, geminiUrl, apiKey = "none" }: Settings) {
   const names = `${model} and ${liveModel}`;
   if (scripted) {
     // No test looks at the requests, so only the last one is kept.
-    const script = await startScriptedGemini({ rules: demoRules, delayMs: 25, maxRequests: 1 });
+    const script = await startScriptedGemini({ rules: demoRules, delayMs: wordMs, maxRequests: 1 });
     const label = `scripted Gemini as ${names} (set GOOGLE_API_KEY to use Google's)`;
     return { model: geminiAt({ model, url: script.url }), label, close: () => script.close() };
   }

@@ -25,6 +25,8 @@ export interface Settings {
   slowMs: number;
   /** How long a seat is held, and with it the question about it. */
   seatMs: number;
+  /** How long the scripted Gemini takes for a word. */
+  wordMs: number;
   model: string;
   /** The model for live mode. */
   liveModel: string;
@@ -55,6 +57,7 @@ export function readSettings(env: Record<string, string | undefined>): Settings 
     reportMs: wholeNumber("REPORT_MS", env["REPORT_MS"], Number.MAX_SAFE_INTEGER) ?? 120_000,
     slowMs: wholeNumber("SLOW_MS", env["SLOW_MS"], 24 * 60 * 60_000) ?? 8000,
     seatMs: wholeNumber("SEAT_MS", env["SEAT_MS"], 24 * 60 * 60_000) ?? 10_000,
+    wordMs: wholeNumber("WORD_MS", env["WORD_MS"], 60_000) ?? 25,
     model: env["MODEL"] || "gemini-2.5-flash",
     liveModel: env["LIVE_MODEL"] || "gemini-live-2.5-flash-preview",
     geminiUrl,
