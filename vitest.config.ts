@@ -37,6 +37,7 @@ export default defineConfig({
       project("unit", ["src/**/*.test.ts", "demo/**/*.test.{ts,tsx}"], { isolate: false }),
       project("contracts", ["test/contracts/**/*.test.ts"]),
       project("journeys", ["test/journeys/**/*.test.ts"]),
+      project("torture", ["test/torture/**/*.test.ts"]),
       // Playwright uses a real Chromium here. Two files run at a time, after everything else, because a page
       // that shares the cores with other tests is slow.
       project("browser", ["test/browser/**/*.test.ts"], {
