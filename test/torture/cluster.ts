@@ -26,6 +26,8 @@ export interface Cluster {
   balancer: Balancer;
   /** What the nodes logged as errors, with how often. */
   errors: Map<string, number>;
+  /** Nodes that ended without being told to. */
+  deaths: string[];
   /** How many requests the model got, and what it refused in them. */
   modelRequests(): Promise<{ requests: number; refused: string[] }>;
   close(): Promise<void>;
@@ -42,6 +44,7 @@ export async function openCluster({ nodes: count, leaseMs, approvalTtlMs }: Clus
   const { url: model } = (await messageOf(gemini)) as { url: string };
   const errors = new Map<string, number>();
   const note = (error: string) => void errors.set(error, (errors.get(error) ?? 0) + 1);
+  const deaths: string[] = [];
   const proxies = await Promise.all(
     Array.from({ length: count }, () => openCutProxy(url.replace(/^postgres/, "http"))),
   );
@@ -52,12 +55,15 @@ export async function openCluster({ nodes: count, leaseMs, approvalTtlMs }: Clus
       ...{ url: through.href, effectsUrl: url, gemini: model, leaseMs, approvalTtlMs },
       drainMs: leaseMs,
     };
-    return new TortureNode(`node ${index + 1}`, proxy, () => start("node-process.ts", settings, cache), note);
+    return new TortureNode(`node ${index + 1}`, proxy, () => start("node-process.ts", settings, cache), {
+      onError: note,
+      onDeath: (how) => deaths.push(`node ${index + 1} ended by itself: ${how}`),
+    });
   });
   await Promise.all(nodes.map((node) => node.start()));
   const balancer = await openBalancer(() => nodes.flatMap((node) => node.url ?? []));
   return {
-    ...{ leaseMs, postgres, url, nodes, balancer, errors },
+    ...{ leaseMs, postgres, url, nodes, balancer, errors, deaths },
     async modelRequests() {
       gemini.send("requests");
       return (await messageOf(gemini)) as { requests: number; refused: string[] };
@@ -73,22 +79,27 @@ export async function openCluster({ nodes: count, leaseMs, approvalTtlMs }: Clus
   };
 }
 
+interface NodeListener {
+  onError: (error: string) => void;
+  onDeath: (how: string) => void;
+}
+
 /** One node, which can die and be started again. */
 export class TortureNode {
   readonly name: string;
   /** Between the node and the database. */
   readonly proxy: CutProxy;
   readonly #begin: () => ChildProcess;
-  readonly #note: (error: string) => void;
+  readonly #listener: NodeListener;
   #process: { child: ChildProcess; exited: Promise<unknown> } | undefined;
   /** Where it listens, unless its process is known to be gone. */
   url: string | undefined;
 
-  constructor(name: string, proxy: CutProxy, begin: () => ChildProcess, note: (error: string) => void) {
+  constructor(name: string, proxy: CutProxy, begin: () => ChildProcess, listener: NodeListener) {
     this.name = name;
     this.proxy = proxy;
     this.#begin = begin;
-    this.#note = note;
+    this.#listener = listener;
   }
 
   /** Starts a process. One that ends at once, because the database is away, is started again. */
@@ -99,9 +110,12 @@ export class TortureNode {
       this.#process = { child, exited };
       try {
         const { url } = (await messageOf(child)) as { url: string };
-        child.on("message", (message) => this.#note((message as { error: string }).error));
-        child.once("exit", () => {
+        child.on("message", (message) => this.#listener.onError((message as { error: string }).error));
+        child.once("exit", (code, signal) => {
           if (this.url === url) this.url = undefined;
+          if (this.#process?.child !== child) return;
+          this.#listener.onDeath(String(signal ?? code));
+          this.start().catch((error: unknown) => this.#listener.onDeath(String(error)));
         });
         this.url = url;
         return;
@@ -141,7 +155,7 @@ export class TortureNode {
     running.child.kill(signal);
     // A node that does not end in time is a defect, but it must not keep the run from ending.
     const timer = setTimeout(() => {
-      this.#note(`${this.name} did not end after ${signal}.`);
+      this.#listener.onDeath(`${this.name} did not end after ${signal}.`);
       running.child.kill("SIGKILL");
     }, 30_000);
     await running.exited;

@@ -12,8 +12,10 @@ export interface PersonOptions {
   seed: number;
   client: Client;
   history: History;
-  /** How long a person is patient with one thing. */
+  /** How long a person is patient with one thing while things go wrong. */
   patienceMs: number;
+  /** How long in the end, when nothing goes wrong any more. A busy machine needs long for the last words of all chats. */
+  lastPatienceMs: number;
 }
 
 interface Listed {
@@ -53,7 +55,7 @@ export class Person {
   async finish(): Promise<boolean> {
     const random = randomFrom(this.#options.seed, this.chat, "end");
     if (!(await this.#say("SSE", "Is everything done?", random, `${this.chat}-end`))) return false;
-    const until = performance.now() + this.#options.patienceMs;
+    const until = performance.now() + this.#options.lastPatienceMs;
     while (performance.now() < until) {
       const listed = await this.#list();
       const open = listed?.approvals.filter(({ state }) => isOpen(state));

@@ -40,7 +40,7 @@ export async function runTorture(options: TortureOptions): Promise<TortureResult
     const client = new Client(cluster.balancer.url, 4 * leaseMs);
     const people = Array.from({ length: chats }, (_, index) => {
       const chat = `chat-${index + 1}`;
-      return new Person({ chat, seed, client, history, patienceMs: 20 * leaseMs });
+      return new Person({ chat, seed, client, history, patienceMs: 20 * leaseMs, lastPatienceMs: 90_000 });
     });
     await play(people, cluster, history, options);
     print("The faults are over. Everyone says a last word, and the nodes stop.");
@@ -53,6 +53,7 @@ export async function runTorture(options: TortureOptions): Promise<TortureResult
     const model = await cluster.modelRequests();
     const violations = [
       ...stuck.map((chat) => `${chat}: something is still open long after the faults`),
+      ...cluster.deaths,
       ...history.wrong,
       ...model.refused.map((error) => `the model was sent a history that is not well formed: ${error}`),
       ...checkLeft(state),
