@@ -138,7 +138,7 @@ export class Person {
         const approved = random.chance(0.7);
         // Unanswered: new text cancels it, or its time ends.
         if (manner < 0.1) return;
-        if (manner < 0.4) return void (await this.#decide(question, approved));
+        if (manner < 0.4) return this.#decide(question, approved);
         const isDisputed = manner > 0.7;
         const answers = Array.from({ length: 2 + random.below(4) }, (_, index) => ({
           approved: isDisputed && index % 2 === 1 ? !approved : approved,

@@ -139,7 +139,7 @@ function countAll(history: History, state: DatabaseState, cluster: Cluster, mode
     "effects of tools": state.effects,
     "requests to the model": modelRequests,
     ...Object.fromEntries(Object.keys(faults).map((name) => [`times ${name}`, 0])),
-    ...Object.fromEntries([...history.counts].toSorted()),
+    ...Object.fromEntries([...history.counts].toSorted(([a], [b]) => a.localeCompare(b))),
     ...Object.fromEntries([...cluster.errors].map(([error, times]) => [`logged: ${error}`, times])),
   };
 }
