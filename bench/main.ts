@@ -11,7 +11,11 @@
  */
 import { parseArgs } from "node:util";
 import { answersAtOnce } from "./answers.ts";
+import { chunkCost } from "./chunk-cost.ts";
+import { decisions } from "./decisions.ts";
+import { likeForLike } from "./like-for-like.ts";
 import { longChats } from "./long-chats.ts";
+import { longPage } from "./long-page.ts";
 import { neighbour } from "./neighbour.ts";
 import { nodes } from "./nodes.ts";
 import { reading } from "./reading.ts";
@@ -24,6 +28,9 @@ import { wsMemory } from "./ws-memory.ts";
 import { wsStreams } from "./ws-streams.ts";
 
 const sections: Record<string, () => Promise<void>> = {
+  "like for like": likeForLike,
+  "chunk cost": chunkCost,
+  decisions,
   reading,
   "sse streams": sseStreams,
   "sse approvals": sseApprovals,
@@ -35,6 +42,7 @@ const sections: Record<string, () => Promise<void>> = {
   scale,
   nodes,
   answers: answersAtOnce,
+  "page long chat": longPage,
 };
 
 const { positionals: wanted, values } = parseArgs({

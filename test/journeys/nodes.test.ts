@@ -26,11 +26,14 @@ afterEach(async () => {
 });
 
 const leaseMs = 600;
-const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 15_000 });
+/** The machine may be busy. */
+const patient = { timeout: 15_000 };
 
 interface Node {
   bridge: Bridge;
   store: Store;
+  /** The process no longer renews its leases. */
+  lapse(): void;
   /** The process dies: nothing of it reaches the database any more. */
   kill(): void;
 }
@@ -39,16 +42,20 @@ async function openNodes(count: number, rules: readonly Rule[]) {
   const gemini = await startScriptedGemini({ rules });
   closing.push(() => gemini.close());
   const payments: number[] = [];
+  const notes: number[] = [];
   const nodes: Node[] = [];
   for (let index = 0; index < count; index += 1) {
     const store = postgresStore({ url: database.url });
     let dead = false;
+    let lapsed = false;
     const mortal = new Proxy(store, {
       get(target, name: keyof Store) {
         const value: unknown = target[name];
         if (typeof value !== "function" || name === "now" || name === "watch" || name === "onPosted") return value;
         return (...args: unknown[]): unknown =>
-          dead ? new Promise(() => undefined) : (value as (...given: unknown[]) => unknown).apply(target, args);
+          dead || (lapsed && name === "renewChats")
+            ? new Promise(() => undefined)
+            : (value as (...given: unknown[]) => unknown).apply(target, args);
       },
     });
     const tools = [
@@ -62,6 +69,12 @@ async function openNodes(count: number, rules: readonly Rule[]) {
           return { paid: amount };
         },
       }),
+      new FunctionTool({
+        name: "note",
+        description: "Notes something.",
+        parameters: z.object({}),
+        execute: () => ({ noted: notes.push(index) }),
+      }),
     ];
     const model = geminiAt({ model: "gemini-2.5-flash", url: gemini.url });
     const agent = new LlmAgent({ name: "root_agent", model, instruction: "Help.", tools });
@@ -69,9 +82,9 @@ async function openNodes(count: number, rules: readonly Rule[]) {
     const bridge = await createBridge(options);
     closing.push(() => store.close());
     closing.push(() => bridge.close());
-    nodes.push({ bridge, store, kill: () => void (dead = true) });
+    nodes.push({ bridge, store, lapse: () => void (lapsed = true), kill: () => void (dead = true) });
   }
-  return { gemini, payments, nodes: nodes as [Node, Node] };
+  return { gemini, payments, notes, nodes: nodes as [Node, Node] };
 }
 
 async function read(bridge: Bridge, reply: Awaited<ReturnType<Bridge["submit"]>>): Promise<string> {
@@ -104,7 +117,7 @@ describe("two nodes on one database", () => {
     const approvalId = approvals[0]?.approvalId ?? "";
     expect(await two.bridge.decide("alice", { approvalId, approved: true })).toMatchObject({ outcome: "accepted" });
     expect(await one.bridge.decide("alice", { approvalId, approved: false })).toMatchObject({ outcome: "refused" });
-    await eventually(() => words(one.bridge)).toEqual(["pay", "Paid."]);
+    await expect.poll(() => words(one.bridge), patient).toEqual(["pay", "Paid."]);
     expect(payments).toEqual([3]);
   });
 
@@ -117,7 +130,7 @@ describe("two nodes on one database", () => {
     const { nodes } = await openNodes(2, rules);
     const [one, two] = nodes;
     const first = await say(one.bridge, "a story");
-    await eventually(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
     expect(await two.bridge.position("alice", "chat")).toMatchObject({ running: true });
     expect(await read(two.bridge, await say(two.bridge, "hello"))).toBe("Hello.");
     expect(await read(two.bridge, first)).toBe("Once upon ");
@@ -130,11 +143,11 @@ describe("two nodes on one database", () => {
     const { nodes } = await openNodes(2, [{ say: [text("Once upon "), pause(middle.opened)] }]);
     const [one, two] = nodes;
     const first = await say(one.bridge, "a story");
-    await eventually(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
     expect(await two.bridge.stop("alice", "chat")).toBe(true);
     expect(await read(two.bridge, first)).toBe("Once upon ");
     await say(one.bridge, "another");
-    await eventually(async () => (await two.bridge.position("alice", "chat")).running).toBe(true);
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).running, patient).toBe(true);
     await two.bridge.chats.delete("alice", "chat");
     await expect(one.bridge.messages("alice", "chat")).rejects.toThrow("There is no chat chat here.");
     middle.open();
@@ -154,11 +167,11 @@ describe("two nodes on one database", () => {
     const { nodes } = await openNodes(2, rules);
     const [one, two] = nodes;
     const reply = await say(one.bridge, "a story");
-    await eventually(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
     const cut = read(two.bridge, { ...(await two.bridge.resume("alice", "chat")), chatName: "chat" } as typeof reply);
     one.kill();
     await expect(cut).rejects.toThrow("The server stopped in the middle of this reply.");
-    await eventually(() => words(two.bridge)).toEqual(["a story", "Once upon a time."]);
+    await expect.poll(() => words(two.bridge), patient).toEqual(["a story", "Once upon a time."]);
     middle.open();
   });
 
@@ -176,9 +189,9 @@ describe("two nodes on one database", () => {
     const { nodes } = await openNodes(2, rules);
     const [one, two] = nodes;
     await say(one.bridge, "a story");
-    await eventually(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
     await one.bridge.close();
-    await eventually(() => words(two.bridge)).toEqual(["a story", "Once upon a time."]);
+    await expect.poll(() => words(two.bridge), patient).toEqual(["a story", "Once upon a time."]);
     middle.open();
   });
 
@@ -188,13 +201,36 @@ describe("two nodes on one database", () => {
     const { nodes } = await openNodes(2, rules);
     const [one, two] = nodes;
     await say(one.bridge, "a story");
-    await eventually(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
     // As if the lease had lapsed while the process was paused.
     await database.run("UPDATE adk_stream_protocol.session SET lease_until = 0");
     const chat = await two.store.findChat("alice", "chat", "root_agent");
     await two.store.holdChat(chat?.id ?? "", 60_000);
     const { sequence } = await two.bridge.position("alice", "chat");
     middle.open();
-    await eventually(() => one.bridge.position("alice", "chat")).toMatchObject({ sequence });
+    await expect.poll(() => one.bridge.position("alice", "chat"), patient).toMatchObject({ sequence });
+  });
+
+  it("a node whose lease has lapsed runs no tool, and the node that took the chat runs it", async () => {
+    const middle = gate();
+    let asked = 0;
+    const rules: Rule[] = [
+      { when: ({ responses }) => responses.length > 0, say: [text("Noted.")] },
+      {
+        say: () => {
+          asked += 1;
+          return asked === 1 ? [text("Well, "), pause(middle.opened), call("note", {})] : [call("note", {})];
+        },
+      },
+    ];
+    const { nodes, notes } = await openNodes(2, rules);
+    const [one, two] = nodes;
+    await say(one.bridge, "note it");
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
+    one.lapse();
+    await expect.poll(() => words(two.bridge), patient).toEqual(["note it", "Noted."]);
+    middle.open();
+    await one.bridge.close();
+    expect(notes).toEqual([1]);
   });
 });
