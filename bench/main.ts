@@ -4,18 +4,23 @@
  *   npm run bench                 all sections
  *   npm run bench -- ws           the sections whose names contain all of these words
  *   npm run bench -- ws approvals
+ *   npm run bench -- soak --minutes 480   runs only when it is named
  *
  * The comment at the top of each section says what it measures. The sections over WebSocket also measure ADK's own
  * server, which is installed into `peers/` when it is first needed.
  */
+import { parseArgs } from "node:util";
+import { answersAtOnce } from "./answers.ts";
 import { chunkCost } from "./chunk-cost.ts";
 import { decisions } from "./decisions.ts";
 import { likeForLike } from "./like-for-like.ts";
 import { longChats } from "./long-chats.ts";
 import { longPage } from "./long-page.ts";
 import { neighbour } from "./neighbour.ts";
+import { nodes } from "./nodes.ts";
 import { reading } from "./reading.ts";
 import { scale } from "./scale.ts";
+import { soak } from "./soak.ts";
 import { sseApprovals } from "./sse-approvals.ts";
 import { sseStreams } from "./sse-streams.ts";
 import { wsApprovals } from "./ws-approvals.ts";
@@ -35,10 +40,18 @@ const sections: Record<string, () => Promise<void>> = {
   "ws memory": wsMemory,
   neighbour,
   scale,
+  nodes,
+  answers: answersAtOnce,
   "page long chat": longPage,
 };
 
-const wanted = process.argv.slice(2);
+const { positionals: wanted, values } = parseArgs({
+  allowPositionals: true,
+  options: { minutes: { type: "string", default: "10" } },
+});
+const minutes = Number(values.minutes);
+if (!(minutes >= 0.5 && minutes <= 10_080)) throw new Error("--minutes must be a number from 0.5 to 10080.");
+if (wanted.includes("soak")) sections["soak"] = () => soak(minutes);
 const chosen = Object.entries(sections).filter(([name]) => wanted.every((word) => name.split(" ").includes(word)));
 if (chosen.length === 0) {
   console.error(`There is no section "${wanted.join(" ")}". The sections are: ${Object.keys(sections).join(", ")}.`);

@@ -57,8 +57,11 @@ export function postgresAppend(
 ) {
   const queues = new Map<string, Waiting[]>();
   const busy = new Set<string>();
-  /** Rows that may have been written: the connection was lost, and the database has been away since. */
-  const unknown = new Map<string, { fence: number; rows: readonly EntryRow[] }>();
+  /**
+   * Chats, with their fence, whose log may be longer than this node knows: the connection was lost during an append, and
+   * the database has been away since.
+   */
+  const unknown = new Map<string, number>();
   let waiting = 0;
   let isScheduled = false;
   let isBatchRunning = false;
@@ -140,23 +143,19 @@ export function postgresAppend(
       throw new BridgeError("conflict", `Chat ${chat} changed at the same time.`);
     }
     const rows = items.flatMap((item) => item.rows);
-    const left = unknown.get(chat);
-    if (left?.fence === held.fence) {
-      const last = Number((await leases.explain(chat))["last_sequence"]);
+    if (unknown.get(chat) === held.fence) {
+      await leases.explain(chat);
+      const there = await readAfter(chat, held.lastSequence);
       unknown.delete(chat);
-      // The caller asks again for what is there already.
-      if (last === held.lastSequence + left.rows.length) {
-        const same = rows.findIndex((row, index) => row.text !== left.rows[index]?.text);
-        const known = same < 0 ? rows.length : same;
-        if (known === rows.length && known > 0) {
-          const first = held.lastSequence + 1;
-          held.lastSequence += known;
-          if (known < left.rows.length) unknown.set(chat, { fence: held.fence, rows: left.rows.slice(known) });
-          settle(items, rows, first, await timeOf(chat, first));
-          return undefined;
-        }
+      if (rows.length > 0 && beginsWith(there, rows)) {
+        // The caller asks again for what is there already.
+        const first = held.lastSequence + 1;
+        held.lastSequence += rows.length;
+        if (there.length > rows.length) unknown.set(chat, held.fence);
+        settle(items, rows, first, there[0]?.at ?? 0);
+        return undefined;
       }
-      if (last !== held.lastSequence) held.lastSequence = last;
+      held.lastSequence += there.length;
     }
     if (rows.length === 0) {
       await leases.explain(chat);
@@ -166,9 +165,13 @@ export function postgresAppend(
     return { chat, held, rows };
   };
 
-  const timeOf = async (chat: string, sequence: number): Promise<number> => {
-    const [row] = await db.query("SELECT at FROM log WHERE chat = $1 AND sequence = $2", [chat, sequence]);
-    return Number(row?.["at"] ?? db.now());
+  const readAfter = async (chat: string, sequence: number): Promise<(EntryRow & { at: number })[]> => {
+    const sql = "SELECT turn, kept, entry, at FROM log WHERE chat = $1 AND sequence > $2 ORDER BY sequence";
+    const rows = await db.query(sql, [chat, sequence]);
+    return rows.map(({ turn, kept, entry, at }) => ({
+      ...{ turn: String(turn), kept: kept === true, text: String(entry), isEdge: false },
+      at: Number(at),
+    }));
   };
 
   /** Writes chunks of several chats. Returns for each the time of its entries, or the error. */
@@ -188,14 +191,16 @@ export function postgresAppend(
 
   /** The time of an append that was made by an attempt before; throws if another node has the chat. */
   const whyNot = async ({ chat, held, rows }: Append): Promise<number> => {
-    const last = Number((await leases.explain(chat))["last_sequence"]);
-    if (last === held.lastSequence + rows.length) return timeOf(chat, held.lastSequence + 1);
-    held.lastSequence = last;
+    await leases.explain(chat);
+    const there = await readAfter(chat, held.lastSequence);
+    // Its length alone does not say whose entries these are.
+    if (there.length === rows.length && beginsWith(there, rows)) return there[0]?.at ?? 0;
+    held.lastSequence += there.length;
     throw new BridgeError("unavailable", `The log of chat ${chat} has changed. Try again in a moment.`);
   };
 
-  const note = ({ chat, held, rows }: Append, error: unknown): unknown => {
-    if (isConnectionLost(error)) unknown.set(chat, { fence: held.fence, rows });
+  const note = ({ chat, held }: Append, error: unknown): unknown => {
+    if (isConnectionLost(error)) unknown.set(chat, held.fence);
     return error;
   };
 
@@ -270,6 +275,11 @@ async function twice<T>(attempt: () => Promise<T>): Promise<T> {
     if (!isConnectionLost(error)) throw error;
     return attempt();
   });
+}
+
+/** True if the log has these rows at the beginning of those that were read from it. */
+function beginsWith(there: readonly EntryRow[], rows: readonly EntryRow[]): boolean {
+  return rows.every(({ turn, text }, index) => there[index]?.turn === turn && there[index]?.text === text);
 }
 
 function isPlain({ entries, withdrawal }: Waiting): boolean {

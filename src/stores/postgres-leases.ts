@@ -79,10 +79,14 @@ export function postgresLeases(db: PostgresDatabase, node: string): PostgresLeas
         return lease;
       }
       // Also new if the reply to an earlier attempt was lost: this node does not know yet that it has the chat.
-      const isNew = known?.fence !== lease.fence;
-      const lastSequence = isNew ? Number(row["last_sequence"]) : known.lastSequence;
-      held.set(chat, { fence: lease.fence, until: lease.until, lastSequence, appName: text(row["app_name"]) });
-      return isNew ? { ...lease, isNew } : lease;
+      if (known?.fence === lease.fence && held.get(chat) === known) {
+        // The same object, because an append that is under way will raise its last number.
+        known.until = lease.until;
+        return lease;
+      }
+      const { fence, until } = lease;
+      held.set(chat, { fence, until, lastSequence: Number(row["last_sequence"]), appName: text(row["app_name"]) });
+      return { ...lease, isNew: true };
     }
   };
 

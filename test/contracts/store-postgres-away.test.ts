@@ -56,6 +56,23 @@ const unavailable = (work: Promise<unknown>) =>
   });
 
 describe("the PostgreSQL store", () => {
+  test("loses no entry when a lease is renewed while an append is under way", async () => {
+    const { store, chat } = await openStore(server.url);
+    const turns = Array.from({ length: 12 }, (_, index) => `turn ${index}`);
+    let ms = leaseMs;
+    for (const turn of turns) {
+      const appended = store.append(chat.id, [{ turn, kind: "begin", reply: "reply" }, chunk(turn)]);
+      await new Promise((resolve) => setImmediate(resolve));
+      // Long enough that the store asks the database.
+      ms *= 3;
+      await store.holdChat(chat.id, ms);
+      await appended;
+    }
+    expect((await store.read(chat.id)).map((entry) => `${entry.kind} ${entry.turn}`)).toEqual(
+      turns.flatMap((turn) => [`begin ${turn}`, "chunk turn"]),
+    );
+  });
+
   test("writes each entry and each decision once, in order, while the server restarts and crashes", async () => {
     const { store, chat } = await openStore(server.url);
     const words = Array.from({ length: 60 }, (_, index) => `word ${index}`);

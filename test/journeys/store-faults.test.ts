@@ -104,3 +104,12 @@ describe.each(storeKinds)("on $name", ({ options }) => {
     expect(await world.store.dueApprovals()).toEqual([]);
   });
 });
+
+test("a sweep that finds the store away ends without an error, so that it does not end the process", async () => {
+  let isAway = false;
+  const world = await openWorld({ store: (now) => faulty(memoryStore({ now }), () => isAway) });
+  isAway = true;
+  await expect(world.bridge.sweep()).resolves.toBe(undefined);
+  isAway = false;
+  expect(textOf(await say(world, "hello"))).toBe("Hello there, friend.");
+});

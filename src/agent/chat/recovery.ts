@@ -42,8 +42,19 @@ export class Recovery {
     await this.#dueWork.settleDue(found);
   }
 
-  /** Takes chats in which a turn is open that no node runs, and continues agents run as tools that no node runs. */
+  /**
+   * Takes chats in which a turn is open that no node runs, and continues agents run as tools that no node runs. Does not
+   * reject: what could not be done while the store was away is done by a later sweep.
+   */
   async sweep(): Promise<void> {
+    try {
+      await this.#takeLeft();
+    } catch (error) {
+      this.#context.logger.error("Looking for chats that were left open failed.", { error: describeError(error) });
+    }
+  }
+
+  async #takeLeft(): Promise<void> {
     await this.#takeOpen();
     const { store } = this.#context;
     if (Math.abs(store.now() - this.#lookedForAgentsAt) < agentsMs) return;

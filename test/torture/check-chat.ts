@@ -1,0 +1,172 @@
+/** What must be true of each chat after a torture run, whatever happened. Each function returns sentences about violations. */
+import { isDeepStrictEqual } from "node:util";
+import type { UIMessage } from "ai";
+import { transition } from "../../src/protocol/approval.ts";
+import { foldLog } from "../../src/stores/fold-logs.ts";
+import {
+  type Approval,
+  type AuditEntry,
+  type LogEntry,
+  type StoredMessage,
+  verifyAudit,
+} from "../../src/stores/index.ts";
+import type { Acknowledged } from "./history.ts";
+import { story } from "./settings.ts";
+
+/** Everything that the database has of a chat. */
+export interface ChatState {
+  name: string;
+  log: readonly LogEntry[];
+  messages: readonly StoredMessage[];
+  approvals: readonly Approval[];
+  audit: readonly AuditEntry[];
+  /** The effects that the tools had, by idempotency key. */
+  effects: ReadonlyMap<string, number>;
+}
+
+export function checkChat(chat: ChatState, acknowledged: readonly Acknowledged[]): string[] {
+  const found = [
+    ...checkLog(chat),
+    ...checkMessages(chat),
+    ...checkAcknowledged(chat, acknowledged),
+    ...checkAudit(chat),
+    ...chat.approvals.flatMap((approval) => checkApproval(approval, chat)),
+  ];
+  return found.map((violation) => `${chat.name}: ${violation}`);
+}
+
+/**
+ * The log has no gap, and its turns come one after the other, each with one beginning and one end. What an edit withdraws
+ * is withdrawn directly before its turn begins.
+ */
+function checkLog({ log }: ChatState): string[] {
+  const found: string[] = [];
+  let open: string | undefined;
+  const ended = new Set<string>();
+  for (const [index, { sequence, kind, turn }] of log.entries()) {
+    if (sequence !== index + 1) return [`entry ${index + 1} of the log has the number ${sequence}`];
+    if (ended.has(turn)) found.push(`turn ${turn} has a ${kind} entry, ${sequence}, after its end`);
+    if (kind === "begin") {
+      if (open !== undefined) found.push(`turn ${turn} begins at ${sequence}, before the end of ${open}`);
+      open = turn;
+    } else if (turn !== open && !(kind === "withdraw" && open === undefined))
+      found.push(`entry ${sequence} belongs to ${turn} while ${String(open)} is open`);
+    if (kind === "end") {
+      ended.add(turn);
+      open = undefined;
+    }
+  }
+  if (open !== undefined) found.push(`turn ${open} has no end`);
+  return found;
+}
+
+/** The messages are what the log adds up to, and no word of a text occurs twice. */
+function checkMessages({ log, messages }: ChatState): string[] {
+  const found: string[] = [];
+  const folded = foldLog(log, (error) => found.push(`a chunk does not fit: ${String(error)}`)).map(
+    ({ message }) => message,
+  );
+  const stored = messages.map(({ message }) => message);
+  if (
+    !isDeepStrictEqual(
+      plain(folded.map(({ id }) => id)),
+      stored.map(({ id }) => id),
+    )
+  )
+    found.push(
+      `the log adds up to [${folded.map(({ id }) => id).join()}], stored are [${stored.map(({ id }) => id).join()}]`,
+    );
+  for (const message of stored) {
+    const same = folded.find(({ id }) => id === message.id);
+    if (same && !isDeepStrictEqual(plain(same), plain(message)))
+      found.push(
+        `message ${message.id} is not what the log adds up to:\n${JSON.stringify(same)}\n${JSON.stringify(message)}`,
+      );
+    if (message.role === "assistant") found.push(...checkWords(message));
+  }
+  return found;
+}
+
+/** A story is told from its beginning, and as far as it was told, each word once. */
+function checkWords({ id, parts }: UIMessage): string[] {
+  return parts.flatMap((part) => {
+    if (part.type !== "text" || part.text === "") return [];
+    const isKnown = story.startsWith(part.text) || /^(Yes\.|Heard of [^.]*\.)+$/.test(part.text);
+    return isKnown ? [] : [`message ${id} says what the model never said: ${JSON.stringify(part.text)}`];
+  });
+}
+
+/** What the server has acknowledged is in the log. */
+function checkAcknowledged({ name, log }: ChatState, acknowledged: readonly Acknowledged[]): string[] {
+  const begun = new Set(
+    log.flatMap((entry) =>
+      entry.kind === "begin" && entry.message ? [keyOf(entry.message.id, textOf(entry.message))] : [],
+    ),
+  );
+  return acknowledged
+    .filter(({ chat, id, text }) => chat === name && !begun.has(keyOf(id, text)))
+    .map(({ id, text }) => `message ${id} was acknowledged and is not in the log: ${text}`);
+}
+
+/** The chain of the audit is whole, and its changes are legal and lead to the rows as they are. */
+function checkAudit({ audit, approvals }: ChatState): string[] {
+  const broken = verifyAudit(audit);
+  if (broken !== undefined) return [`the audit is broken at ${broken}`];
+  const found: string[] = [];
+  for (const { id, state } of approvals) {
+    const entries = audit.filter(({ approvalId }) => approvalId === id);
+    const decisions = entries.filter(({ event }) => event === "approve" || event === "deny");
+    if (decisions.length > 1) found.push(`approval ${id} was decided ${decisions.length} times`);
+    let now = entries[0]?.state;
+    for (const { event, state: next } of entries.slice(1)) {
+      const cell = event === "create" || !now ? undefined : transition(now, event);
+      if (!cell || !("to" in cell) || cell.to !== next)
+        found.push(`approval ${id} went from ${now} to ${next} by ${event}`);
+      now = next;
+    }
+    if (now !== state) found.push(`approval ${id} is ${state}, and its audit says ${now}`);
+  }
+  return found;
+}
+
+/** A call that was approved took effect once, and any other never. */
+function checkApproval(approval: Approval, { audit, effects, messages }: ChatState): string[] {
+  const { id, state, toolName, idempotencyKey, resolvedBy, decidedAt } = approval;
+  const times = effects.get(idempotencyKey) ?? 0;
+  const wrong = (what: string) => [
+    `${toolName} call ${id} is ${state}${resolvedBy ? " by resolution" : ""}, and ${what}`,
+  ];
+  const events = new Set(audit.filter(({ approvalId }) => approvalId === id).map(({ event }) => event));
+  if (times > 0 && !events.has("approve")) return wrong("took effect without a yes");
+  if (times > 1) return wrong(`took effect ${times} times`);
+  switch (state) {
+    case "succeeded":
+      return times === 1 || resolvedBy !== undefined ? [] : wrong("took no effect");
+    case "failed":
+      return resolvedBy === undefined ? wrong(`no tool here fails: ${JSON.stringify(approval.outcome)}`) : [];
+    case "indeterminate":
+      if (toolName !== "opaque") return wrong("its outcome could have been found out");
+      return isShown(id, state, messages) ? [] : wrong("no message says so");
+    case "denied":
+    case "expired":
+    case "cancelled":
+      return times === 0 ? [] : wrong("took effect");
+    default:
+      return wrong(`was ${decidedAt === undefined ? "never decided" : "never finished"}`);
+  }
+}
+
+/** True if a message shows the state, or if the message of the call has been withdrawn. */
+function isShown(approval: string, state: string, messages: readonly StoredMessage[]): boolean {
+  const shown = messages.flatMap(({ message }) =>
+    message.parts.flatMap((part) => (part.type === "data-approval" && part.id === approval ? [part.data] : [])),
+  );
+  return shown.length === 0 || shown.some((data) => (data as { state: string }).state === state);
+}
+
+function textOf({ parts }: UIMessage): string {
+  return parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+}
+
+const keyOf = (id: string, text: string) => JSON.stringify([id, text]);
+const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;

@@ -1,0 +1,195 @@
+/** The processes of a torture run: PostgreSQL, the model, the nodes, and the proxies between them, all on this machine. */
+import { type ChildProcess, fork, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import pg from "pg";
+import { type PostgresServer, startPostgres } from "../../scripts/start-postgres.ts";
+import { type CutProxy, openCutProxy } from "../fixtures/cut-proxy.ts";
+import { type Balancer, openBalancer } from "./balancer.ts";
+import type { NodeSettings } from "./settings.ts";
+
+export interface ClusterOptions {
+  nodes: number;
+  leaseMs: number;
+  approvalTtlMs: number;
+}
+
+export interface Cluster {
+  leaseMs: number;
+  postgres: PostgresServer;
+  /** The database, without a proxy. */
+  url: string;
+  nodes: readonly TortureNode[];
+  balancer: Balancer;
+  /** What the nodes logged as errors, with how often. */
+  errors: Map<string, number>;
+  /** Nodes that ended without being told to. */
+  deaths: string[];
+  /** How many requests the model got, and what it refused in them. */
+  modelRequests(): Promise<{ requests: number; refused: string[] }>;
+  close(): Promise<void>;
+}
+
+const file = (name: string) => join(import.meta.dirname, name);
+
+export async function openCluster({ nodes: count, leaseMs, approvalTtlMs }: ClusterOptions): Promise<Cluster> {
+  const cache = mkdtempSync(join(tmpdir(), "torture-cache-"));
+  const postgres = await startPostgres({ durable: false });
+  const url = await postgres.createDatabase("torture");
+  await createTables(url);
+  const gemini = start("gemini-process.ts", {}, cache);
+  const { url: model } = (await messageOf(gemini)) as { url: string };
+  const errors = new Map<string, number>();
+  const note = (error: string) => void errors.set(error, (errors.get(error) ?? 0) + 1);
+  const deaths: string[] = [];
+  const proxies = await Promise.all(
+    Array.from({ length: count }, () => openCutProxy(url.replace(/^postgres/, "http"))),
+  );
+  const nodes = proxies.map((proxy, index) => {
+    const through = new URL(url);
+    through.port = new URL(proxy.url).port;
+    const settings: NodeSettings = {
+      ...{ url: through.href, effectsUrl: url, gemini: model, leaseMs, approvalTtlMs },
+      drainMs: leaseMs,
+    };
+    return new TortureNode(`node ${index + 1}`, proxy, () => start("node-process.ts", settings, cache), {
+      onError: note,
+      onDeath: (how) => deaths.push(`node ${index + 1} ended by itself: ${how}`),
+    });
+  });
+  await Promise.all(nodes.map((node) => node.start()));
+  const balancer = await openBalancer(() => nodes.flatMap((node) => node.url ?? []));
+  return {
+    ...{ leaseMs, postgres, url, nodes, balancer, errors, deaths },
+    async modelRequests() {
+      gemini.send("requests");
+      return (await messageOf(gemini)) as { requests: number; refused: string[] };
+    },
+    async close() {
+      await balancer.close();
+      await Promise.all(nodes.map((node) => node.kill()));
+      await Promise.all(proxies.map((proxy) => proxy.close()));
+      gemini.kill("SIGKILL");
+      await postgres.stop();
+      rmSync(cache, { recursive: true, force: true });
+    },
+  };
+}
+
+interface NodeListener {
+  onError: (error: string) => void;
+  onDeath: (how: string) => void;
+}
+
+/** One node, which can die and be started again. */
+export class TortureNode {
+  readonly name: string;
+  /** Between the node and the database. */
+  readonly proxy: CutProxy;
+  readonly #begin: () => ChildProcess;
+  readonly #listener: NodeListener;
+  #process: { child: ChildProcess; exited: Promise<unknown> } | undefined;
+  /** Where it listens, unless its process is known to be gone. */
+  url: string | undefined;
+
+  constructor(name: string, proxy: CutProxy, begin: () => ChildProcess, listener: NodeListener) {
+    this.name = name;
+    this.proxy = proxy;
+    this.#begin = begin;
+    this.#listener = listener;
+  }
+
+  /** Starts a process. One that ends at once, because the database is away, is started again. */
+  async start(): Promise<void> {
+    for (let attempt = 0; ; attempt += 1) {
+      const child = this.#begin();
+      const exited = once(child, "exit");
+      this.#process = { child, exited };
+      try {
+        const { url } = (await messageOf(child)) as { url: string };
+        child.on("message", (message) => this.#listener.onError((message as { error: string }).error));
+        child.once("exit", (code, signal) => {
+          if (this.url === url) this.url = undefined;
+          if (this.#process?.child !== child) return;
+          this.#listener.onDeath(String(signal ?? code));
+          this.start().catch((error: unknown) => this.#listener.onDeath(String(error)));
+        });
+        this.url = url;
+        return;
+      } catch (error) {
+        if (attempt === 20) throw error;
+        await delay(200);
+      }
+    }
+  }
+
+  /** Ends it at once, as a crash does. */
+  async kill(): Promise<void> {
+    this.url = undefined;
+    await this.#end("SIGKILL");
+  }
+
+  /** Stops it in order. The balancer goes on sending requests to it. */
+  drain(): Promise<void> {
+    return this.#end("SIGTERM");
+  }
+
+  /** Stops all its threads for a while. A shell wakes it, so that it does not sleep for ever if this process dies. */
+  async pause(ms: number): Promise<void> {
+    const pid = this.#process?.child.pid;
+    if (pid === undefined) return;
+    process.kill(pid, "SIGSTOP");
+    const waker = spawn("/bin/sh", ["-c", 'sleep "$1"; kill -CONT "$2"', "sh", String(ms / 1000), String(pid)], {
+      stdio: "ignore",
+    });
+    await once(waker, "exit");
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const running = this.#process;
+    this.#process = undefined;
+    if (!running || running.child.exitCode !== null || running.child.signalCode !== null) return;
+    running.child.kill(signal);
+    // A node that does not end in time is a defect, but it must not keep the run from ending.
+    const timer = setTimeout(() => {
+      this.#listener.onDeath(`${this.name} did not end after ${signal}.`);
+      running.child.kill("SIGKILL");
+    }, 30_000);
+    await running.exited;
+    clearTimeout(timer);
+  }
+}
+
+function start(name: string, settings: object, cache: string): ChildProcess {
+  return fork(file(name), [JSON.stringify(settings)], {
+    env: { ...process.env, NODE_COMPILE_CACHE: cache, NODE_OPTIONS: "" },
+    execArgv: ["--disable-warning=ExperimentalWarning"],
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+}
+
+async function messageOf(child: ChildProcess): Promise<unknown> {
+  const gone = new AbortController();
+  const onExit = () => gone.abort();
+  child.once("exit", onExit);
+  try {
+    const [message] = (await once(child, "message", { signal: gone.signal })) as [unknown];
+    return message;
+  } finally {
+    child.off("exit", onExit);
+  }
+}
+
+async function createTables(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(`
+    CREATE SCHEMA torture;
+    CREATE TABLE torture.attempt (id text PRIMARY KEY, key text NOT NULL);
+    CREATE TABLE torture.effect (id text PRIMARY KEY, effect text NOT NULL, key text NOT NULL, name text NOT NULL);
+  `);
+  await client.end();
+}
