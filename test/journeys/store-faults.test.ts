@@ -1,5 +1,6 @@
 /** A store that fails once, at each of its operations in turn: what was recorded is shown all the same, without a restart. */
-import type { Store } from "adk-stream-protocol/stores";
+import { BridgeError } from "adk-stream-protocol/protocol";
+import type { LogEntry, Store } from "adk-stream-protocol/stores";
 import { memoryStore } from "adk-stream-protocol/stores/memory";
 import { describe, expect, it, test } from "vitest";
 import { faulty } from "../fixtures/faulty-store.ts";
@@ -112,4 +113,49 @@ test("a sweep that finds the store away ends without an error, so that it does n
   await expect(world.bridge.sweep()).resolves.toBe(undefined);
   isAway = false;
   expect(textOf(await say(world, "hello"))).toBe("Hello there, friend.");
+});
+
+test("a message that could not be recorded is refused, and can be sent again", async () => {
+  let isAway = false;
+  const world = await openWorld({
+    store: (now) => faulty(memoryStore({ now }), (operation) => isAway && operation === "append"),
+  });
+  isAway = true;
+  expect((await say(world, "hello")).status).toBe(500);
+  isAway = false;
+  expect(textOf(await say(world, "hello"))).toBe("Hello there, friend.");
+  expect(await messagesOf(world)).toHaveLength(2);
+});
+
+/** A store that makes an append and then loses the reply, once. */
+function losingReply(store: Store, isLost: (entries: Parameters<Store["append"]>[1]) => boolean): Store {
+  let left = 1;
+  return new Proxy(store, {
+    get(target, name: keyof Store) {
+      if (name !== "append") return target[name];
+      return async (...args: Parameters<Store["append"]>) => {
+        const appended = await target.append(...args);
+        if (left === 0 || !isLost(args[1])) return appended;
+        left -= 1;
+        throw new BridgeError("unavailable", "The database does not answer.");
+      };
+    },
+  });
+}
+
+const edges = (log: readonly LogEntry[]) =>
+  log.flatMap(({ kind }) => (kind === "begin" || kind === "end" ? [kind] : []));
+
+test("a turn that began although the reply of the store was lost is ended before the next one begins", async () => {
+  const isBegin = (entries: readonly { kind: string }[]) => entries.some(({ kind }) => kind === "begin");
+  const world = await openWorld({ store: (now) => losingReply(memoryStore({ now }), isBegin) });
+  const leave = world.bridge.attach("local", "chat-1");
+  expect((await say(world, "hello")).status).toBe(503);
+  expect(textOf(await say(world, "weather"))).not.toBe("");
+  leave();
+  await quiet(world);
+  const chat = await world.store.findChat("local", "chat-1", "root_agent");
+  const found = edges(await world.store.read(chat?.id ?? ""));
+  expect(found.slice(0, 4)).toEqual(["begin", "end", "begin", "end"]);
+  expect(found.filter((_, index) => index % 2 === 0)).toEqual(found.slice(0, found.length / 2).map(() => "begin"));
 });

@@ -1,4 +1,3 @@
-import type { UIMessageChunk } from "ai";
 import { BridgeError, isNotFound } from "../../protocol/index.ts";
 import type { Quota } from "../../protocol/quota.ts";
 import { type Approval, NotOwner, type Session } from "../../stores/index.ts";
@@ -8,6 +7,7 @@ import { atMost, describeError, newId } from "../support/index.ts";
 import { chatDeleted } from "../log/chat-deleted.ts";
 import { runTurn, type TurnContext } from "../turn.ts";
 import { type Mode, continuesElsewhere, type Turn, type TurnInput } from "../turn-input.ts";
+import type { BegunTurn } from "./begin-turn.ts";
 import { ChatQueue, type QueuedTurn } from "./chat-queue.ts";
 import { Ownership } from "./ownership.ts";
 import { markShownRows } from "./shown-outcomes.ts";
@@ -19,15 +19,8 @@ export interface ChatTurnsContext extends TurnContext {
   leaseMs: number;
 }
 
-/** How long the turns of a chat that is being deleted may take to end. What they still write is refused. */
+/** How long the turns of a chat that is being deleted may take to end. */
 const stopMs = 2000;
-
-/** A turn whose first entries are in the log already, after this sequence number. */
-export interface BegunTurn {
-  id: string;
-  after: number;
-  chunks: readonly UIMessageChunk[];
-}
 
 /** The turns of every chat: which comes next, and which message it writes to. */
 export class ChatTurns {
@@ -130,9 +123,26 @@ export class ChatTurns {
     return queue.exclusive(async () => {
       this.refuseWhenClosed();
       if (queue.isDeleted) throw chatDeleted;
-      if (await this.#ownership.hold(chat.id)) await this.#onTaken(chat);
-      return section(queue);
+      await this.#ownership.hold(chat.id);
+      await this.#settleLeft(queue);
+      return section(queue).catch((error: unknown) => {
+        if (!(error instanceof BridgeError) || error.code === "unavailable") this.#ownership.noteFailure(chat.id);
+        throw error;
+      });
     });
+  }
+
+  /** Stops what runs or waits in a chat, inside a section. Afterwards no turn is open in its log. */
+  async stopAll(queue: ChatQueue, reason: Error): Promise<void> {
+    await queue.stopAll(reason);
+    await this.#settleLeft(queue);
+  }
+
+  /** Ends turns that were left open in the log, by another node or when the store failed, unless one of them runs here. */
+  async #settleLeft({ chat, running }: Pick<ChatQueue, "chat" | "running">): Promise<void> {
+    if (running || !this.#ownership.isUnsettled(chat.id)) return;
+    await this.#onTaken(chat);
+    this.#ownership.setSettled(chat.id);
   }
 
   /** Stops everything in a chat, lets nothing more begin there, and then removes it; does nothing unless `mayDelete`. */
@@ -233,11 +243,13 @@ export class ChatTurns {
   async #run(turn: Turn): Promise<void> {
     const { input, chat } = turn;
     try {
+      if (!turn.begun) await this.#settleLeft({ chat, running: undefined });
       await runTurn(turn, this.#context);
       if (input.kind === "settled") await markShownRows(this.#context.store, chat.id, input.approvals);
     } catch (error) {
-      if (!(error instanceof NotOwner)) throw error;
-      this.#ownership.noteLost(chat.id);
+      if (error instanceof NotOwner) return this.#ownership.noteLost(chat.id);
+      this.#ownership.noteFailure(chat.id);
+      throw error;
     }
   }
 

@@ -31,6 +31,8 @@ export class Ownership {
   readonly #context: OwnershipContext;
   /** Until when this node has each chat, by `performance.now()`, counted from before the store was asked. */
   readonly #until = new Map<string, number>();
+  /** Chats in whose log a turn may be left open: this node has just taken them, or the store failed. */
+  readonly #unsettled = new Set<string>();
   /** The last thing that was asked of the store about a chat. One thing is asked at a time. */
   readonly #asked = new Map<string, Promise<unknown>>();
   #releasing: Set<string> | undefined;
@@ -56,9 +58,9 @@ export class Ownership {
     return (this.#until.get(chat) ?? 0) > performance.now();
   }
 
-  /** Takes a chat. True if this node did not have it. Throws {@link ChatElsewhere} if another node has it. */
-  hold(chat: string): Promise<boolean> {
-    if (this.isSure(chat) && !this.#asked.has(chat)) return Promise.resolve(false);
+  /** Takes a chat, unless this node has it. Throws {@link ChatElsewhere} if another node has it. */
+  hold(chat: string): Promise<void> {
+    if (this.isSure(chat) && !this.#asked.has(chat)) return Promise.resolve();
     return this.#inOrder(chat, async () => {
       const { store, leaseMs } = this.#context;
       const isNew = !this.#until.has(chat);
@@ -69,15 +71,31 @@ export class Ownership {
         throw new ChatElsewhere(chat);
       }
       this.#until.set(chat, lease.until === Infinity ? Infinity : before + leaseMs);
-      if (isNew) noteTaken();
-      return isNew;
+      if (!isNew) return;
+      noteTaken();
+      this.#unsettled.add(chat);
     });
+  }
+
+  /** True if a turn without an end may be left in the log of a chat. */
+  isUnsettled(chat: string): boolean {
+    return this.#unsettled.has(chat);
+  }
+
+  setSettled(chat: string): void {
+    this.#unsettled.delete(chat);
+  }
+
+  /** The store failed in a chat. A turn may have begun or gone on in its log all the same. */
+  noteFailure(chat: string): void {
+    if (this.#until.has(chat)) this.#unsettled.add(chat);
   }
 
   /** Gives a chat back, together with others that are given back now. */
   release(chat: string): void {
     if (!this.#until.has(chat)) return;
     this.#until.delete(chat);
+    this.#unsettled.delete(chat);
     metrics.leases.held.add(-1);
     if (this.#releasing) return void this.#releasing.add(chat);
     const chats = new Set([chat]);
@@ -124,6 +142,7 @@ export class Ownership {
 
   #lose(chat: string): void {
     this.#until.delete(chat);
+    this.#unsettled.delete(chat);
     metrics.leases.held.add(-1);
     metrics.leases.lost.add(1);
     this.#context.logger.warn("Another node has taken a chat from this one.", { chat });

@@ -9,6 +9,7 @@ import { newId } from "../support/index.ts";
 import type { Mode } from "../turn-input.ts";
 import { answeredChat } from "./answered-chat.ts";
 import { type Answer, type Given, matchesDecision, resolveAnswers, toOutcome } from "./answers.ts";
+import { beginTurn } from "./begin-turn.ts";
 import type { ChatQueue, QueuedTurn } from "./chat-queue.ts";
 import { takenMessageId, unknownApproval, unknownChat, withoutChat } from "./errors.ts";
 import { importHistory } from "./import-history.ts";
@@ -118,7 +119,7 @@ export class Submissions {
       refuseRunningReply(message.id, queue);
       if (earlier.length > 0 && (await store.lastSequence(chat.id)) === 0)
         await importHistory(earlier, chat.id, this.#context);
-      await queue.stopAll(new Error("A new message came."));
+      await turns.stopAll(queue, new Error("A new message came."));
       await titles.give(chat, message);
       // Stored messages have their small files as they were sent.
       const edit = await findEdit(store, chat.id, sent, after);
@@ -128,8 +129,10 @@ export class Submissions {
         return { chat: chat.id, turn: await this.#revisions.again(queue, wanted, how) };
       }
       if (edit) return { chat: chat.id, turn: await this.#revisions.edit(queue, edit, message, how) };
+      const reply = newId("msg");
+      const begun = await beginTurn(store, chat.id, { message, reply, ...how });
       const input = { kind: "message", message, record: true } as const;
-      return { chat: chat.id, turn: await turns.enqueue(queue, { reply: newId("msg"), input, ...how }) };
+      return { chat: chat.id, turn: await turns.enqueue(queue, { reply, input, ...how, begun }) };
     });
   }
 
@@ -140,7 +143,7 @@ export class Submissions {
       // A refused request changes nothing, so it stops nothing either. The reply that is being made is not stored yet.
       const isRunning = queue.find(({ reply }) => reply === wanted.messageId) !== undefined;
       if (!isRunning) await findReply(store, chat.id, wanted);
-      await queue.stopAll(new Error("The reply is made again."));
+      await turns.stopAll(queue, new Error("The reply is made again."));
       const found = await findReply(store, chat.id, wanted);
       return { chat: chat.id, turn: await this.#revisions.again(queue, found, { mode, actor }) };
     });
