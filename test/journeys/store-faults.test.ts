@@ -104,3 +104,15 @@ describe.each(storeKinds)("on $name", ({ options }) => {
     expect(await world.store.dueApprovals()).toEqual([]);
   });
 });
+
+test("a sweep while the store is away fails quietly, and the next one goes on", async () => {
+  let isAway = false;
+  const world = await openWorld({ bridge, store: (now) => faulty(memoryStore({ now }), () => isAway) });
+  asked(await say(world, "pay"));
+  isAway = true;
+  world.clock.now += ttl;
+  await world.bridge.sweep();
+  isAway = false;
+  await world.bridge.sweep();
+  expect((await world.store.listApprovals({ owner: "local" }))[0]?.state).toBe("expired");
+});

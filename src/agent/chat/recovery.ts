@@ -44,7 +44,16 @@ export class Recovery {
 
   /** Takes chats in which a turn is open that no node runs, and continues agents run as tools that no node runs. */
   async sweep(): Promise<void> {
-    await this.#takeOpen();
+    try {
+      await this.#takeOpen();
+      await this.#continueAgents();
+    } catch (error) {
+      // The store is away. The next sweep looks again.
+      this.#context.logger.error("Looking for what other nodes left failed.", { error: describeError(error) });
+    }
+  }
+
+  async #continueAgents(): Promise<void> {
     const { store } = this.#context;
     if (Math.abs(store.now() - this.#lookedForAgentsAt) < agentsMs) return;
     this.#lookedForAgentsAt = store.now();
