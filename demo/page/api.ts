@@ -36,6 +36,8 @@ export interface Health {
   debug?: boolean;
   /** When the server started. */
   startedAt?: number;
+  /** The name of the process that replied. */
+  process?: string;
 }
 
 /** The server does not know who sends the requests of this page, or no longer does. */

@@ -17,6 +17,8 @@ export interface ModelExchange {
 /** The model's side of a chat: the requests to it, and the events of its session. */
 export interface ModelSide {
   requests: ModelExchange[];
+  /** The node whose requests these are. Missing if there is only one. */
+  node?: string;
   events: Record<string, unknown>[];
 }
 
@@ -45,8 +47,17 @@ export async function fetchModelSide(chatId: string): Promise<ModelSide> {
   return (await response.json()) as ModelSide;
 }
 
-export async function postDebug(what: "cut" | "restart"): Promise<boolean> {
-  return (await fetch(`/debug/${what}`, { method: "POST" })).ok;
+/** The server that does it. Of several nodes only one does. */
+export interface DisturbedServer {
+  process: string;
+  startedAt: number;
+  node?: string;
+}
+
+/** Asks the server to disturb itself. Undefined if it does not allow it. */
+export async function postDebug(what: "cut" | "restart"): Promise<DisturbedServer | undefined> {
+  const response = await fetch(`/debug/${what}`, { method: "POST" });
+  return response.ok ? ((await response.json()) as DisturbedServer) : undefined;
 }
 
 export async function resetWallet(): Promise<void> {
@@ -62,7 +73,11 @@ export async function decide(approvalId: string, approved: boolean): Promise<{ s
   return { status: response.status, words: body.message ?? body.state ?? "" };
 }
 
-/** When the server started, by its clock. Undefined if it cannot be reached. */
-export async function fetchStart(): Promise<number | undefined> {
-  return (await fetchHealth().catch(() => undefined))?.startedAt;
+/**
+ * When the server started, by its clock. Undefined if it cannot be reached, or if another process than the named one
+ * replied.
+ */
+export async function fetchStart(process?: string): Promise<number | undefined> {
+  const health = await fetchHealth().catch(() => undefined);
+  return process === undefined || health?.process === process ? health?.startedAt : undefined;
 }

@@ -48,6 +48,7 @@ export function ModelView({
   return (
     <>
       {mode === "bidi" && <p className="muted small model-note">{words.live}</p>}
+      {side.node !== undefined && <p className="muted small model-note">{words.oneNode(side.node)}</p>}
       {rows.length === 0 ? <p className="muted small">{words.empty}</p> : <ModelLines rows={rows} />}
     </>
   );

@@ -35,6 +35,7 @@ export interface PanelStrings {
   model: {
     empty: string;
     live: string;
+    oneNode: (node: string) => string;
     asked: (contents: number, tools: number) => string;
     failed: string;
     refresh: string;
@@ -77,6 +78,7 @@ export interface PanelStrings {
     tabBlocked: string;
     tabNoQuestion: string;
     cut: string;
+    oneNode: (node: string) => string;
     back: (seconds: string) => string;
     restarted: (seconds: string, time: string) => string;
     away: string;
@@ -122,6 +124,8 @@ const en: PanelStrings = {
   model: {
     empty: "Nothing was asked yet.",
     live: "A live model gets each event over its open connection, so there are no requests to show.",
+    oneNode: (node) =>
+      `Several nodes serve this page. The requests are those of node ${node.slice(0, 6)}, the events are those of all.`,
     asked: (contents, tools) => `asked: ${contents} contents, ${tools} tools`,
     failed: "The server did not say what the model was asked.",
     refresh: "Refresh",
@@ -168,7 +172,7 @@ const en: PanelStrings = {
       double: { name: "Answer three times", text: "Approves twice and denies once, all at the same moment." },
       tab: { name: "Second tab", text: "Opens this chat again. Answer in either tab." },
       cut: { name: "Cut the connection", text: "The server drops every connection, in the middle of a reply too." },
-      restart: { name: "Restart the server", text: "Closes everything and starts again from the files." },
+      restart: { name: "Restart the server", text: "Closes everything and starts again from its database." },
       expire: { name: "Let it expire", text: "Asks for a seat that is held for ten seconds. Do not answer." },
     },
     answered: (answer, status, words) => `${answer}: ${status} ${words}`,
@@ -182,6 +186,7 @@ const en: PanelStrings = {
     tabBlocked: "The browser blocked the tab. Allow pop-ups, or open this address in another tab.",
     tabNoQuestion: "The other tab is open. Ask for a payment in one tab and answer it in the other.",
     cut: "Every connection was cut.",
+    oneNode: (node) => `Several nodes serve this page. Only node ${node.slice(0, 6)} did this; the others went on.`,
     back: (seconds) => `The page was connected again after ${seconds} s.`,
     restarted: (seconds, time) => `The server was away for ${seconds} s and started again at ${time}.`,
     away: "The server did not come back within 20 s.",
@@ -227,6 +232,8 @@ const ja: PanelStrings = {
   model: {
     empty: "まだ問い合わせはありません。",
     live: "ライブ接続では、イベントがそのつど送られるため、リクエストはありません。",
+    oneNode: (node) =>
+      `このページは複数のノードで動いています。リクエストはノード ${node.slice(0, 6)} のもの、イベントは全ノード共通です。`,
     asked: (contents, tools) => `問い合わせ: コンテンツ ${contents} 件、ツール ${tools} 個`,
     failed: "モデルへの問い合わせを取得できませんでした。",
     refresh: "更新",
@@ -273,7 +280,7 @@ const ja: PanelStrings = {
       double: { name: "3 回同時に回答", text: "承認を 2 回、拒否を 1 回、同時に送ります。" },
       tab: { name: "2 つ目のタブ", text: "同じチャットをもう 1 つ開きます。どちらで回答しても構いません。" },
       cut: { name: "接続を切る", text: "サーバーがすべての接続を切ります。返答の途中でも試せます。" },
-      restart: { name: "サーバーを再起動", text: "すべてを閉じ、保存されたファイルから起動し直します。" },
+      restart: { name: "サーバーを再起動", text: "すべてを閉じ、データベースから起動し直します。" },
       expire: { name: "期限切れにする", text: "10 秒だけ確保される座席を依頼します。回答せずにお待ちください。" },
     },
     answered: (answer, status, words) => `${answer}: ${status} ${words}`,
@@ -287,6 +294,8 @@ const ja: PanelStrings = {
     tabBlocked: "タブがブロックされました。ポップアップを許可するか、このアドレスを別のタブで開いてください。",
     tabNoQuestion: "もう 1 つのタブを開きました。片方で送金を依頼し、もう片方で回答してみてください。",
     cut: "すべての接続を切りました。",
+    oneNode: (node) =>
+      `このページは複数のノードで動いています。対象はノード ${node.slice(0, 6)} だけで、ほかのノードは動き続けます。`,
     back: (seconds) => `${seconds} 秒後に再接続しました。`,
     restarted: (seconds, time) => `サーバーは ${seconds} 秒停止し、${time} に起動しました。`,
     away: "20 秒たってもサーバーが戻りません。",

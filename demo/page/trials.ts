@@ -69,23 +69,26 @@ async function openTab({ chatId, words, language, waiting, tell }: TrialContext)
 async function cutConnections(context: TrialContext): Promise<void> {
   const { words, tell } = context;
   const start = Date.now();
-  if (!(await postDebug("cut"))) return tell(words.off);
+  const server = await postDebug("cut");
+  if (!server) return tell(words.off);
   tell(words.cut);
+  if (server.node !== undefined) tell(words.oneNode(server.node));
   // The server waits a moment before it cuts, so that it can reply to this request.
   await later(pollMs);
-  const startedAt = await poll(fetchStart, longestMs);
+  const startedAt = await poll(() => fetchStart(), longestMs);
   tell(startedAt === undefined ? words.away : words.back(secondsSince(start)));
   await tellLedger(context);
 }
 
 async function restartServer(context: TrialContext): Promise<void> {
   const { words, language, tell } = context;
-  const before = await fetchStart();
   const start = Date.now();
-  if (!(await postDebug("restart"))) return tell(words.off);
+  const server = await postDebug("restart");
+  if (!server) return tell(words.off);
+  if (server.node !== undefined) tell(words.oneNode(server.node));
   const startedAt = await poll(async () => {
-    const now = await fetchStart();
-    return now === before ? undefined : now;
+    const now = await fetchStart(server.process);
+    return now === server.startedAt ? undefined : now;
   }, longestMs);
   if (startedAt === undefined) return tell(words.away);
   tell(words.restarted(secondsSince(start), clockTime(startedAt, language)));

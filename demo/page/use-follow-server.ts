@@ -7,6 +7,7 @@ import { isDisconnect } from "./error-sentence.ts";
 import { isBusy } from "./is-busy.ts";
 import { hasUnsent, mergeMessages } from "./merge-messages.ts";
 import { withOlderMessages } from "./older-messages.ts";
+import { showsMore } from "./shows-more.ts";
 import type { StreamTap } from "./stream-tap.ts";
 import type { LedgerState } from "./use-ledger.ts";
 import type { Resume } from "./use-resume.ts";
@@ -22,7 +23,7 @@ export interface FollowServerOptions {
   status: ChatStatus;
   ledger: LedgerState;
   rows: ReadonlyMap<string, ApprovalView>;
-  resuming: Pick<Resume, "resume" | "inBackground">;
+  resuming: Pick<Resume, "resume" | "inBackground" | "setInBackground">;
   /** The calls that ran in this page. */
   ranHere: RefObject<ReadonlySet<string>>;
   /** Told of every new page, with the messages that it makes together with older ones. */
@@ -31,23 +32,32 @@ export interface FollowServerOptions {
   lastBusyAt: RefObject<number>;
 }
 
-/** Takes over the server's messages, merged with the page's. Returns nothing if the chat changed meanwhile. */
+/**
+ * Takes over the server's messages, merged with the page's. Returns nothing if the chat changed meanwhile, or if `waits`
+ * says that the page should wait for more.
+ */
 export type TakeMessages = (
   rows: ReadonlyMap<string, ApprovalView>,
+  waits?: (server: readonly UIMessage[]) => boolean,
 ) => Promise<{ server: UIMessage[]; merged: UIMessage[] } | undefined>;
+
+/** For so long after a lost connection the page keeps words that the server does not have: another process goes on. */
+const keepMs = 10_000;
+const askAgainMs = 300;
 
 /** Shows turns that this page did not start: those of another tab, of an expiry, or of a decision made elsewhere. */
 export function useFollowServer(options: FollowServerOptions): TakeMessages {
   const { chat, chatId, startsEmpty, tap, wires, status, ledger, rows, ranHere, onPage, lastBusyAt } = options;
-  const { resume, inBackground } = options.resuming;
+  const { resume, inBackground, setInBackground } = options.resuming;
   const { askedAt, offline, sequence, running: generating, refresh } = ledger;
   const seenSequence = useRef(startsEmpty ? 0 : -1);
   const takeMessages = useCallback<TakeMessages>(
-    async (currentRows) => {
+    async (currentRows, waits) => {
       const before = chat.messages;
       const page = await fetchMessages(chatId);
       if (chat.messages !== before || isBusy(chat.status)) return undefined;
       const server = withOlderMessages(before, page);
+      if (waits?.(server)) return undefined;
       onPage(page, server);
       const failed = chat.status === "error";
       const merged = mergeMessages(server, before, { rows: currentRows, ranHere: ranHere.current, failed });
@@ -59,22 +69,46 @@ export function useFollowServer(options: FollowServerOptions): TakeMessages {
 
   // Each ledger response is used once, and only if it was requested after the chat's last request.
   const usedAt = useRef(0);
+  /** The page waits for a reply whose server died to go on. */
+  const isWaiting = useRef(false);
   useEffect(() => {
     if (askedAt === usedAt.current || askedAt <= lastBusyAt.current || offline || isBusy(chat.status)) return;
     usedAt.current = askedAt;
-    if (generating && (chat.status === "ready" || (isDisconnect(chat.error) && !inBackground))) {
+    if (generating && (chat.status === "ready" || (isDisconnect(chat.error) && (!inBackground || isWaiting.current)))) {
+      isWaiting.current = false;
       resume();
       return;
     }
     if (sequence === seenSequence.current) return;
-    takeMessages(rows)
+    const waits = (server: readonly UIMessage[]) => {
+      const isRecent = Date.now() - lastBusyAt.current < keepMs;
+      isWaiting.current = isRecent && isDisconnect(chat.error) && showsMore(chat.messages, server);
+      if (!isWaiting.current) return false;
+      setInBackground(true);
+      setTimeout(refresh, askAgainMs);
+      return true;
+    };
+    takeMessages(rows, waits)
       .then((taken) => {
         if (!taken) return;
         seenSequence.current = sequence;
         if ((inBackground || isDisconnect(chat.error)) && !hasUnsent(taken.merged, taken.server)) chat.clearError();
       })
       .catch(() => undefined);
-  }, [askedAt, offline, sequence, generating, rows, inBackground, chat, takeMessages, resume, lastBusyAt]);
+  }, [
+    askedAt,
+    offline,
+    sequence,
+    generating,
+    rows,
+    inBackground,
+    setInBackground,
+    chat,
+    takeMessages,
+    resume,
+    refresh,
+    lastBusyAt,
+  ]);
 
   useEffect(() => {
     return tap.onChunk((type) => {

@@ -21,7 +21,7 @@ beforeEach(async () => {
   await store.appendEvent(chat.id, { event: { id: "e1", author: "user" }, id: "e1", responses: [] });
   const record = { of: (session: string) => (session === chat.id ? [{ at: 1 } as never] : []) };
   routes = createDebugRoutes({
-    ...{ store, appName: "demo", processName: "p1" },
+    ...{ store, appName: "demo", server: { process: "p1", startedAt: 5, node: "n1" } },
     record,
     now: () => 7,
     cut: () => acts.push("cut"),
@@ -73,6 +73,7 @@ describe("the log", () => {
 test("the model's side has the recorded requests and the events of the session", async () => {
   expect(await (await ask("/debug/chats/chat%201/model"))?.json()).toMatchObject({
     requests: [{ at: 1 }],
+    node: "n1",
     events: [{ author: "user" }],
   });
 });
@@ -81,7 +82,9 @@ describe("what disturbs the server", () => {
   const own = { origin: "http://127.0.0.1:3000" };
 
   test.each(["cut", "restart"])("%s is done for the server's own page", async (name) => {
-    expect((await ask(`/debug/${name}`, { method: "POST", headers: own }))?.status).toBe(202);
+    const response = await ask(`/debug/${name}`, { method: "POST", headers: own });
+    expect(response?.status).toBe(202);
+    expect(await response?.json()).toEqual({ accepted: true, process: "p1", startedAt: 5, node: "n1" });
     expect(acts).toEqual([name]);
   });
 

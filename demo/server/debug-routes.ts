@@ -6,14 +6,23 @@ export interface DebugOptions {
   store: Pick<Store, "findChat" | "read" | "lastSequence" | "events">;
   /** Whose chats these are, see `createBridge`. */
   appName: string;
-  /** The name of this process, see `demo-app.ts`. */
-  processName: string;
+  /** Which server this is. */
+  server: ServerIdentity;
   record: Pick<ModelRecord, "of">;
   now?: () => number;
   /** Cuts all connections. Called when the reply has been sent. */
   cut: () => void;
   /** Closes everything and starts again from the database. Called when the reply has been sent. */
   restart: () => void;
+}
+
+/** Which server gave a reply. Several nodes may serve one page. */
+export interface ServerIdentity {
+  /** The name of the process. It stays the same when the demo restarts itself. */
+  process: string;
+  startedAt: number;
+  /** The name of the node in the leases of chats. Missing if there is only one. */
+  node?: string;
 }
 
 /** Answers a request of an authenticated owner. Undefined if it is for another path. */
@@ -32,7 +41,7 @@ const maxEvents = 200;
  *     POST /debug/restart                restarts the server
  */
 export function createDebugRoutes(options: DebugOptions): DebugRoutes {
-  const { store, appName, processName, record, now = Date.now } = options;
+  const { store, appName, server, record, now = Date.now } = options;
 
   async function readChat(request: Request, owner: string, path: RegExpExecArray): Promise<Response> {
     const name = decode(path[1] ?? "");
@@ -40,7 +49,9 @@ export function createDebugRoutes(options: DebugOptions): DebugRoutes {
     if (!chat || name === undefined) return refuse(404, "not_found", "There is no such chat.");
     if (path[2] === "model") {
       const events = (await store.events(chat.id)).slice(-maxEvents).map(({ event }) => event);
-      return Response.json({ requests: record.of(chat.id), events }, { headers: noStore });
+      // The requests are in the memory of the process that made them, the events in the database.
+      const from = server.node === undefined ? {} : { node: server.node };
+      return Response.json({ requests: record.of(chat.id), events, ...from }, { headers: noStore });
     }
     const last = new URL(request.url).searchParams.get("last");
     const after = last !== null && /^\d{1,7}$/.test(last) ? (await store.lastSequence(chat.id)) - Number(last) : 0;
@@ -60,8 +71,8 @@ export function createDebugRoutes(options: DebugOptions): DebugRoutes {
     // Pages of allowed origins may chat. They may not disturb the server.
     if (!isOwnPage(request)) return refuse(403, "forbidden", "Only the page of this server may do this.");
     act();
-    // Of several nodes, only the one that got the request does it. Its name says which.
-    return Response.json({ accepted: true, process: processName }, { status: 202, headers: noStore });
+    // Of several nodes only this one does it.
+    return Response.json({ accepted: true, ...server }, { status: 202, headers: noStore });
   };
 }
 

@@ -36,11 +36,14 @@ export interface DemoApp {
 
 /** Everything of the demo that a restart replaces: the files it has open, the bridge and the server. */
 export async function startDemoApp(options: DemoAppOptions): Promise<DemoApp> {
-  const { settings, logger, processName } = options;
-  const startedAt = Date.now();
+  const { settings, logger, cut, restart } = options;
   const storage = await openStorage(settings);
   const { store, wallet, deployments } = storage;
   const record = createModelRecord();
+  const identity = {
+    ...{ process: options.processName, startedAt: Date.now() },
+    ...(settings.databaseUrl !== undefined && { node: store.node }),
+  };
   const agent = createAgent({
     model: options.model,
     wallet,
@@ -58,7 +61,7 @@ export async function startDemoApp(options: DemoAppOptions): Promise<DemoApp> {
     logger,
   });
   const debug = settings.debug
-    ? createDebugRoutes({ store, appName: agent.name, processName, record, cut: options.cut, restart: options.restart })
+    ? createDebugRoutes({ store, appName: agent.name, server: identity, record, cut, restart })
     : async () => undefined;
   const { model, liveModel, scripted } = settings;
   const server = await listen({
@@ -68,11 +71,7 @@ export async function startDemoApp(options: DemoAppOptions): Promise<DemoApp> {
     allowedOrigins: settings.allowedOrigins,
     maxBodyBytes,
     logger,
-    health: () => ({
-      ...{ model, liveModel, scripted, debug: settings.debug, startedAt, process: processName },
-      // The name of this node in the leases of chats. One process alone has no use for it.
-      ...(settings.databaseUrl !== undefined && { node: store.node }),
-    }),
+    health: () => ({ model, liveModel, scripted, debug: settings.debug, ...identity }),
     fallback: async (request, owner) =>
       (await walletResponse(request, wallet)) ?? (await debug(request, owner)) ?? options.page.respond(request),
   });

@@ -8,7 +8,7 @@ export interface Screen {
 }
 
 /** On a terminal the lines are replaced in place. Elsewhere they are printed again when they have changed. */
-export function createScreen(output: Writable, isTerminal: boolean): Screen {
+export function createScreen(output: Pick<Writable, "write">, isTerminal: boolean): Screen {
   let shown: readonly string[] = [];
   const write = (lines: readonly string[]) => void output.write(lines.map((line) => `${line}\n`).join(""));
   /** Moves the cursor up to the first of the lines and clears everything from there. */

@@ -88,6 +88,27 @@ function interrupted(held: { opened: Promise<void> }): Rule[] {
 const replyText = () => page.locator('[data-role="assistant"] .text').allInnerTexts();
 const notices = () => page.locator(".notice").allInnerTexts();
 
+declare global {
+  interface Window {
+    /** What the reply was before and after each time it became shorter. */
+    lostWords: string[];
+  }
+}
+
+/** Notes each time when words of the reply disappear, also for a moment. */
+const watchForLostWords = () =>
+  page.evaluate(() => {
+    window.lostWords = [];
+    const read = () => document.querySelector('[data-role="assistant"] .text')?.textContent ?? "";
+    let before = read();
+    new MutationObserver(() => {
+      const now = read();
+      if (now.length < before.length) window.lostWords.push(before, now);
+      before = now;
+    }).observe(document.body, { subtree: true, childList: true, characterData: true });
+  });
+const lostWords = () => page.evaluate(() => window.lostWords);
+
 describe.each<Mode>(["sse", "bidi"])("the page in %s on three nodes", (mode) => {
   beforeEach(async () => {
     gemini.reset(demoRules);
@@ -99,6 +120,7 @@ describe.each<Mode>(["sse", "bidi"])("the page in %s on three nodes", (mode) => 
     gemini.reset(interrupted(held));
     await say(page, "Tell me a story");
     await page.getByText("Once upon a time").waitFor({ timeout: waiting });
+    await watchForLostWords();
     const ended = (await owner())[end]();
     // A reply of a live model ends with an error instead, keeps its words, and is made again with a click.
     if (mode === "bidi") {
@@ -108,6 +130,8 @@ describe.each<Mode>(["sse", "bidi"])("the page in %s on three nodes", (mode) => 
     }
     await expect.poll(replyText, { timeout: waiting }).toEqual([sentence]);
     await expect.poll(notices, { timeout: waiting }).toEqual([]);
+    // A reply that is made again after a click begins anew.
+    if (mode === "sse") expect(await lostWords()).toEqual([]);
     await page.reload();
     await expect.poll(replyText, { timeout: waiting }).toEqual([sentence]);
     held.open();

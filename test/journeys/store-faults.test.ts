@@ -159,3 +159,15 @@ test("a turn that began although the reply of the store was lost is ended before
   expect(found.slice(0, 4)).toEqual(["begin", "end", "begin", "end"]);
   expect(found.filter((_, index) => index % 2 === 0)).toEqual(found.slice(0, found.length / 2).map(() => "begin"));
 });
+
+test("a sweep while the store is away fails quietly, and the next one goes on", async () => {
+  let isAway = false;
+  const world = await openWorld({ bridge, store: (now) => faulty(memoryStore({ now }), () => isAway) });
+  asked(await say(world, "pay"));
+  isAway = true;
+  world.clock.now += ttl;
+  await world.bridge.sweep();
+  isAway = false;
+  await world.bridge.sweep();
+  expect((await world.store.listApprovals({ owner: "local" }))[0]?.state).toBe("expired");
+});
