@@ -40,7 +40,16 @@ interface Node {
 async function openNodes(
   count: number,
   rules: readonly Rule[],
-  { pace, ...more }: Partial<BridgeOptions> & { /** A payment ends with this promise. */ pace?: Promise<void> } = {},
+  {
+    pace,
+    beforePost = async () => undefined,
+    ...more
+  }: Partial<BridgeOptions> & {
+    /** A payment ends with this promise. */
+    pace?: Promise<void>;
+    /** Called before a node posts a request to another one. */
+    beforePost?: () => Promise<void>;
+  } = {},
 ) {
   const gemini = await startScriptedGemini({ rules });
   closing.push(() => gemini.close());
@@ -55,8 +64,12 @@ async function openNodes(
       if (lease.node !== store.node) refusals += 1;
       return lease;
     };
+    const post: Store["post"] = async (request) => {
+      await beforePost();
+      await store.post(request);
+    };
     const mortal = new Proxy(
-      { ...store, holdChat },
+      { ...store, holdChat, post },
       {
         get(target, name: keyof Store) {
           const value: unknown = target[name];
@@ -212,6 +225,27 @@ describe("two nodes on one database", () => {
     const { sequence } = await two.bridge.position("alice", "chat");
     middle.open();
     await eventually(() => one.bridge.position("alice", "chat")).toMatchObject({ sequence });
+  });
+
+  it("do a request at once if the other node gives the chat back before the request is posted", async () => {
+    const middle = gate();
+    const rules: Rule[] = [
+      { when: /story/, say: [text("Once upon "), pause(middle.opened)] },
+      { when: /hello/, say: [text("Hello.")] },
+    ];
+    const patience = 20_000;
+    const { nodes } = await openNodes(2, rules, {
+      leaseMs: patience,
+      beforePost: async () => {
+        middle.open();
+        await eventually(() => nodeOfChat(two.store)).toBeUndefined();
+      },
+    });
+    const [one, two] = nodes;
+    await say(one.bridge, "a story");
+    const before = performance.now();
+    expect(await read(two.bridge, await say(two.bridge, "hello"))).toBe("Hello.");
+    expect(performance.now() - before).toBeLessThan(patience / 2);
   });
 
   it("show at once what a tool did that ended at a node that no longer has the chat", async () => {
