@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
@@ -24,6 +25,21 @@ function project(name: string, include: string[], options: object = {}) {
   return { extends: true as const, test: { name, include, ...options } };
 }
 
+/** Journeys that say nothing about several nodes, see CONTRIBUTING.md. */
+const oneNodeOnly = [
+  // They open their own nodes, or several apps on one store.
+  ...["nodes", "apps"],
+  // They start and kill real processes, with SQLite.
+  ...["kill", "kill-reports"],
+  // They replace the store, or lock its file.
+  ...["recording", "store-faults"],
+  // They use a bridge without a stage.
+  "live-other-model",
+].map((name) => `test/journeys/${name}.test.ts`);
+
+/** Journeys that run with two nodes in every run. `npm run nodes:journeys` runs all of them. */
+const onTwoNodes = ["approve", "decided-elsewhere", "tabs"].map((name) => `test/journeys/${name}.test.ts`);
+
 export default defineConfig({
   resolve: { alias: publicNames() },
   test: {
@@ -36,7 +52,8 @@ export default defineConfig({
       // Unit tests share their modules: most of their time went into importing the same ones for every file.
       project("unit", ["src/**/*.test.ts", "demo/**/*.test.{ts,tsx}"], { isolate: false }),
       project("contracts", ["test/contracts/**/*.test.ts"]),
-      project("journeys", ["test/journeys/**/*.test.ts"]),
+      project("journeys", ["test/journeys/**/*.test.ts"], { exclude: process.env["NODES"] ? oneNodeOnly : [] }),
+      project("nodes", onTwoNodes, { env: { NODES: "2" } }),
       // Playwright uses a real Chromium here. Two files run at a time, after everything else, because a page
       // that shares the cores with other tests is slow.
       project("browser", ["test/browser/**/*.test.ts"], {

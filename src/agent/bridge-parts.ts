@@ -86,7 +86,7 @@ export function buildParts(options: BridgeOptions) {
     atChat: (work, unshown) =>
       relay.run(work, { relayed: { name: "show", body: { ...unshown } }, receive: () => undefined }),
   });
-  relay.handle("show", async (unshown) => dueWork.showHere(unshown as unknown as Unshown));
+  relay.handle("show", (unshown) => dueWork.showHere(unshown as unknown as Unshown));
   const effectOf = (toolName: string) => policies.get(toolName)?.effect ?? "opaque";
   const titles = new Titles({ store, logger, title: options.title });
   const submissions = new Submissions({

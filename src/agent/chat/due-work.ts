@@ -112,9 +112,13 @@ export class DueWork {
     this.#show({ chat, reply, actor, ids: [], again: true });
   }
 
-  /** Shows what another node has found to be due. Whether the model is asked depends on this node's live connection. */
-  showHere(unshown: Unshown): void {
+  /**
+   * Shows what another node has found to be due. Whether the model is asked depends on this node's live connection. Resolves
+   * when the turns of everything that had to be shown have begun.
+   */
+  async showHere(unshown: Unshown): Promise<void> {
     this.#show(unshown);
+    await this.#begun();
   }
 
   /** Goes through all due rows, a batch at a time. Returns the work that calls of tools have not finished. */
