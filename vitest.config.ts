@@ -25,6 +25,9 @@ function project(name: string, include: string[], options: object = {}) {
   return { extends: true as const, test: { name, include, ...options } };
 }
 
+/** Files share their modules: importing the same ones for every file takes longer than most tests. */
+const sharing = { isolate: false, setupFiles: ["test/fixtures/cleanup-hooks.ts"] };
+
 /** Journeys that say nothing about several nodes, see CONTRIBUTING.md. */
 const oneNodeOnly = [
   // They open their own nodes, or several apps on one store.
@@ -46,20 +49,22 @@ export default defineConfig({
     // The limits are high: they should end a test that hangs, not one that is slow on a busy machine.
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    // By default there would be one worker on two cores, and it waits half of the time.
-    maxWorkers: 2,
+    // By default there would be one worker on two cores. Tests wait almost half of the time, so three keep two cores busy.
+    maxWorkers: 3,
     projects: [
-      // Unit tests share their modules: most of their time went into importing the same ones for every file.
-      project("unit", ["src/**/*.test.ts", "demo/**/*.test.{ts,tsx}"], { isolate: false }),
-      project("contracts", ["test/contracts/**/*.test.ts"]),
-      project("journeys", ["test/journeys/**/*.test.ts"], { exclude: process.env["NODES"] ? oneNodeOnly : [] }),
-      project("nodes", onTwoNodes, { env: { NODES: "2" } }),
-      // Playwright uses a real Chromium here. Two files run at a time, after everything else, because a page
-      // that shares the cores with other tests is slow.
+      project("unit", ["src/**/*.test.ts", "demo/**/*.test.{ts,tsx}"], sharing),
+      project("contracts", ["test/contracts/**/*.test.ts"], sharing),
+      project("journeys", ["test/journeys/**/*.test.ts"], {
+        ...sharing,
+        exclude: process.env["NODES"] ? oneNodeOnly : [],
+      }),
+      project("nodes", onTwoNodes, { ...sharing, env: { NODES: "2" } }),
+      // Playwright uses a real Chromium here. These files run after everything else, because a page that shares the
+      // cores with other tests is slow.
       project("browser", ["test/browser/**/*.test.ts"], {
+        ...sharing,
         testTimeout: 60_000,
         hookTimeout: 60_000,
-        maxWorkers: 2,
         sequence: { groupOrder: 1 },
       }),
     ],

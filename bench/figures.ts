@@ -44,6 +44,13 @@ export async function alternate(
   return measured;
 }
 
+/** One figure with its goal, as a line. */
+export function goal(name: string, value: number, { most, least }: { most?: number; least?: number }): string {
+  const isMet = (most === undefined || value <= most) && (least === undefined || value >= least);
+  const wanted = most === undefined ? `≥ ${least}` : `≤ ${most}`;
+  return `  ${name.padEnd(52)} ${value.toFixed(2).padStart(8)}   goal ${wanted}: ${isMet ? "met" : "MISSED"}`;
+}
+
 /** Says whether this run met a target. */
 export function verdict(target: string, isMet: boolean): string {
   return `  target ${target}: ${isMet ? "met" : "MISSED"}`;

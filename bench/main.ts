@@ -8,7 +8,11 @@
  * The comment at the top of each section says what it measures. The sections over WebSocket also measure ADK's own
  * server, which is installed into `peers/` when it is first needed.
  */
+import { chunkCost } from "./chunk-cost.ts";
+import { decisions } from "./decisions.ts";
+import { likeForLike } from "./like-for-like.ts";
 import { longChats } from "./long-chats.ts";
+import { longPage } from "./long-page.ts";
 import { neighbour } from "./neighbour.ts";
 import { reading } from "./reading.ts";
 import { scale } from "./scale.ts";
@@ -19,6 +23,9 @@ import { wsMemory } from "./ws-memory.ts";
 import { wsStreams } from "./ws-streams.ts";
 
 const sections: Record<string, () => Promise<void>> = {
+  "like for like": likeForLike,
+  "chunk cost": chunkCost,
+  decisions,
   reading,
   "sse streams": sseStreams,
   "sse approvals": sseApprovals,
@@ -28,6 +35,7 @@ const sections: Record<string, () => Promise<void>> = {
   "ws memory": wsMemory,
   neighbour,
   scale,
+  "page long chat": longPage,
 };
 
 const wanted = process.argv.slice(2);

@@ -6,6 +6,7 @@ const folder = new URL("./peers/", import.meta.url);
 /** The packages of `peers/`, by file: an import by name would find the project's own copies. */
 export const peerPackages = {
   adk: new URL("node_modules/@google/adk/dist/esm/index.js", folder).href,
+  databases: new URL("node_modules/@google/adk/dist/esm/sessions/database_session_service.js", folder).href,
   devTools: new URL("node_modules/@google/adk-devtools/dist/esm/index.js", folder).href,
 };
 
@@ -20,6 +21,20 @@ export function installPeers(): boolean {
 
 /** Several sections ask for the installation; it is tried once. */
 let installed: boolean | undefined;
+
+/** Builds the native driver that ADK's sessions on SQLite need. False if it cannot be built here. */
+export function buildPeerSqlite(): boolean {
+  const driver = new URL("node_modules/sqlite3/build/Release/node_sqlite3.node", folder);
+  if (existsSync(driver)) return true;
+  console.log("Building sqlite3 for ADK's sessions, once; a minute or three.");
+  const { status } = spawnSync("npm", ["rebuild", "sqlite3", "--loglevel=error"], {
+    cwd: folder,
+    timeout: 300_000,
+    stdio: "ignore",
+    shell: process.platform === "win32",
+  });
+  return status === 0 && existsSync(driver);
+}
 
 function install(): boolean {
   if (isInstalled()) return true;

@@ -28,7 +28,8 @@ export async function run(
   }
 }
 
-function post(url: string, body: object): Promise<IncomingMessage> {
+/** Sends a request over a connection that is kept open. */
+export function post(url: string, body: object): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const text = JSON.stringify(body);
     const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(text) };

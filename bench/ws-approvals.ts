@@ -40,11 +40,11 @@ export async function wsApprovals(): Promise<void> {
   const measured = await alternate(
     answers,
     {
-      "/live on disk": (round) => overSocket(clients.onDisk, `m-${round}`, toMessage),
-      "/live on disk, tool_result": (round) => overSocket(clients.onDisk, `t-${round}`, toToolResult),
-      "/live in memory": (round) => overSocket(clients.inMemory, `m-${round}`, toMessage),
-      "/live in memory, tool_result": (round) => overSocket(clients.inMemory, `t-${round}`, toToolResult),
-      "/run_sse in memory": peer && (() => overSse(peer.url)),
+      "/live on disk": (round) => answerOverSocket(clients.onDisk, `m-${round}`, toMessage),
+      "/live on disk, tool_result": (round) => answerOverSocket(clients.onDisk, `t-${round}`, toToolResult),
+      "/live in memory": (round) => answerOverSocket(clients.inMemory, `m-${round}`, toMessage),
+      "/live in memory, tool_result": (round) => answerOverSocket(clients.inMemory, `t-${round}`, toToolResult),
+      "/run_sse in memory": peer && (() => answerOverRunSse(peer.url)),
       "bare ws": () => echo(clients.bare),
     },
     { warmUp },
@@ -67,7 +67,8 @@ export async function wsApprovals(): Promise<void> {
       console.log(verdict(`≤ 0.5 × /run_sse, ${name}`, median(measured[name] ?? []) <= 0.5 * ofPeer));
 }
 
-async function overSocket(
+/** The time of one answer over a socket. */
+export async function answerOverSocket(
   client: SocketClient,
   chat: string,
   toFrame: (chat: string, question: UIMessageChunk[]) => object,
@@ -87,7 +88,8 @@ async function overSocket(
   return cameAt - clicked;
 }
 
-function toMessage(chat: string, question: UIMessageChunk[]): object {
+/** The answer as `useChat` sends it. */
+export function toMessage(chat: string, question: UIMessageChunk[]): object {
   return { type: "message", ...approvalAnswer(chat, question) };
 }
 
@@ -104,7 +106,8 @@ function toChunks(frames: readonly string[]): UIMessageChunk[] {
   });
 }
 
-async function overSse(url: string): Promise<number> {
+/** The time of one answer over ADK's own server. */
+export async function answerOverRunSse(url: string): Promise<number> {
   const session = await newSession(url);
   let confirmation: string | undefined;
   await run(url, session, { text: "pay" }, (event) => {

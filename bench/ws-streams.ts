@@ -51,16 +51,16 @@ export async function wsStreams(): Promise<void> {
         return (deltas * 1000) / took;
       }),
   });
-  const talk = (url: string, round: number) => overSocket(url, sayFrame(`s-${round}`, "talk"));
-  const replay = (url: string, round: number) => overSocket(url, { type: "attach", id: `s-${round}`, after: 0 });
+  const talk = (url: string, round: number) => readOverSocket(url, sayFrame(`s-${round}`, "talk"));
+  const replay = (url: string, round: number) => readOverSocket(url, { type: "attach", id: `s-${round}`, after: 0 });
   const measured = await alternate(
     rounds,
     {
       ...candidate("/live, Gemini", live, talk),
-      ...candidate("/run_sse, Gemini", peer, overSse),
+      ...candidate("/run_sse, Gemini", peer, readRunSse),
       ...candidate("/live, inside", liveInside, talk),
       ...candidate("/live in memory, inside", liveInMemory, talk),
-      ...candidate("/run_sse, inside", peerInside, overSse),
+      ...candidate("/run_sse, inside", peerInside, readRunSse),
       ...candidate("/live, from the log", live, replay),
       ...candidate("bare ws", bare, talk),
     },
@@ -96,7 +96,7 @@ export async function wsStreams(): Promise<void> {
 type Reading = Promise<number>;
 
 /** The time of one reply. The socket is open before the time starts, as on a page. */
-async function overSocket(url: string, frame: object): Reading {
+export async function readOverSocket(url: string, frame: object): Reading {
   const client = await SocketClient.open(url);
   const reply = client.until(isDone);
   const began = performance.now();
@@ -108,7 +108,8 @@ async function overSocket(url: string, frame: object): Reading {
   return took;
 }
 
-async function overSse(url: string): Reading {
+/** The time of one reply of ADK's own server. */
+export async function readRunSse(url: string): Reading {
   const session = await newSession(url);
   const events: string[] = [];
   const began = performance.now();

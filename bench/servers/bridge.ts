@@ -3,17 +3,19 @@ import { BaseLlm, FunctionTool, LlmAgent, LogLevel, setLogLevel } from "@google/
 import { createBridge } from "adk-stream-protocol";
 import { listen } from "adk-stream-protocol/server";
 import { memoryStore } from "adk-stream-protocol/stores/memory";
+import { postgresStore } from "adk-stream-protocol/stores/postgres";
 import { sqliteStore } from "adk-stream-protocol/stores/sqlite";
 import { geminiAt } from "adk-stream-protocol/testing";
 import { z } from "zod";
 import { options, serve } from "./serve.ts";
 import { wordsModel } from "./words-model.ts";
 
-const { gemini, database } = options as {
+const { gemini, database, postgres } = options as {
   /** The address of the model; undefined for one in this process. */
   gemini?: string;
-  /** The file of the store; undefined for one in memory. */
+  /** The file of the store, or the address of its PostgreSQL; without both it is in memory. */
   database?: string;
+  postgres?: string;
 };
 
 setLogLevel(LogLevel.ERROR);
@@ -27,11 +29,11 @@ const pay = new FunctionTool({
 const model = gemini ? geminiAt({ model: "gemini-2.5-flash", url: gemini }) : wordsModel(BaseLlm);
 const bridge = await createBridge({
   agent: new LlmAgent({ name: "bench", model, tools: [pay] }),
-  store: database ? sqliteStore({ path: database }) : memoryStore(),
+  store: postgres ? postgresStore({ url: postgres }) : database ? sqliteStore({ path: database }) : memoryStore(),
 });
 const { url } = await listen({
   bridge,
   port: 0,
-  limits: { socketsPerOwner: 10_000, frames: { size: 10_000, perSecond: 10_000 } },
+  limits: { socketsPerOwner: 20_000, sockets: 20_000, frames: { size: 10_000, perSecond: 10_000 } },
 });
 serve(url);

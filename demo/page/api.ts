@@ -53,8 +53,12 @@ export interface MessagePage {
 const messagesPerPage = 50;
 
 /** The newest messages of a chat, or those before a page. */
-export async function fetchMessages(chatId: string, before?: string): Promise<MessagePage> {
-  const query = new URLSearchParams({ limit: String(messagesPerPage), ...(before === undefined ? {} : { before }) });
+export async function fetchMessages(
+  chatId: string,
+  before?: string,
+  limit: number = messagesPerPage,
+): Promise<MessagePage> {
+  const query = new URLSearchParams({ limit: String(limit), ...(before === undefined ? {} : { before }) });
   const path = `/stream/${encodeURIComponent(chatId)}/messages?${query}`;
   return (await getJson<MessagePage>(path)) ?? { messages: [] };
 }

@@ -48,6 +48,7 @@ export interface ChatStrings {
   older: string;
   olderLoading: string;
   olderFailed: string;
+  toBeginning: string;
 }
 
 const en: ChatStrings = {
@@ -104,6 +105,7 @@ const en: ChatStrings = {
   older: "Show earlier messages",
   olderLoading: "Loading earlier messages…",
   olderFailed: "Earlier messages could not be loaded. Try again",
+  toBeginning: "Go to the beginning",
 };
 
 const ja: ChatStrings = {
@@ -160,6 +162,7 @@ const ja: ChatStrings = {
   older: "以前のメッセージを表示",
   olderLoading: "以前のメッセージを読み込んでいます…",
   olderFailed: "以前のメッセージを読み込めませんでした。再試行",
+  toBeginning: "最初のメッセージへ",
 };
 
 export const chatStrings: Record<Language, ChatStrings> = { en, ja };

@@ -10,7 +10,9 @@ import { money } from "./format.ts";
 import { ModelName } from "./header.tsx";
 import { Inspector } from "./inspector.tsx";
 import { isBusy } from "./is-busy.ts";
-import { MessageView } from "./message-view.tsx";
+import { KeepPlace } from "./keep-place.tsx";
+import { MessageBlockView } from "./message-block-view.tsx";
+import { type MessageBlock, messageBlocks } from "./message-blocks.ts";
 import type { Mode } from "./mode.ts";
 import type { Music } from "./music.ts";
 import { Notices } from "./notices.tsx";
@@ -207,6 +209,8 @@ function Messages({ bridge, waiting, onHidden, onSuggestion }: MessagesProps) {
   const { box, atEnd, onScroll, goToEnd } = useStickToEnd<HTMLDivElement>(content, nearEndPx, anchor);
   const hidden = useHiddenCards(box, pending).join(" ");
   useEffect(() => onHidden(hidden === "" ? [] : hidden.split(" ")), [hidden, onHidden]);
+  const drawn = useRef<readonly MessageBlock[]>([]);
+  const blocks = useMemo(() => (drawn.current = messageBlocks(messages, drawn.current)), [messages]);
   const count = messages.length;
   const lastRole = messages.at(-1)?.role;
   // A person who sends a message wants to see the reply, even after scrolling up.
@@ -236,9 +240,16 @@ function Messages({ bridge, waiting, onHidden, onSuggestion }: MessagesProps) {
             </div>
           )}
           <OlderButton older={bridge.older} box={box} first={messages[0]?.id} />
-          {messages.map((message) => (
-            <MessageView key={message.id} message={message} bridge={bridge} />
-          ))}
+          <KeepPlace box={box} first={messages[0]?.id} isOn={!bridge.older.isGoingToBeginning}>
+            {blocks.map((block) => (
+              <MessageBlockView
+                key={block.id}
+                {...{ block, bridge, box }}
+                isLast={block === blocks.at(-1)}
+                isPaused={bridge.older.isGoingToBeginning}
+              />
+            ))}
+          </KeepPlace>
           {outbox.overtaken.map((message) => (
             <UserMessage
               key={message.id}

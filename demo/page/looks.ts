@@ -1,3 +1,5 @@
+import { shownEvent } from "./show-card.ts";
+
 /**
  * What of a call has been on the screen. Marks stand at the beginning and the end of each value; a call may be approved
  * when each mark has been seen. A value that is cut is a mark that cannot be seen until a person opens it.
@@ -64,8 +66,9 @@ export function createLooks(): Looks {
     showNext() {
       const next = [...closed, ...unseen].toSorted(inDocumentOrder)[0];
       if (!next) return;
-      if (closed.has(next)) next.click();
-      else scrollTo(next);
+      if (closed.has(next)) return next.click();
+      scrollTo(next);
+      next.dispatchEvent(new CustomEvent(shownEvent, { bubbles: true }));
     },
     subscribe(listener) {
       listeners.add(listener);

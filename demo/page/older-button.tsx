@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, type RefObject } from "react";
 import { useWords } from "./preferences.ts";
+import { shownEvent } from "./show-card.ts";
 import type { OlderMessages } from "./use-older-messages.ts";
 
 export interface OlderButtonProps {
@@ -11,14 +12,14 @@ export interface OlderButtonProps {
 }
 
 /** How far above the visible part older messages are loaded. */
-const marginPx = 600;
+const marginPx = 1200;
 
-/** Loads older messages when the reader comes near, or presses it. What the reader sees stays where it is. */
+/** Loads older messages when the reader comes near, or presses a button. */
 export function OlderButton({ older, box, first }: OlderButtonProps) {
   const { t } = useWords();
   const button = useRef<HTMLButtonElement>(null);
-  const { state, load } = older;
-  const canLoad = state === "more";
+  const { state, load, isGoingToBeginning } = older;
+  const canLoad = state === "more" && !isGoingToBeginning;
   useEffect(() => {
     const element = button.current;
     if (!element || !canLoad) return undefined;
@@ -29,46 +30,81 @@ export function OlderButton({ older, box, first }: OlderButtonProps) {
     observer.observe(element);
     return () => observer.disconnect();
   }, [box, load, canLoad, first]);
-
-  // The message that was the first one stays where it is when others are drawn above it. The distance to the end is no
-  // measure, because messages that are far away have no exact height.
-  const anchor = useRef<{ message: Element; top: number }>(undefined);
-  useLayoutEffect(() => {
-    const element = box.current;
-    if (!element || !anchor.current?.message.isConnected) return;
-    element.scrollTop += topIn(element, anchor.current.message) - anchor.current.top;
-  }, [box, first]);
-  // Not a layout effect: when this button is drawn for the first time, the box around it has no element yet.
-  useEffect(() => {
-    const element = box.current;
-    const message = button.current?.nextElementSibling;
-    if (!element || !message) return undefined;
-    const note = () => {
-      anchor.current = { message, top: topIn(element, message) };
-    };
-    note();
-    element.addEventListener("scroll", note, { passive: true });
-    return () => {
-      element.removeEventListener("scroll", note);
-      anchor.current = undefined;
-    };
-  }, [box, first, state]);
+  useGoToBeginning(older, box, first);
 
   if (state === "none") return null;
   const words = { more: t.chats.older, loading: t.chats.olderLoading, failed: t.chats.olderFailed };
   return (
-    <button
-      ref={button}
-      type="button"
-      className="button button-small button-quiet older-button"
-      aria-disabled={state === "loading"}
-      onClick={load}
-    >
-      {words[state]}
-    </button>
+    <div className="older">
+      <button
+        ref={button}
+        type="button"
+        className="button button-small button-quiet older-button"
+        aria-disabled={state === "loading"}
+        onClick={load}
+      >
+        {words[state]}
+      </button>
+      <button
+        type="button"
+        className="button button-small button-quiet"
+        aria-disabled={isGoingToBeginning}
+        onClick={() => {
+          leaveEnd(box);
+          older.goToBeginning();
+        }}
+      >
+        {t.chats.toBeginning}
+      </button>
+    </div>
   );
 }
 
-function topIn(box: Element, message: Element): number {
-  return message.getBoundingClientRect().top - box.getBoundingClientRect().top;
+/** The key Home loads everything and shows the first message. Whatever the reader does meanwhile stops it. */
+function useGoToBeginning(older: OlderMessages, box: RefObject<HTMLElement | null>, first: string | undefined): void {
+  const { isGoingToBeginning, goToBeginning, stopGoing } = older;
+  const hasOlder = older.state !== "none";
+  useEffect(() => {
+    const element = box.current;
+    if (!element || !hasOlder) return undefined;
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key !== "Home" || event.altKey || event.shiftKey || isTyping(event.target)) return;
+      event.preventDefault();
+      leaveEnd(box);
+      goToBeginning();
+    };
+    element.addEventListener("keydown", onKeyDown);
+    return () => element.removeEventListener("keydown", onKeyDown);
+  }, [box, hasOlder, goToBeginning]);
+  useEffect(() => {
+    if (!isGoingToBeginning) return undefined;
+    const onKeyDown = ({ key }: KeyboardEvent) => {
+      if (key !== "Home") stopGoing();
+    };
+    window.addEventListener("keydown", onKeyDown);
+    window.addEventListener("wheel", stopGoing, { passive: true });
+    window.addEventListener("touchmove", stopGoing, { passive: true });
+    window.addEventListener("pointerdown", stopGoing);
+    return () => {
+      window.removeEventListener("keydown", onKeyDown);
+      window.removeEventListener("wheel", stopGoing);
+      window.removeEventListener("touchmove", stopGoing);
+      window.removeEventListener("pointerdown", stopGoing);
+    };
+  }, [isGoingToBeginning, stopGoing]);
+  // Also after the last page, when nothing is loaded any more.
+  const wasGoing = useRef(false);
+  useLayoutEffect(() => {
+    if (box.current && (isGoingToBeginning || (wasGoing.current && !hasOlder))) box.current.scrollTop = 0;
+    wasGoing.current = isGoingToBeginning;
+  }, [box, first, isGoingToBeginning, hasOlder]);
+}
+
+/** The box no longer scrolls to its end by itself. */
+function leaveEnd(box: RefObject<HTMLElement | null>): void {
+  box.current?.dispatchEvent(new CustomEvent(shownEvent));
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
 }

@@ -37,7 +37,7 @@ export function readOnlyChat(messages: readonly UIMessage[], clockOffset: number
       sendNow: async () => undefined,
       remove: nothing,
     },
-    older: { state: "none", load: nothing },
+    older: { state: "none", load: nothing, goToBeginning: nothing, isGoingToBeginning: false, stopGoing: nothing },
     send: nothing,
     edit: undefined,
     again: undefined,

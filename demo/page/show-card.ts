@@ -1,10 +1,10 @@
-/** Dispatched by what the reader wants to see, so that the box around it does not scroll back to its end. */
+/** Dispatched by what the page has scrolled to, so that the box around it does not scroll back to its end. */
 export const shownEvent = "shown";
 
 /** Scrolls to the top of a card and moves the keyboard focus to it. */
 export function showCard(approvalId: string): void {
   const card = document.querySelector<HTMLElement>(`article[data-approval-id="${CSS.escape(approvalId)}"]`);
-  card?.dispatchEvent(new CustomEvent(shownEvent, { bubbles: true }));
   card?.scrollIntoView({ block: "start" });
+  card?.dispatchEvent(new CustomEvent(shownEvent, { bubbles: true }));
   card?.focus({ preventScroll: true });
 }

@@ -49,11 +49,12 @@ export function useStickToEnd<T extends HTMLElement>(
     const element = box.current;
     if (!element) return;
     const isNear = isNearEnd(element, nearPx);
-    const isMoved = Math.abs(element.scrollTop - top.current) > 1;
+    const moved = element.scrollTop - top.current;
     // A box that became smaller is not at its end either. But only the reader scrolls up, or away from an anchor.
-    if (isAnchored.current ? isMoved : isNear || element.scrollTop < top.current) {
+    if (isAnchored.current ? Math.abs(moved) > 1 : moved < 0 || (moved > 0 && isNear)) {
+      // A reader who comes back to the end has passed the anchor too. Otherwise the box would return to it from there.
+      if (isNear && (isAnchored.current || !sticking.current)) anchor?.onPassed();
       sticking.current = isNear;
-      if (isAnchored.current && isNear) anchor?.onPassed();
       isAnchored.current = false;
     }
     top.current = element.scrollTop;
@@ -69,6 +70,8 @@ export function useStickToEnd<T extends HTMLElement>(
     const leaveEnd = () => {
       sticking.current = false;
       isAnchored.current = false;
+      // What is shown may be near the end. The scroll event that follows is not the reader's.
+      top.current = element.scrollTop;
     };
     element.addEventListener(shownEvent, leaveEnd);
     return () => {

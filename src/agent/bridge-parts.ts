@@ -68,7 +68,7 @@ export function buildParts(options: BridgeOptions) {
   const modelCalls = new ModelCalls({ ...limits, now: () => store.now() });
   const shared = { store, executor, authorizer, logger, maxLlmCalls, graceMs, leaseMs };
   const conversations = new Conversations(
-    { ...shared, agent, files, sessions, runners, gate, modelCalls, limits },
+    { ...shared, agent, files, sessions, runners, gate, modelCalls, limits, hasChat: (chat) => turns.has(chat) },
     options.live ?? {},
   );
   const agentNames = new Set(agentTools(agent).map(({ name }) => name));

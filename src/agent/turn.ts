@@ -116,14 +116,14 @@ async function runAndShowCalls(
     let approval = await store.getApproval(id);
     if (!approval) continue;
     const startsHere = !approval.external && (approval.state === "approved" || approval.state === "executing");
+    const attempt = startsHere ? executor.execute(approval) : undefined;
     // The yes is shown before the outcome, also when the call has ended by now.
-    if (approval.decidedAt !== undefined && (startsHere || endedAtOnce(approval)))
-      await log.write(dataApproval({ ...approval, state: "approved", outcome: undefined }));
-    if (startsHere) {
-      const attempt = executor.execute(approval);
-      await log.write(dataApproval({ ...approval, state: "executing" }));
-      approval = await abortable(attempt, signal);
-    }
+    const isAnswered = approval.decidedAt !== undefined && (startsHere || endedAtOnce(approval));
+    await log.write([
+      ...(isAnswered ? dataApproval({ ...approval, state: "approved", outcome: undefined }) : []),
+      ...(startsHere ? dataApproval({ ...approval, state: "executing" }) : []),
+    ]);
+    if (attempt) approval = await abortable(attempt, signal);
     if (isOpen(approval)) waiting.push(approval);
     // Clients know only the calls of the message they are reading, so a call of an older one gets only a `data-approval`.
     else if (approval.messageId !== reply) await log.writeStep(dataApproval(approval));

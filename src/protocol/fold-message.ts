@@ -9,7 +9,7 @@ type ToolPart = { type: string; toolCallId: string; state: string; toolName?: st
  * Builds an assistant message from its chunks, as AI SDK's reader does. That reader copies the whole message for every
  * chunk, so its cost grows with the square of the length; this one adds each chunk in place.
  *
- * The chunks and the message it begins with become parts of the result.
+ * The message it begins with becomes part of the result, and is changed. Chunks are not changed.
  */
 export class FoldedMessage {
   readonly #parts: Part[];
@@ -186,8 +186,10 @@ export class FoldedMessage {
       known.data = chunk.data;
       return;
     }
-    if (key !== undefined) this.#data.set(key, chunk);
-    this.#parts.push(chunk as unknown as Part);
+    // A copy, because other readers of the log have the chunk too.
+    const part = { ...chunk };
+    if (key !== undefined) this.#data.set(key, part);
+    this.#parts.push(part as unknown as Part);
   }
 }
 

@@ -93,7 +93,13 @@ export class Quota {
 
   #refusal(code: "too_many" | "unavailable", sentence: string): BridgeError {
     const { retryAfter = 1 } = this.#options;
-    return new BridgeError(code, `${sentence} ${retryText(retryAfter)}`, { retryAfter });
+    // A client that is refused tries again, and hundreds may. The stack says nothing that the sentence does not, and is the
+    // most expensive part of a refusal.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
+    const refusal = new BridgeError(code, `${sentence} ${retryText(retryAfter)}`, { retryAfter });
+    Error.stackTraceLimit = stackTraceLimit;
+    return refusal;
   }
 }
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { LoopTurns } from "./loop-turns.ts";
 import { requestUrl } from "./request-url.ts";
 import { BridgeError } from "../protocol/index.ts";
 
@@ -57,13 +58,34 @@ async function write(response: Response, outgoing: ServerResponse): Promise<void
     outgoing.end();
     return;
   }
-  outgoing.flushHeaders();
+  const leaveTogether = corker(outgoing);
+  leaveTogether();
+  // A reply whose length is known is complete at once, and goes out together with its headers.
+  if (!response.headers.has("content-length")) outgoing.flushHeaders();
   const reader = response.body.getReader();
   // Cancelling ends a pending read, and with it the loop below.
   outgoing.once("close", () => void reader.cancel().catch(() => undefined));
-  for (let read = await reader.read(); !read.done; read = await reader.read())
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    leaveTogether();
     if (!outgoing.write(read.value) && !outgoing.destroyed) await drained(outgoing);
+  }
   outgoing.end();
+}
+
+/** Returns a function that makes all pieces which are written in this tick leave in one write: each costs a system call. */
+function corker({ socket }: ServerResponse): () => void {
+  let isCorked = false;
+  return () => {
+    if (isCorked) return;
+    isCorked = true;
+    // Not the response itself: it would send what waits after the end of its body.
+    socket?.cork();
+    // A tick runs after all promises that are ready.
+    process.nextTick(() => {
+      isCorked = false;
+      socket?.uncork();
+    });
+  };
 }
 
 /** Resolves when there is room again, or the client is gone. */
@@ -79,6 +101,8 @@ function drained(outgoing: ServerResponse): Promise<void> {
 
 /** How long a client whose body is not read has to read its reply. */
 const cutMs = 1000;
+/** Closing a connection drops what the client has sent, which takes its time. */
+const cuts = new LoopTurns();
 
 /**
  * A body that is read on demand. If it is not read to its end, the rest is read and dropped: with `Readable.toWeb` the
@@ -108,6 +132,7 @@ function cut(incoming: IncomingMessage): void {
   // Begins to read, if no one has. Otherwise `node:http` would read the whole body after the reply.
   incoming.read(0);
   incoming.pause();
-  const timer = setTimeout(() => incoming.socket.destroy(), cutMs).unref();
+  const destroy = () => void incoming.socket.destroy();
+  const timer = setTimeout(() => cuts.add(destroy), cutMs).unref();
   incoming.once("close", () => clearTimeout(timer));
 }

@@ -11,6 +11,42 @@ describe("toJsonCopy", () => {
       deep: [{}],
     });
   });
+
+  test("does what going through text does to values of any kind", () => {
+    const odd = fc.constantFrom<unknown>(
+      undefined,
+      NaN,
+      -0,
+      Infinity,
+      new Date(0),
+      new Map([[1, 2]]),
+      () => 1,
+      Symbol("s"),
+    );
+    const pair = { maxKeys: 4, withSparseArray: true, withDate: true, withBoxedValues: true, values: [anyJson, odd] };
+    fc.assert(
+      fc.property(fc.anything(pair), (value) => {
+        const wrapped = { value };
+        expect(toJsonCopy(wrapped)).toStrictEqual(JSON.parse(JSON.stringify(wrapped)));
+      }),
+    );
+  });
+
+  test("refuses a value that contains itself, as JSON does", () => {
+    const value: Record<string, unknown> = {};
+    value["self"] = value;
+    expect(() => toJsonCopy(value)).toThrow(TypeError);
+  });
+
+  test("leaves it to a value how it is stored", () => {
+    expect(toJsonCopy({ a: { toJSON: () => "b" } })).toStrictEqual({ a: "b" });
+  });
+
+  test("keeps a field named __proto__ as a field", () => {
+    const value = JSON.parse('{"__proto__":{"polluted":true}}') as object;
+    expect(JSON.stringify(toJsonCopy(value))).toBe('{"__proto__":{"polluted":true}}');
+    expect("polluted" in toJsonCopy(value)).toBe(false);
+  });
 });
 
 describe("copyJson", () => {

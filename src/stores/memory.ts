@@ -6,6 +6,7 @@ import { copyJson, toJsonCopy } from "./json-copy.ts";
 import { memoryChats } from "./memory-chats.ts";
 import { memoryEvents } from "./memory-events.ts";
 import { memoryFiles } from "./memory-files.ts";
+import { matches } from "./approval-matches.ts";
 import { memoryLog } from "./memory-log.ts";
 import { oneNode } from "./one-node.ts";
 import { OpenCallCounts } from "./open-call-counts.ts";
@@ -45,6 +46,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   /** The ids of each chat's approvals, oldest first. */
   const asked = new Map<string, Set<string>>();
   const calls = new Map<string, string>();
+  /** The rows of calls with the same id, which is unique in a session only. */
+  const sameCall = new Map<string, Set<string>>();
   const open = new OpenCallCounts();
   /** How many chats each owner has. */
   const owners = new Map<string, number>();
@@ -83,11 +86,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     return copyJson(added);
   };
 
-  /** The rows that match a filter. Looks only at one chat's rows if the filter names a chat or a session. */
+  /** The rows that match a filter. Looks only at the rows of one chat, or those it is about, if the filter names them. */
   const select = (filter: ApprovalFilter): Approval[] => {
     const chat = filter.chat ?? (filter.session === undefined ? undefined : sessions.get(filter.session)?.chat);
     const isNarrow = filter.chat !== undefined || filter.session !== undefined;
-    const ids = isNarrow ? (asked.get(chat ?? "") ?? []) : approvals.keys();
+    const about = () => filter.about && new Set(filter.about.flatMap((id) => [id, ...(sameCall.get(id) ?? [])]));
+    const place = (id: string) => positions.get(id) ?? 0;
+    const named = () => [...(about() ?? [])].filter((id) => approvals.has(id)).toSorted((a, b) => place(a) - place(b));
+    const ids = isNarrow ? (asked.get(chat ?? "") ?? []) : filter.about ? named() : approvals.keys();
     return [...ids].map((id) => approvals.get(id) as Approval).filter((row) => matches(row, filter));
   };
 
@@ -122,6 +128,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       positions.delete(approval.id);
       asked.get(approval.chat)?.delete(approval.id);
       calls.delete(key(approval.session, approval.toolCallId));
+      const same = sameCall.get(approval.toolCallId);
+      if (same?.delete(approval.id) && same.size === 0) sameCall.delete(approval.toolCallId);
     }
     sessions.delete(id);
     history.forget(id);
@@ -218,6 +226,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       positions.set(row.id, (created += 1));
       asked.set(row.chat, (asked.get(row.chat) ?? new Set()).add(row.id));
       calls.set(callKey, row.id);
+      sameCall.set(row.toolCallId, (sameCall.get(row.toolCallId) ?? new Set()).add(row.id));
       addAudit(row, "create", row.requestedBy, at);
       return copyJson(row);
     },
@@ -283,13 +292,4 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 /** Several texts as one map key that no other texts share. */
 function key(...texts: string[]): string {
   return JSON.stringify(texts);
-}
-
-const comparedFields = [
-  ...(["appName", "chat", "session", "owner", "state", "idempotencyKey", "messageId", "innerSession", "told"] as const),
-];
-
-function matches(row: Approval, filter: ApprovalFilter): boolean {
-  if (filter.about && !filter.about.includes(row.id) && !filter.about.includes(row.toolCallId)) return false;
-  return comparedFields.every((field) => filter[field] === undefined || filter[field] === row[field]);
 }

@@ -3,20 +3,10 @@ import { type PostgresDatabase, sqlNow, type Statements } from "./postgres-datab
 import { isConnectionLost } from "./postgres-errors.ts";
 import { explainConflict } from "./postgres-events.ts";
 import type { HeldChat, PostgresLeases } from "./postgres-leases.ts";
+import { type EntryRow, toEntryRow, toLogEntry } from "./postgres-entries.ts";
 import { applyEntry } from "./postgres-messages.ts";
 import { applyWithdrawal } from "./postgres-withdrawal.ts";
-import { toLogged } from "./logged-entry.ts";
 import type { LogEntry, NewLogEntry, Withdrawal } from "./store.ts";
-
-/** An entry as a row of the table `log`. The turn has a column, so it is not in the text. */
-interface EntryRow {
-  turn: string;
-  /** False for chunks that may be removed when their turn is over for a while. */
-  kept: boolean;
-  text: string;
-  /** True for the beginning and the end of a turn, which change the chat's place in the list of chats. */
-  isEdge: boolean;
-}
 
 interface Waiting {
   chat: string;
@@ -36,9 +26,6 @@ interface Append {
 
 /** More waiting appends than a server has use for. */
 const maxWaiting = 20_000;
-/** The chunks that say how a turn ended. */
-const lastChunks: ReadonlySet<string> = new Set(["finish", "error", "abort"]);
-
 const appendSql = `
 WITH chat_in AS (SELECT * FROM unnest($3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $12::boolean[])
   AS c (id, fence, last, count, changed)),
@@ -291,15 +278,4 @@ function isPlain({ entries, withdrawal }: Waiting): boolean {
 
 function rejectAll(items: readonly Waiting[], error: unknown): undefined {
   for (const { reject } of items) reject(error);
-}
-
-function toEntryRow(entry: NewLogEntry): EntryRow {
-  const { turn, ...rest } = toLogged(entry);
-  const kept = entry.kind !== "chunk" || lastChunks.has(entry.chunk.type);
-  const isEdge = entry.kind === "begin" || entry.kind === "end";
-  return { turn, kept, isEdge, text: JSON.stringify(rest) };
-}
-
-export function toLogEntry({ turn, text }: Pick<EntryRow, "turn" | "text">, sequence: number, at: number): LogEntry {
-  return { turn, ...(JSON.parse(text) as Omit<NewLogEntry, "turn">), sequence, at } as LogEntry;
 }

@@ -1,6 +1,7 @@
-import { postgresAppend, toLogEntry } from "./postgres-append.ts";
+import { postgresAppend } from "./postgres-append.ts";
 import { sqlNotElsewhere } from "./postgres-approvals.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
+import { toLogEntry } from "./postgres-entries.ts";
 import type { PostgresLeases } from "./postgres-leases.ts";
 import { sqlLimit } from "./postgres-messages.ts";
 import { text } from "./postgres-rows.ts";

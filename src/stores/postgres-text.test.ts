@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { fromPostgresText, toPostgresText } from "./postgres-text.ts";
 
 test("any text comes back as it was, and has no character that PostgreSQL refuses", () => {
-  const unit = fc.constantFrom("a", "e", "0", "\0", "\ud800", "\udfff", "花", "👩", "\u{10fffe}");
+  const unit = fc.constantFrom("a", "x", "0", "\0", "\ud800", "\udfff", "花", "👩", "\u{10fffe}");
   fc.assert(
     fc.property(fc.array(unit), (units) => {
       const text = units.join("");

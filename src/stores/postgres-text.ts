@@ -6,18 +6,18 @@
 const escape = "\u{10fffe}";
 const special = /\0|\p{Surrogate}|\u{10fffe}/u;
 const allSpecial = new RegExp(special, "gu");
-const escaped = /\u{10fffe}([0-9a-f]{4}|e)/gu;
+const escaped = /\u{10fffe}([0-9a-f]{4}|x)/gu;
 
 export function toPostgresText(text: string): string {
   if (!special.test(text)) return text;
   return text.replace(allSpecial, (found) =>
-    found === escape ? `${escape}e` : escape + found.charCodeAt(0).toString(16).padStart(4, "0"),
+    found === escape ? `${escape}x` : escape + found.charCodeAt(0).toString(16).padStart(4, "0"),
   );
 }
 
 export function fromPostgresText(text: string): string {
   if (!text.includes(escape)) return text;
   return text.replace(escaped, (_, code: string) =>
-    code === "e" ? escape : String.fromCharCode(Number.parseInt(code, 16)),
+    code === "x" ? escape : String.fromCharCode(Number.parseInt(code, 16)),
   );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { UpperBound } from "./refuse-past.ts";
+import { UpperBound, UpperBounds } from "./refuse-past.ts";
 
 describe("an upper bound", () => {
   it("is counted once, and again only when it reaches a limit", () => {
@@ -27,5 +27,26 @@ describe("an upper bound", () => {
       throw new Error("counted");
     });
     expect(bound.value(Infinity)).toBe(0);
+  });
+});
+
+describe("upper bounds of owners", () => {
+  it("are counted once for each owner", () => {
+    const counted: string[] = [];
+    const bounds = new UpperBounds((owner) => counted.push(owner));
+    bounds.of("ann").value(10);
+    bounds.of("ann").added();
+    expect(bounds.of("ann").value(10)).toBe(2);
+    expect(bounds.of("ben").value(10)).toBe(2);
+    expect(counted).toEqual(["ann", "ben"]);
+  });
+
+  it("forget owners when there are many, and count again", () => {
+    const counted: string[] = [];
+    const bounds = new UpperBounds((owner) => counted.push(owner));
+    bounds.of("ann").value(10_000);
+    for (let each = 0; each < 1000; each++) bounds.of(`other ${each}`);
+    bounds.of("ann").value(10_000);
+    expect(counted).toEqual(["ann", "ann"]);
   });
 });

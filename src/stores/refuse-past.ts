@@ -6,8 +6,8 @@ import type { CallLimits, ChatLimits } from "./store-limits.ts";
 export interface CallCounts {
   pending(): number;
   waiting(): number;
-  waitingOfOwner(): number;
-  /** At least as many as wait in all. `atMost` is the limit: the exact number matters only when it may be reached. */
+  /** At least as many as wait. `atMost` is the limit: the exact number matters only when it may be reached. */
+  waitingOfOwner(atMost: number): number;
   waitingInAll(atMost: number): number;
 }
 
@@ -18,7 +18,7 @@ export function refuseCallPast(call: NewApproval, limits: CallLimits, counts: Ca
     throw new BridgeError("too_many", `At most ${maxPending} calls of a chat may wait for approval at once.`);
   if (maxWaiting !== undefined && counts.waiting() >= maxWaiting)
     throw new BridgeError("too_many", `At most ${maxWaiting} calls of a chat may wait at once.`);
-  if (maxWaitingOfOwner !== undefined && counts.waitingOfOwner() >= maxWaitingOfOwner)
+  if (maxWaitingOfOwner !== undefined && counts.waitingOfOwner(maxWaitingOfOwner) >= maxWaitingOfOwner)
     throw new BridgeError("too_many", `At most ${maxWaitingOfOwner} calls of a user may wait at once.`);
   if (maxWaitingInAll !== undefined && counts.waitingInAll(maxWaitingInAll) >= maxWaitingInAll)
     throw new BridgeError("unavailable", `At most ${maxWaitingInAll} calls may wait at once on this server.`);
@@ -67,5 +67,27 @@ export class UpperBound {
 
   added(): void {
     if (this.#known !== undefined) this.#known += 1;
+  }
+}
+
+/** How many owners are counted at once. An owner who is forgotten is counted anew. */
+const maxOwners = 1000;
+
+/** An {@link UpperBound} for each owner. */
+export class UpperBounds {
+  readonly #recount: (owner: string) => number;
+  readonly #owners = new Map<string, UpperBound>();
+
+  constructor(recount: (owner: string) => number) {
+    this.#recount = recount;
+  }
+
+  of(owner: string): UpperBound {
+    const known = this.#owners.get(owner);
+    if (known) return known;
+    if (this.#owners.size >= maxOwners) this.#owners.clear();
+    const bound = new UpperBound(() => this.#recount(owner));
+    this.#owners.set(owner, bound);
+    return bound;
   }
 }

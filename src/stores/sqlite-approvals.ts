@@ -1,7 +1,7 @@
 import { approvalStates, BridgeError, isSettled } from "../protocol/index.ts";
 import { applyChange, dueLimit, newApprovalRow, renewedLease } from "./apply-change.ts";
 import { nextAuditEntry } from "./audit-chain.ts";
-import { refuseCallPast, UpperBound } from "./refuse-past.ts";
+import { refuseCallPast, UpperBound, UpperBounds } from "./refuse-past.ts";
 import type { SqliteDatabase } from "./sqlite-database.ts";
 import { approvalToParameters, insertApproval, rowToApproval, rowToAuditEntry, updateApproval } from "./sqlite-rows.ts";
 import { openStates } from "./sqlite-schema.ts";
@@ -25,6 +25,9 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
   const count = (where: string, ...values: string[]) =>
     Number(db.one(`SELECT count(*) AS n FROM approval ${where}`, ...values)?.["n"]);
   const waiting = new UpperBound(() => count(`INDEXED BY approval_open WHERE state IN (${openStates})`));
+  const waitingOfOwners = new UpperBounds((owner) =>
+    count(`INDEXED BY approval_open WHERE owner = ? AND state IN (${openStates})`, owner),
+  );
   const saveApproval = (row: Approval, before: Approval) => {
     const saved = db.runNamed(updateApproval, {
       ...approvalToParameters(row, "moves"),
@@ -45,8 +48,8 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
   };
 
   const mark = (id: string, field: "told" | "shown") =>
-    // If a power cut takes the mark `shown`, the row is found in the log again.
-    db.transaction(field === "told" ? "FULL" : "NORMAL", () => {
+    // If a power cut takes the mark, the row is found in the log or in the history again.
+    db.transaction("NORMAL", () => {
       const row = getApproval(id);
       if (!row || row[field] || !isSettled(row.state)) return false;
       saveApproval({ ...row, [field]: true }, row);
@@ -62,7 +65,9 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
     },
 
     async createApproval(approval, limits = {}) {
-      return db.transaction("FULL", () => {
+      // What depends on the row is synced, and the row with it: a decision, a claim, a report, the end of the turn. A power
+      // cut before that takes the question with the row. A response with many calls would wait for the disk at each.
+      return db.transaction("NORMAL", () => {
         const { id, session, toolCallId } = approval;
         const existing = db.one("SELECT * FROM approval WHERE session = ? AND toolCallId = ?", session, toolCallId);
         if (existing) return rowToApproval(existing) as Approval;
@@ -74,13 +79,14 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
         refuseCallPast(approval, limits, {
           pending: () => count("WHERE chat = ? AND state = 'pending'", chat),
           waiting: () => count(`WHERE chat = ? AND state IN (${openStates})`, chat),
-          waitingOfOwner: () => count(`INDEXED BY approval_open WHERE owner = ? AND state IN (${openStates})`, owner),
+          waitingOfOwner: (atMost) => waitingOfOwners.of(owner).value(atMost),
           waitingInAll: (atMost) => waiting.value(atMost),
         });
         const at = now();
         const row = newApprovalRow({ ...approval, appName: requireChat(db, chat).appName }, at);
         db.runNamed(insertApproval, approvalToParameters(row));
         waiting.added();
+        waitingOfOwners.of(row.owner).added();
         addAudit(row, "create", row.requestedBy, at);
         noteChange(db, row.chat, at);
         return getApproval(id) as Approval;

@@ -23,7 +23,7 @@ export interface SqliteStoreOptions {
 /**
  * A store in one SQLite file, for one process at a time; a second process is refused at once. Every acknowledged write
  * survives the end of the process. Decisions, outcomes and a session's events also survive a power cut; a power cut may
- * lose the last chunks of a turn that has not ended.
+ * lose the last chunks and questions of a turn that has not ended.
  *
  * Each method does all of its work in one transaction, before its first await unless another program keeps the database
  * locked. Then writes wait without blocking anything else, and keep their order; reads do not wait.

@@ -1,13 +1,14 @@
 /** What a card says about a call, calls that report later, and calls whose outcome a person has to find out. */
-import { AxeBuilder } from "@axe-core/playwright";
 import { call, type ScriptedGemini, startScriptedGemini } from "adk-stream-protocol/testing";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { demoRules } from "../../demo/script/demo-rules.ts";
 import { type DemoServer, startDemo } from "../fixtures/demo-server.ts";
+import { expectAccessibleIn } from "./accessible.ts";
 import {
   approvalId,
   cards,
+  clickWhile,
   connectionIs,
   expectText,
   inState,
@@ -31,53 +32,42 @@ async function report(demo: DemoServer, key: string, body: object): Promise<{ st
 /** How often the page shows these words in the assistant's text. */
 const timesSaid = (page: Page, words: string) => page.locator(".text").getByText(words).count();
 
-/** Checks a page in both themes, on a desktop and on a phone. */
-async function expectAccessible(page: Page): Promise<void> {
-  for (const [colorScheme, width, height] of [
-    ["light", 1280, 860],
-    ["dark", 1280, 860],
-    ["dark", 390, 844],
-  ] as const) {
-    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    await page.setViewportSize({ width, height });
-    const { violations } = await new AxeBuilder({ page }).analyze();
-    const found = violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
-    expect(found, `${colorScheme} ${width}`).toEqual([]);
-  }
-}
+/** Both themes on a desktop, and a phone. */
+const looks = [
+  { colorScheme: "light", width: 1280, height: 860 },
+  { colorScheme: "dark", width: 1280, height: 860 },
+  { colorScheme: "dark", width: 390, height: 844 },
+] as const;
+const expectAccessible = (page: Page) => expectAccessibleIn(page, looks);
+
+let gemini: ScriptedGemini;
+let demo: DemoServer;
+/** A server that waits only a moment for reports. */
+let hasty: DemoServer;
+let visitor: Visitor;
+let page: Page;
+
+beforeAll(async () => {
+  gemini = await startScriptedGemini({ rules: demoRules });
+  const env = { GOOGLE_GEMINI_BASE_URL: gemini.url, DEPLOY_MS: never };
+  [visitor, demo, hasty] = await Promise.all([openVisitor(), startDemo(env), startDemo({ ...env, REPORT_MS: "1000" })]);
+  ({ page } = visitor);
+});
+afterAll(async () => {
+  await Promise.all([demo.close(), hasty.close()]);
+  await gemini.close();
+  await visitor.close();
+});
+beforeEach(async () => {
+  gemini.reset(demoRules);
+  await Promise.all([demo.start(), hasty.start()]);
+});
+afterEach(() => visitor.leave());
 
 describe.each([
   ["sse", "ai@6"],
   ["bidi", "ai@7"],
 ] as const)("a card in %s with useChat of %s", (mode, major) => {
-  let gemini: ScriptedGemini;
-  let demo: DemoServer;
-  /** A server that waits only a moment for reports. */
-  let hasty: DemoServer;
-  let visitor: Visitor;
-  let page: Page;
-
-  beforeAll(async () => {
-    gemini = await startScriptedGemini({ rules: demoRules });
-    const env = { GOOGLE_GEMINI_BASE_URL: gemini.url, DEPLOY_MS: never };
-    [visitor, demo, hasty] = await Promise.all([
-      openVisitor(),
-      startDemo(env),
-      startDemo({ ...env, REPORT_MS: "1000" }),
-    ]);
-    ({ page } = visitor);
-  });
-  afterAll(async () => {
-    await Promise.all([demo.close(), hasty.close()]);
-    await gemini.close();
-    await visitor.close();
-  });
-  beforeEach(async () => {
-    gemini.reset(demoRules);
-    await Promise.all([demo.start(), hasty.start()]);
-  });
-  afterEach(() => visitor.leave());
-
   const visit = (server: DemoServer) => visitor.visit(server.url + pathOf(mode, major));
   const approve = async () => {
     const card = cards(page).first();
@@ -242,8 +232,7 @@ describe.each([
     const path = `${hasty.url}/approvals/${await approvalId(page)}/resolution`;
     const headers = { "content-type": "application/json" };
     await fetch(path, { method: "POST", headers, body: JSON.stringify({ happened: true }) });
-    const submit = card.getByRole("button", { name: "It did not happen" });
-    if (await submit.isVisible()) await submit.click();
+    await clickWhile(card, "unknown", card.getByRole("button", { name: "It did not happen" }));
     await page.unroute("**/approvals?*");
     await inState(card, "done");
     await expectText(card, "Checked: it happened");

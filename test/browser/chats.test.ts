@@ -1,7 +1,6 @@
 /** What people do with chats on the demo page: find, rename, move and delete them, change what was said, attach files. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { AxeBuilder } from "@axe-core/playwright";
 import { sqliteStore } from "adk-stream-protocol/stores/sqlite";
 import { gate, type ScriptedGemini, startScriptedGemini } from "adk-stream-protocol/testing";
 import type { UIMessage } from "ai";
@@ -9,6 +8,7 @@ import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { demoRules } from "../../demo/script/demo-rules.ts";
 import { type DemoServer, startDemo } from "../fixtures/demo-server.ts";
+import { expectAccessible as expectPageAccessible } from "./accessible.ts";
 import { cards, inState, openVisitor, pathOf, say, takesAnswer, type Visitor, waiting } from "./page.ts";
 
 let gemini: ScriptedGemini;
@@ -42,11 +42,7 @@ const replied = () => page.getByText(/Hello! I can/).waitFor({ timeout: waiting 
 const ready = () => button("Send").waitFor({ timeout: waiting });
 const wide = { width: 1500, height: 860 };
 
-async function expectAccessible(): Promise<void> {
-  const axe = new AxeBuilder({ page }).options({ rules: { "target-size": { enabled: true } } });
-  const { violations } = await axe.analyze();
-  expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
-}
+const expectAccessible = () => expectPageAccessible(page, { targetSize: true });
 
 describe("the list of chats", () => {
   it("finds, renames, moves and deletes chats, and shows what waits in others", async () => {
@@ -367,12 +363,54 @@ describe("a chat of 10,000 messages", () => {
     await expect.poll(async () => Math.abs((await place()) - top), { timeout: waiting }).toBeLessThanOrEqual(2);
     expect(asked.filter((search) => search.includes("before="))).toHaveLength(1);
 
-    // A new message is added at the end, and the older ones stay.
     await page.unrouteAll({ behavior: "wait" });
+
+    // That is so too if the reader scrolls in the moment in which the next ones are drawn, before the page hears of it.
+    const moved = await page.evaluate(async () => {
+      const box = document.querySelector(".messages");
+      const first = document.querySelector(".older")?.nextElementSibling;
+      if (!box || !first) throw new Error("The page has no older messages.");
+      const placeOfFirst = () => first.getBoundingClientRect().top - box.getBoundingClientRect().top;
+      const nextFrame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+      const { fetch } = window;
+      const answered = await new Promise<() => void>((resolve) => {
+        window.fetch = async (input, init) => {
+          const response = await fetch(input, init);
+          if (typeof input !== "string" || !input.includes("before=")) return response;
+          const body: unknown = await response.json();
+          await new Promise<void>((answer) => resolve(answer));
+          // Nothing of this waits for another task, so no frame comes in between.
+          return { ok: true, status: 200, json: () => Promise.resolve(body) } as Response;
+        };
+        box.scrollTo(0, 40);
+      });
+      window.fetch = fetch;
+      await nextFrame();
+      await nextFrame();
+      box.scrollTo(0, 200);
+      const before = placeOfFirst();
+      answered();
+      await nextFrame();
+      await nextFrame();
+      return Math.abs(placeOfFirst() - before);
+    });
+    expect(await drawn()).toBe(150);
+    expect(moved).toBeLessThanOrEqual(2);
+
+    // A new message is added at the end, and the older ones stay.
     await say(page, "hello");
     await replied();
     await ready();
-    expect(await drawn()).toBe(102);
-    await page.getByText("Question 4951").waitFor({ state: "attached", timeout: waiting });
+    expect(await drawn()).toBe(152);
+    await page.getByText("Question 4926").waitFor({ state: "attached", timeout: waiting });
+
+    // Home goes to the first message. What is far from there is not in the document.
+    await page.locator(".messages").press("Home");
+    await page.getByText("Question 0", { exact: true }).waitFor({ timeout: waiting });
+    expect(await page.locator(".messages").evaluate(({ scrollTop }) => scrollTop)).toBe(0);
+    expect(await page.locator(".older-button").count()).toBe(0);
+    expect(await drawn()).toBeLessThan(1000);
+    await page.locator(".messages").press("End");
+    await page.getByText("Question 4999").waitFor({ timeout: waiting });
   });
 });

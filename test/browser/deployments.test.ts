@@ -79,40 +79,40 @@ async function report(server: DemoServer, key: string, body: object): Promise<{ 
 
 const countOf = (words: string, inText: string) => inText.split(words).length - 1;
 
+let gemini: ScriptedGemini;
+let demo: DemoServer;
+/** A server that waits only a moment for reports. */
+let hasty: DemoServer;
+let visitor: Visitor;
+let page: Page;
+let card: Card;
+
+beforeAll(async () => {
+  gemini = await startScriptedGemini({ rules: demoRules });
+  const env = { GOOGLE_GEMINI_BASE_URL: gemini.url, DEPLOY_MS: never };
+  [visitor, demo, hasty] = await Promise.all([
+    openVisitor(),
+    startDemo({ ...env, REPORT_MS: never }),
+    startDemo({ ...env, REPORT_MS: "4000" }),
+  ]);
+  ({ page } = visitor);
+  card = cards(page).first();
+});
+afterAll(async () => {
+  await Promise.all([demo.close(), hasty.close()]);
+  await gemini.close();
+  await visitor.close();
+});
+beforeEach(async () => {
+  gemini.reset(demoRules);
+  await Promise.all([demo.start(), hasty.start()]);
+});
+afterEach(() => visitor.leave());
+
 describe.each([
   ["sse", "ai@7"],
   ["bidi", "ai@6"],
 ] as const)("a deployment in %s with useChat of %s", (mode, major) => {
-  let gemini: ScriptedGemini;
-  let demo: DemoServer;
-  /** A server that waits only a moment for reports. */
-  let hasty: DemoServer;
-  let visitor: Visitor;
-  let page: Page;
-  let card: Card;
-
-  beforeAll(async () => {
-    gemini = await startScriptedGemini({ rules: demoRules });
-    const env = { GOOGLE_GEMINI_BASE_URL: gemini.url, DEPLOY_MS: never };
-    [visitor, demo, hasty] = await Promise.all([
-      openVisitor(),
-      startDemo({ ...env, REPORT_MS: never }),
-      startDemo({ ...env, REPORT_MS: "4000" }),
-    ]);
-    ({ page } = visitor);
-    card = cards(page).first();
-  });
-  afterAll(async () => {
-    await Promise.all([demo.close(), hasty.close()]);
-    await gemini.close();
-    await visitor.close();
-  });
-  beforeEach(async () => {
-    gemini.reset(demoRules);
-    await Promise.all([demo.start(), hasty.start()]);
-  });
-  afterEach(() => visitor.leave());
-
   const saying = (words: string) => page.locator(".text").getByText(words);
   const assistantSays = (words: string) => saying(words).waitFor({ timeout: waiting });
 

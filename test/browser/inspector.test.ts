@@ -2,12 +2,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { AxeBuilder } from "@axe-core/playwright";
 import { type ScriptedGemini, startScriptedGemini, text } from "adk-stream-protocol/testing";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { demoRules } from "../../demo/script/demo-rules.ts";
 import { type DemoServer, startDemo } from "../fixtures/demo-server.ts";
+import { expectAccessibleIn } from "./accessible.ts";
 import {
   cards,
   choose,
@@ -47,16 +47,7 @@ beforeEach(() => {
 });
 afterEach(() => visitor.leave());
 
-async function expectAccessible(): Promise<void> {
-  for (const colorScheme of ["light", "dark"] as const) {
-    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    const { violations } = await new AxeBuilder({ page }).analyze();
-    expect(
-      violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`),
-      colorScheme,
-    ).toEqual([]);
-  }
-}
+const expectAccessible = () => expectAccessibleIn(page, [{ colorScheme: "light" }, { colorScheme: "dark" }]);
 
 it("shows folded chunks, the log after a reload, what the model was asked, and replays a downloaded log", async () => {
   await visitor.visit(demo.url + pathOf("sse", "ai@7"));

@@ -1,10 +1,10 @@
 /** What a demanding visitor does on the demo page: long and many calls, no mouse, a lost server, high zoom, Japanese. */
-import { AxeBuilder } from "@axe-core/playwright";
 import { call, gate, pause, type ScriptedGemini, startScriptedGemini, text } from "adk-stream-protocol/testing";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { demoRules } from "../../demo/script/demo-rules.ts";
 import { type DemoServer, startDemo } from "../fixtures/demo-server.ts";
+import { expectAccessible as expectPageAccessible } from "./accessible.ts";
 import {
   approvalId,
   cards,
@@ -49,18 +49,28 @@ afterEach(async () => {
 const pay = (amount: number, recipient: string, description = "") =>
   call("process_payment", { amount, recipient, currency: "USD", description });
 const button = (name: string) => page.getByRole("button", { name, exact: true });
+/** Says no outside the page. */
+const decline = (id: string) => {
+  const headers = { "content-type": "application/json" };
+  return fetch(`${demo.url}/approvals/${id}`, { method: "POST", headers, body: JSON.stringify({ approved: false }) });
+};
 const bar = () => page.getByTestId("waiting-bar");
 const draft = () => page.locator("form textarea").last();
+/** Waits until a person sees the whole of an element without scrolling. */
+async function isInWindow(locator: Locator): Promise<void> {
+  const read = () =>
+    locator.evaluate((element) => {
+      const { top, bottom } = element.getBoundingClientRect();
+      return top >= 0 && bottom <= window.innerHeight;
+    });
+  await expect.poll(read, { timeout: waiting }).toBe(true);
+}
 async function isFocused(locator: Locator): Promise<void> {
   const read = () => locator.evaluate((element) => element === document.activeElement);
   await expect.poll(read, { timeout: waiting }).toBe(true);
 }
 
-async function expectAccessible(): Promise<void> {
-  const axe = new AxeBuilder({ page }).options({ rules: { "target-size": { enabled: true } } });
-  const { violations } = await axe.analyze();
-  expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
-}
+const expectAccessible = () => expectPageAccessible(page, { targetSize: true });
 
 describe("nothing can be approved that was not seen (W1)", () => {
   it("a long value is cut, and Approve waits until its end was on the screen", async () => {
@@ -93,37 +103,35 @@ describe("nothing can be approved that was not seen (W1)", () => {
     await visitor.visit(demo.url + pathOf("sse", "ai@6"));
     await say(page, "Pay them all");
     await inState(cards(page).nth(9), "asked");
-    await cards(page).first().getByRole("heading").click({ trial: true, timeout: waiting });
+    await isInWindow(cards(page).first().getByRole("heading"));
     expect(await page.getByRole("article", { name: "Approval of Send money $1.00 → Person 7" }).count()).toBe(1);
     await bar().getByText("8 wait: $1.00 → Person 2").waitFor({ timeout: waiting });
     await button("Show $1.00 → Person 2").click();
     await isFocused(cards(page).nth(2));
+    // A reader who scrolls to the end from there stays there when something changes.
+    await page.locator(".messages").evaluate((box) => box.scrollTo(0, box.scrollHeight));
+    await bar().getByText("Person 0").waitFor({ timeout: waiting });
+    await decline(await approvalId(page));
+    await inState(cards(page).first(), "denied");
+    await isInWindow(cards(page).nth(9).locator(".button-approve"));
+    await page.reload();
+    await inState(cards(page).nth(9), "asked");
     // A part of the last card is enough to press Approve in a small window, but not enough to approve.
+    await isInWindow(cards(page).nth(1).getByRole("heading"));
     await page.setViewportSize({ width: 640, height: 256 });
-    await cards(page)
-      .nth(9)
-      .locator(".button-approve")
-      .evaluate((element) => element.scrollIntoView({ block: "start" }));
+    const approve = cards(page).nth(9).locator(".button-approve");
+    await approve.evaluate((element) => element.scrollIntoView({ block: "start" }));
     const last = button("Approve $1.00 → Person 9");
     await last.dispatchEvent("click");
     await inState(cards(page).nth(9), "asked");
-    // The page shows what was not seen. Which argument that is depends on what passed through the window before.
-    await expect
-      .poll(() => cards(page).nth(9).locator("[data-argument]").evaluateAll(isOneInWindow), { timeout: waiting })
-      .toBe(true);
+    // The page shows the first argument, because nothing of this card was seen.
+    await isInWindow(cards(page).nth(9).locator('[data-argument="amount"]'));
     await page.setViewportSize({ width: 1280, height: 860 });
     await last.click();
     await inState(cards(page).nth(9), "done");
     expect(await demo.balance()).toBe(before - 1);
   });
 });
-
-function isOneInWindow(elements: Element[]): boolean {
-  return elements.some((element) => {
-    const { top, bottom } = element.getBoundingClientRect();
-    return top >= 0 && bottom <= window.innerHeight;
-  });
-}
 
 describe("answers and messages that did not reach the server (W2, W5)", () => {
   it("say which answer it was, are kept, and arrive once", async () => {
@@ -261,9 +269,7 @@ describe("without a mouse or a screen (W6, W12)", () => {
       .waitFor({ timeout: waiting });
     await button("Deny… $9.00 → Mia").click();
     await card.getByRole("textbox", { name: "Reason", exact: true }).fill("because");
-    const body = JSON.stringify({ approved: false });
-    const headers = { "content-type": "application/json" };
-    await fetch(`${demo.url}/approvals/${await approvalId(page)}`, { method: "POST", headers, body });
+    await decline(await approvalId(page));
     await inState(card, "denied");
     await expectText(card, "You were writing this reason. It was not sent: because");
     await isFocused(card);

@@ -1,6 +1,7 @@
 /** What a person does and sees on the demo page, as helpers for the browser tests. */
-import type { BrowserContext, Page } from "playwright-core";
-import { launchBrowser } from "../fixtures/chromium.ts";
+import type { BrowserContext, Locator, Page } from "playwright-core";
+import { expect } from "vitest";
+import { sharedBrowser } from "../fixtures/chromium.ts";
 
 /** The timeout of a step in milliseconds, long enough for a busy machine. */
 export const waiting = 10_000;
@@ -33,7 +34,7 @@ export interface Visitor {
 }
 
 export async function openVisitor(): Promise<Visitor> {
-  const browser = await launchBrowser();
+  const browser = await sharedBrowser();
   const context = await browser.newContext({ viewport, locale: "en-GB" });
   const problems: string[] = [];
   context.on("page", (tab) => watch(tab, problems));
@@ -68,7 +69,7 @@ export async function openVisitor(): Promise<Visitor> {
       const found = problems.splice(0);
       if (found.length > 0) throw new Error(`The page had problems: ${found.join("; ")}`);
     },
-    close: () => browser.close(),
+    close: () => context.close(),
   };
 }
 
@@ -115,6 +116,19 @@ export async function inState(card: Card, state: string): Promise<void> {
 /** Waits until a card accepts an answer. It does not in the first moment after it appears. */
 export async function takesAnswer(card: Card): Promise<void> {
   await card.getByRole("button", { name: "Approve" }).click({ trial: true, timeout: waiting });
+}
+
+/** Clicks a button of a card in this state, unless the card leaves the state before: it may be decided elsewhere. */
+export async function clickWhile(card: Card, state: string, button: Locator): Promise<void> {
+  const inThisState = card.and(card.page().locator(`[data-state="${state}"]`));
+  const read = async () => {
+    if ((await inThisState.count()) === 0) return true;
+    return button.click({ timeout: 1000 }).then(
+      () => true,
+      () => false,
+    );
+  };
+  await expect.poll(read, { timeout: waiting }).toBe(true);
 }
 
 /** Waits until a card shows these words. */

@@ -23,7 +23,7 @@ async function askInEach(world: World, chats: readonly string[]): Promise<void> 
 }
 
 const rowsOf = (world: World) => world.store.listApprovals({ owner: "local" });
-const until = (isSo: () => Promise<void> | void) => vi.waitFor(isSo, { timeout: 60_000, interval: 5 });
+const until = (isSo: () => Promise<void> | void) => vi.waitFor(isSo, { timeout: 60_000, interval: 20 });
 
 /** A model that thinks about outcomes until the test lets it go on. Counts how many chats ask it at once. */
 function slowModel() {

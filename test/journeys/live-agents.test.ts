@@ -375,10 +375,10 @@ describe.each(modes)("work that never ends (live: $live)", (how) => {
 
   it("can be stopped before the model is reached, and the next message gets a reply", async () => {
     const asked = gate();
-    let isStuck = true;
+    let isStuck = false;
     class Remote extends BaseToolset {
       override async getTools(): Promise<BaseTool[]> {
-        asked.open();
+        if (isStuck) asked.open();
         return isStuck ? new Promise<never>(() => undefined) : [];
       }
       override async close(): Promise<void> {}
@@ -386,10 +386,12 @@ describe.each(modes)("work that never ends (live: $live)", (how) => {
     const stage = await openLiveStage({
       agent: ({ model }) => new LlmAgent({ name: "root_agent", model: model(), tools: [new Remote([])] }),
     });
+    isStuck = true;
     const reading = stage.read(await stage.send({ type: "message", message: userMessage("first") }, how));
     await asked.opened;
     expect(await stage.stop()).toBe(true);
     expect((await reading).chunks.at(-1)).toEqual({ type: "abort" });
+    expect(stage.gemini.requests).toEqual([]);
     isStuck = false;
     expect(sequence(await stage.say("hello", how))).toBe(spoken);
     const said = (await stage.messages()).filter(({ role }) => role === "user");

@@ -2,7 +2,8 @@
 import { LlmAgent } from "@google/adk";
 import type { BridgeOptions } from "adk-stream-protocol";
 import { call, type Rule, text } from "adk-stream-protocol/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { holdTimers } from "../fixtures/hold-timers.ts";
 import { liveRules, type LiveStage, openLiveStage } from "../fixtures/live-stage.ts";
 import { fileTools } from "../fixtures/mcp-server.ts";
 import { openMcp, type McpTransport, type McpWorld } from "../fixtures/mcp-world.ts";
@@ -94,7 +95,11 @@ describe.each(transports)("an MCP server over %s", (transport) => {
 
   it("that does not list its tools counts as away after 10 seconds, and chats go on without its tools", async () => {
     const mcp = await openMcp(transport, { hangs: "listing" });
-    const stage = await openStory(mcp, { prefix: "fs", bridge: { tools: { fs_delete_file: { confirm: true } } } });
+    const limits = holdTimers(10_000);
+    const opening = openStory(mcp, { prefix: "fs", bridge: { tools: { fs_delete_file: { confirm: true } } } });
+    await vi.waitFor(() => expect(limits.running()).toBeGreaterThan(0), { timeout: 10_000 });
+    limits.pass();
+    const stage = await opening;
     expect(stage.warnings.join()).toContain("It took longer than 10000 ms.");
     expect(stage.warnings.at(-1)).toContain("Toolsets could not be listed; until they can be, calls");
     for (const { live } of modes) expect(sequence(await stage.say("hello", { live }))).toBe(spoken);
@@ -125,9 +130,12 @@ it("a server that no longer lists its tools delays an approved call of another t
   });
   await stage.say("pay", { live: false });
   mcp.plan({ hangs: "listing" });
+  const limits = holdTimers(10_000);
   const reply = yes(stage, false);
   await stage.until(async () => (await stage.rows()).every(({ state }) => state === "succeeded"));
   expect(stage.warnings.join()).not.toContain("It took longer");
+  await stage.until(() => limits.running() > 0);
+  limits.pass();
   expect(sequence(await reply)).toBe(goesOn);
   expect(stage.warnings.join()).toContain("It took longer than 10000 ms.");
   expect(stage.payments).toHaveLength(1);

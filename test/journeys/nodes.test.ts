@@ -26,13 +26,16 @@ afterEach(async () => {
 });
 
 const leaseMs = 600;
-const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 15_000 });
+/** The machine may be busy. */
+const patient = { timeout: 15_000 };
 
 interface Node {
   bridge: Bridge;
   store: Store;
   /** How often the node was told that another one has the chat. */
   refusals(): number;
+  /** The process no longer renews its leases. */
+  lapse(): void;
   /** The process dies: nothing of it reaches the database any more. */
   kill(): void;
 }
@@ -54,10 +57,12 @@ async function openNodes(
   const gemini = await startScriptedGemini({ rules });
   closing.push(() => gemini.close());
   const payments: number[] = [];
+  const notes: number[] = [];
   const nodes: Node[] = [];
   for (let index = 0; index < count; index += 1) {
     const store = postgresStore({ url: database.url });
     let dead = false;
+    let lapsed = false;
     let refusals = 0;
     const holdChat: Store["holdChat"] = async (chat, ms) => {
       const lease = await store.holdChat(chat, ms);
@@ -75,7 +80,9 @@ async function openNodes(
           const value: unknown = target[name];
           if (typeof value !== "function" || name === "now" || name === "watch" || name === "onPosted") return value;
           return (...args: unknown[]): unknown =>
-            dead ? new Promise(() => undefined) : (value as (...given: unknown[]) => unknown).apply(target, args);
+            dead || (lapsed && name === "renewChats")
+              ? new Promise(() => undefined)
+              : (value as (...given: unknown[]) => unknown).apply(target, args);
         },
       },
     );
@@ -91,6 +98,12 @@ async function openNodes(
           return { paid: amount };
         },
       }),
+      new FunctionTool({
+        name: "note",
+        description: "Notes something.",
+        parameters: z.object({}),
+        execute: () => ({ noted: notes.push(index) }),
+      }),
     ];
     const model = geminiAt({ model: "gemini-2.5-flash", url: gemini.url });
     const agent = new LlmAgent({ name: "root_agent", model, instruction: "Help.", tools });
@@ -98,9 +111,10 @@ async function openNodes(
     const bridge = await createBridge(options);
     closing.push(() => store.close());
     closing.push(() => bridge.close());
-    nodes.push({ bridge, store, refusals: () => refusals, kill: () => void (dead = true) });
+    const end = { lapse: () => void (lapsed = true), kill: () => void (dead = true) };
+    nodes.push({ bridge, store, refusals: () => refusals, ...end });
   }
-  return { gemini, payments, nodes: nodes as [Node, Node] };
+  return { gemini, payments, notes, nodes: nodes as [Node, Node] };
 }
 
 async function read(bridge: Bridge, reply: Awaited<ReturnType<Bridge["submit"]>>): Promise<string> {
@@ -133,7 +147,7 @@ describe("two nodes on one database", () => {
     const approvalId = approvals[0]?.approvalId ?? "";
     expect(await two.bridge.decide("alice", { approvalId, approved: true })).toMatchObject({ outcome: "accepted" });
     expect(await one.bridge.decide("alice", { approvalId, approved: false })).toMatchObject({ outcome: "refused" });
-    await eventually(() => words(one.bridge)).toEqual(["pay", "Paid."]);
+    await expect.poll(() => words(one.bridge), patient).toEqual(["pay", "Paid."]);
     expect(payments).toEqual([3]);
   });
 
@@ -146,7 +160,7 @@ describe("two nodes on one database", () => {
     const { nodes } = await openNodes(2, rules);
     const [one, two] = nodes;
     const first = await say(one.bridge, "a story");
-    await eventually(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
     expect(await two.bridge.position("alice", "chat")).toMatchObject({ running: true });
     expect(await read(two.bridge, await say(two.bridge, "hello"))).toBe("Hello.");
     expect(await read(two.bridge, first)).toBe("Once upon ");
@@ -159,11 +173,11 @@ describe("two nodes on one database", () => {
     const { nodes } = await openNodes(2, [{ say: [text("Once upon "), pause(middle.opened)] }]);
     const [one, two] = nodes;
     const first = await say(one.bridge, "a story");
-    await eventually(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
     expect(await two.bridge.stop("alice", "chat")).toBe(true);
     expect(await read(two.bridge, first)).toBe("Once upon ");
     await say(one.bridge, "another");
-    await eventually(async () => (await two.bridge.position("alice", "chat")).running).toBe(true);
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).running, patient).toBe(true);
     await two.bridge.chats.delete("alice", "chat");
     await expect(one.bridge.messages("alice", "chat")).rejects.toThrow("There is no chat chat here.");
     middle.open();
@@ -183,11 +197,11 @@ describe("two nodes on one database", () => {
     const { nodes } = await openNodes(2, rules);
     const [one, two] = nodes;
     const reply = await say(one.bridge, "a story");
-    await eventually(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
     const cut = read(two.bridge, { ...(await two.bridge.resume("alice", "chat")), chatName: "chat" } as typeof reply);
     one.kill();
     await expect(cut).rejects.toThrow("The server stopped in the middle of this reply.");
-    await eventually(() => words(two.bridge)).toEqual(["a story", "Once upon a time."]);
+    await expect.poll(() => words(two.bridge), patient).toEqual(["a story", "Once upon a time."]);
     middle.open();
   });
 
@@ -205,9 +219,9 @@ describe("two nodes on one database", () => {
     const { nodes } = await openNodes(2, rules);
     const [one, two] = nodes;
     await say(one.bridge, "a story");
-    await eventually(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
     await one.bridge.close();
-    await eventually(() => words(two.bridge)).toEqual(["a story", "Once upon a time."]);
+    await expect.poll(() => words(two.bridge), patient).toEqual(["a story", "Once upon a time."]);
     middle.open();
   });
 
@@ -217,14 +231,37 @@ describe("two nodes on one database", () => {
     const { nodes } = await openNodes(2, rules);
     const [one, two] = nodes;
     await say(one.bridge, "a story");
-    await eventually(async () => (await two.bridge.position("alice", "chat")).sequence).toBeGreaterThan(2);
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
     // As if the lease had lapsed while the process was paused.
     await database.run("UPDATE adk_stream_protocol.session SET lease_until = 0");
     const chat = await two.store.findChat("alice", "chat", "root_agent");
     await two.store.holdChat(chat?.id ?? "", 60_000);
     const { sequence } = await two.bridge.position("alice", "chat");
     middle.open();
-    await eventually(() => one.bridge.position("alice", "chat")).toMatchObject({ sequence });
+    await expect.poll(() => one.bridge.position("alice", "chat"), patient).toMatchObject({ sequence });
+  });
+
+  it("a node whose lease has lapsed runs no tool, and the node that took the chat runs it", async () => {
+    const middle = gate();
+    let asked = 0;
+    const rules: Rule[] = [
+      { when: ({ responses }) => responses.length > 0, say: [text("Noted.")] },
+      {
+        say: () => {
+          asked += 1;
+          return asked === 1 ? [text("Well, "), pause(middle.opened), call("note", {})] : [call("note", {})];
+        },
+      },
+    ];
+    const { nodes, notes } = await openNodes(2, rules);
+    const [one, two] = nodes;
+    await say(one.bridge, "note it");
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
+    one.lapse();
+    await expect.poll(() => words(two.bridge), patient).toEqual(["note it", "Noted."]);
+    middle.open();
+    await one.bridge.close();
+    expect(notes).toEqual([1]);
   });
 
   it("do a request at once if the other node gives the chat back before the request is posted", async () => {
@@ -238,7 +275,7 @@ describe("two nodes on one database", () => {
       leaseMs: patience,
       beforePost: async () => {
         middle.open();
-        await eventually(() => nodeOfChat(two.store)).toBeUndefined();
+        await expect.poll(() => nodeOfChat(two.store), patient).toBeUndefined();
       },
     });
     const [one, two] = nodes;
@@ -260,16 +297,16 @@ describe("two nodes on one database", () => {
     await read(one.bridge, await say(one.bridge, "pay"));
     const { approvals } = await one.bridge.approvals("alice", { chat: "chat" });
     await one.bridge.decide("alice", { approvalId: approvals[0]?.approvalId ?? "", approved: true });
-    await eventually(() => payments).toEqual([3]);
+    await expect.poll(() => payments, patient).toEqual([3]);
     await one.bridge.stop("alice", "chat");
-    await eventually(() => nodeOfChat(two.store)).toBeUndefined();
+    await expect.poll(() => nodeOfChat(two.store), patient).toBeUndefined();
     await say(two.bridge, "a story");
-    await eventually(() => nodeOfChat(two.store)).toBe(two.store.node);
+    await expect.poll(() => nodeOfChat(two.store), patient).toBe(two.store.node);
     expect(one.refusals()).toBe(0);
     tool.open();
-    await eventually(() => one.refusals()).toBeGreaterThan(0);
+    await expect.poll(() => one.refusals(), patient).toBeGreaterThan(0);
     middle.open();
-    await eventually(() => outputs(two.store)).toEqual([{ paid: 3 }]);
+    await expect.poll(() => outputs(two.store), patient).toEqual([{ paid: 3 }]);
   });
 });
 

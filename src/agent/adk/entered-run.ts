@@ -1,4 +1,5 @@
 import { BridgeError } from "../../protocol/index.ts";
+import { yieldEvery } from "../support/index.ts";
 import type { GatheredCalls } from "./gathered-calls.ts";
 import type { RunScope } from "./run-scope.ts";
 
@@ -9,6 +10,9 @@ export class RunRefused extends BridgeError {
   }
 }
 
+/** How long the calls of a run keep the event loop: ADK makes them one after the other, and a tool may never wait. */
+const sliceMs = 5;
+
 /** A run that has entered the gate. */
 export class EnteredRun {
   readonly scope: RunScope;
@@ -17,6 +21,8 @@ export class EnteredRun {
   isPaused = false;
   /** True after `leave`: the run's later calls are refused. */
   isOver = false;
+  /** Lets the event loop go on if the run has kept it for long. */
+  readonly yieldLoop = yieldEvery(sliceMs);
   #refusal: RunRefused | undefined;
   readonly #onLeave: () => void;
 

@@ -33,6 +33,7 @@ import { MissingTool } from "./missing-tool.ts";
 import { isNodeTool } from "./refuse-agents.ts";
 import { repairContents } from "./request-contents.ts";
 import type { CallHolder, RunScope } from "./run-scope.ts";
+import { prepareStreams } from "./streamed-responses.ts";
 import { readActions } from "./tool-actions.ts";
 import { invalidArguments } from "./tool-checks.ts";
 import { dropNonJsonState, needsConversion, toObject } from "./tool-result.ts";
@@ -43,8 +44,8 @@ import { dropNonJsonState, needsConversion, toObject } from "./tool-result.ts";
  * the placeholder from the event again, and lets the run make no further model request. A person decides on the row, the
  * executor runs the call, and the conversation gives the outcome to the model.
  *
- * What it relies on in ADK is listed in docs/design/adk.md (K1 and so on), each with a contract test. Responses are
- * changed in place and not returned, so that the callbacks of other plugins and of the agent see them too.
+ * docs/design/adk.md lists what it relies on in ADK (K1 and so on), with contract tests. Responses are changed in place and
+ * not returned, so that the callbacks of other plugins and of the agent see them too.
  */
 export class GatePlugin extends BasePlugin {
   readonly #holder: CallHolder;
@@ -112,6 +113,7 @@ export class GatePlugin extends BasePlugin {
     // A toolset may bring such a tool at any time. Its call would be invisible.
     if (isReserved(tool.name)) return { error: `The name ${tool.name} is reserved by ADK; the tool was not run.` };
     const run = this.#runOf(toolContext.invocationContext);
+    await run?.yieldLoop();
     if (!run || this.#isStopped(toolContext)) return { error: "The turn was stopped; the tool was not run." };
     if (isNodeTool(tool)) return { error: this.#refuseNode(tool.name, toolContext.invocationContext).message };
     const input = inputOf(tool, toolArgs);
@@ -120,8 +122,8 @@ export class GatePlugin extends BasePlugin {
     // K10: ADK runs an agent's tool without plugins. We run it ourselves, and hold the call while the agent waits.
     const isAgent = isAgentTool(tool);
     // A call with a report or a time limit needs a row, also when no one is asked about it.
-    const needsRow = isAgent || tool.isLongRunning || this.#holder.hasTimeLimit(tool.name);
-    if (!gated && !needsRow) return this.#checks.bind(tool, input, toolContext, run.scope);
+    const needsRow = gated || isAgent || tool.isLongRunning || this.#holder.hasTimeLimit(tool.name);
+    if (!needsRow) return this.#checks.bind(tool, input, toolContext, run.scope);
     const invalid = isAgent ? undefined : invalidArguments(tool, toolArgs);
     if (invalid) return invalid;
     const { refusal, question, changed } = await this.#checks.guards(tool, input, toolContext);
@@ -206,6 +208,7 @@ export class GatePlugin extends BasePlugin {
     const gathered = new GatheredCalls(llmRequest.toolsDict, this.#holder.callsPerResponse);
     this.#gathered.set(invocationContext, gathered);
     run?.gathered.push(gathered);
+    if (agent) prepareStreams(agent);
     repairContents(llmRequest.contents, session.events);
     await run?.scope.fillIn(llmRequest.contents);
     return undefined;
@@ -216,10 +219,9 @@ export class GatePlugin extends BasePlugin {
     const { invocationContext } = callbackContext;
     const gathered = this.#gathered.get(invocationContext);
     if (!gathered || llmResponse.partial) return undefined;
-    const run = this.#runOf(invocationContext);
-    const usedIds = () => this.#holder.callIds(invocationContext.session.id);
-    const isInner = run?.scope.chat !== invocationContext.session.id;
-    const { dropped, usage } = await gathered.take(llmResponse, invocationContext, { usedIds, isInner });
+    const [run, { id }] = [this.#runOf(invocationContext), invocationContext.session];
+    const how = { usedIds: () => this.#holder.callIds(id), isInner: run?.scope.chat !== id };
+    const { dropped, usage } = await gathered.take(llmResponse, invocationContext, how);
     if (dropped) this.#logger.warn("Calls after a held call were dropped.", { session: invocationContext.session.id });
     if (usage) run?.scope.countUsage(usage);
     return undefined;
@@ -239,8 +241,7 @@ export class GatePlugin extends BasePlugin {
       await requireFindable(tool, invocationContext, this.#gathered.get(invocationContext));
       if (isClientTool(tool) && !how.gated) await this.#checks.show(tool, inputOf(tool, args), context, run.scope);
       approval = await this.#holder.hold({ ...how, ...describeCall(tool, args, context) }, run.scope, refuseStopped);
-      const runsNow = !how.gated && approval.state === "approved";
-      const result = runsNow ? await run.scope.runHeld(approval) : undefined;
+      const result = !how.gated && approval.state === "approved" ? await run.scope.runHeld(approval) : undefined;
       if (result) {
         if (how.innerSession === undefined) this.#ran.add(context);
         context.state.update(result.stateDelta);
@@ -275,8 +276,7 @@ export class GatePlugin extends BasePlugin {
       return await this.#holder.cancelUnshown(approval);
     } catch (error) {
       this.#logger.error("A call that could not be held could not be cancelled.", {
-        approval: approval.id,
-        error: describeError(error),
+        ...{ approval: approval.id, error: describeError(error) },
       });
       return false;
     }

@@ -76,7 +76,7 @@ describe("the response to a call", () => {
   const open = openCalls([said(call("c1"), call("c2"))])[1]!;
 
   it("is made where the call was, by whom it was", () => {
-    const event = responseEvent(open, { ok: true }, { unknown: [] });
+    const event = responseEvent({ open, response: { ok: true }, unknown: [] });
     expect(event).toMatchObject({
       author: "agent",
       branch: "left",
@@ -89,13 +89,13 @@ describe("the response to a call", () => {
   });
 
   it("carries the state the tool left", () => {
-    expect(responseEvent(open, {}, { unknown: [], stateDelta: { word: "tea" } }).actions.stateDelta).toEqual({
+    expect(responseEvent({ open, response: {}, unknown: [], stateDelta: { word: "tea" } }).actions.stateDelta).toEqual({
       word: "tea",
     });
   });
 
   it("remembers the calls of which no more can be said yet", () => {
-    const event = responseEvent(open, {}, { unknown: ["c2", "c9"] });
+    const event = responseEvent({ open, response: {}, unknown: ["c2", "c9"] });
     expect([...unknownCalls([asked("hello"), JSON.parse(JSON.stringify(event)) as Event])]).toEqual(["c2", "c9"]);
   });
 });

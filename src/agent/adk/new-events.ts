@@ -8,26 +8,34 @@ import { messageToContent } from "./message-to-content.ts";
 
 /** Events that we, and not ADK, append to a history. */
 
-/** The response to one call, in the name of the agent that made it. */
-export function responseEvent(
-  { call, event }: OpenCall,
-  response: Record<string, unknown>,
-  {
-    unknown = [],
-    stateDelta = {},
-    actions,
-  }: {
-    unknown?: readonly string[] | undefined;
-    stateDelta?: Record<string, unknown> | undefined;
-    actions?: ToolActions | undefined;
-  } = {},
-): Event {
+/** The response to one call, in the form in which the history keeps it. */
+export interface CallResponse {
+  open: OpenCall;
+  response: Record<string, unknown>;
+  /** Calls whose outcome this response does not tell. */
+  unknown?: readonly string[] | undefined;
+  stateDelta?: Record<string, unknown> | undefined;
+  actions?: ToolActions | undefined;
+}
+
+/**
+ * The responses to calls of one step in one event, as ADK writes them, in the name of the agent that made the calls. Only a
+ * response that is alone may have actions.
+ */
+export function responseEvent(first: CallResponse, ...others: readonly CallResponse[]): Event {
+  const { invocationId, author, branch } = first.open.event;
+  const all = [first, ...others];
+  const unknown = all.flatMap((each) => each.unknown ?? []);
+  const stateDelta = Object.assign({}, ...all.map((each) => each.stateDelta)) as Record<string, unknown>;
+  const parts = all.map(({ open: { call }, response }) => ({
+    functionResponse: { id: call.id, name: call.name, response },
+  }));
   return createEvent({
-    actions: createEventActions({ stateDelta, ...actions }),
-    invocationId: event.invocationId,
-    author: event.author,
-    branch: event.branch,
-    content: { role: "user", parts: [{ functionResponse: { id: call.id, name: call.name, response } }] },
+    actions: createEventActions({ stateDelta, ...first.actions }),
+    invocationId,
+    author,
+    branch,
+    content: { role: "user", parts },
     ...(unknown.length > 0 && withMetadata({ unknown })),
   });
 }

@@ -2,7 +2,7 @@ import { isNotFound, isSettled } from "../../protocol/index.ts";
 import type { Approval, Store } from "../../stores/index.ts";
 import type { Executor, UnseenQuestions } from "../approval/index.ts";
 import type { Conversations } from "../conversation/index.ts";
-import { atMost, describeError, type Logger, Slots, within } from "../support/index.ts";
+import { atMost, describeError, type Logger, Slots, within, yieldEvery } from "../support/index.ts";
 import type { QueuedTurn } from "./chat-queue.ts";
 import { ChatElsewhere } from "./ownership.ts";
 import type { Interrupted } from "./recover.ts";
@@ -284,14 +284,4 @@ function byReply(rows: readonly Approval[]): [Approval, ...Approval[]][] {
 
 function delay(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-/** Returns a function that lets the event loop go on whenever it has been kept for `ms`. */
-function yieldEvery(ms: number): () => Promise<void> {
-  let until = performance.now() + ms;
-  return async () => {
-    if (performance.now() < until) return;
-    await new Promise((resolve) => setImmediate(resolve));
-    until = performance.now() + ms;
-  };
 }

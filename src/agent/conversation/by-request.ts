@@ -52,6 +52,8 @@ export class RequestConversation implements Conversation {
   }
 
   async deliver(log: TurnLog): Promise<"ask" | Progress> {
+    // Readers of the log get the outcome before the model does.
+    await new Promise((resolve) => setImmediate(resolve));
     await this.#closeLive();
     return this.#session.resume({ turn: this.#turn, log });
   }

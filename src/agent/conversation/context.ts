@@ -25,6 +25,8 @@ export interface ConversationContext {
   /** Counts the calls to the model. */
   modelCalls: ModelCalls;
   limits: { liveConnections: number; liveConnectionsPerOwner: number };
+  /** False when another node may have taken the chat. */
+  hasChat: (chatId: string) => boolean;
   /** How long new text waits for a tool that is still running. */
   graceMs: number;
 }

@@ -1,7 +1,6 @@
 import type { Part } from "@google/genai";
 import type { JsonObject } from "../../stores/index.ts";
-import type { OpenCall } from "../adk/history.ts";
-import type { Note } from "../adk/new-events.ts";
+import type { CallResponse, Note } from "../adk/new-events.ts";
 import type { ToolActions } from "../adk/tool-actions.ts";
 
 /** What `planHistory` returns: what has to be appended to the history, sent to the model and marked as told. */
@@ -26,13 +25,7 @@ export interface HistoryPlan {
 /** One entry of the plan. If its response turns out to be in the history already, the whole entry is skipped. */
 export interface HistoryRecord {
   /** The response to an open call, appended in the name of its agent. */
-  response?: {
-    open: OpenCall;
-    response: JsonObject;
-    unknown: readonly string[];
-    stateDelta?: JsonObject | undefined;
-    actions?: ToolActions | undefined;
-  };
+  response?: CallResponse;
   /** The response for a live model that waits for it. */
   send?: Part;
   /** A note to the model. Its id is derived from what it is about, so it is written once. */

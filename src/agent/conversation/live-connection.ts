@@ -10,7 +10,7 @@ import { noticeOf } from "../adk/live/notices.ts";
 import { messageToContent } from "../adk/message-to-content.ts";
 import { emptyEvent, messageEvent, storesMessage } from "../adk/new-events.ts";
 import type { Progress } from "../log/turn-log.ts";
-import { abortable, describeError } from "../support/index.ts";
+import { type AbortableWaits, describeError, withWaits } from "../support/index.ts";
 import { type ConnectionEvent, type ConnectionState, isListening, nextConnectionState } from "./connection-state.ts";
 import type { ConversationContext } from "./context.ts";
 import { toReplyEvent } from "./live-event.ts";
@@ -148,7 +148,8 @@ export class LiveConnection {
 
   /** Shows what the model says until it has finished, or until its calls wait. */
   listen(): Promise<Progress> {
-    return this.#orClose(() => this.#listen(this.#requireListener()));
+    const listen = (listener: Listener) => withWaits(listener.turn.signal, (waits) => this.#listen(listener, waits));
+    return this.#orClose(() => listen(this.#requireListener()));
   }
 
   /** Ends the connection. Calls that wait for a person go on waiting without it. */
@@ -183,14 +184,13 @@ export class LiveConnection {
     this.#run.send(messageToContent(message));
   }
 
-  async #listen({ turn, log }: Listener): Promise<Progress> {
+  async #listen({ log }: Listener, waits: AbortableWaits): Promise<Progress> {
     const { chat, context, silenceMs } = this.#options;
     const countRequest = () => log.countRequest(context.maxLlmCalls) ?? context.modelCalls.take(chat.owner);
     // A run that ended without a connection needed no model: hearing its end is no failure.
     let reply: ReplyState = this.#run.isConnected ? "silent" : "complete";
     for (;;) {
-      const wait = abortable(this.#run.peek(), turn.signal);
-      const result = await this.#silence.limit(wait, patienceMs(reply, silenceMs));
+      const result = await this.#silence.limit(waits.wait(this.#run.peek()), patienceMs(reply, silenceMs));
       if (result === "silence" || result.done) {
         const next = nextReplyState(reply, result === "silence" ? "silence" : "gone");
         if (!isOver(next)) continue; // for the compiler: tools have no time limit, and the end of a run is a verdict

@@ -22,12 +22,14 @@ type Fixed = Pick<RunScope, "mode" | "freeResults" | "refusesCalls" | "beforeReq
 export function newRunScope(
   { id, owner }: Session,
   fixed: Fixed,
-  { store, executor, files, logger }: ConversationContext,
+  { store, executor, files, logger, hasChat }: ConversationContext,
   listener: () => Listener,
   runAgent: (approval: Approval, listener: Listener) => Promise<Approval | undefined>,
 ): RunScope {
   return {
     ...fixed,
+    // A process that was paused goes on where it was, and another node may have run the call since.
+    refusesCalls: () => fixed.refusesCalls() || !hasChat(id),
     chat: id,
     owner,
     actor: () => listener().turn.actor,

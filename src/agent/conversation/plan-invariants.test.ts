@@ -27,7 +27,7 @@ import { isOpen as modelWaitsFor } from "../approval/outcome.ts";
 import { holdCalls } from "../approval/hold-calls.ts";
 import { Policies } from "../approval/policies.ts";
 import { silentLogger } from "../support/index.ts";
-import { applyPlan } from "./apply-plan.ts";
+import { applyPlan, groupRecords } from "./apply-plan.ts";
 import type { HistoryPlan } from "./history-plan.ts";
 import { type Occasion, planHistory } from "./plan.ts";
 
@@ -172,10 +172,13 @@ class Chat {
 
   /** Does what `applyPlan` and `markTold` do, without a store. */
   apply({ records }: HistoryPlan): void {
-    for (const { response, note, tells } of records) {
-      if (response) this.events.push(responseEvent(response.open, response.response, response));
-      if (note) this.events.push(noteEvent(note.id, note.text));
-      this.tell(tells);
+    for (const group of groupRecords(records)) {
+      const [first, ...others] = group.flatMap(({ response }) => response ?? []);
+      if (first) this.events.push(responseEvent(first, ...others));
+      for (const { note, tells } of group) {
+        if (note) this.events.push(noteEvent(note.id, note.text));
+        this.tell(tells);
+      }
     }
   }
 

@@ -20,13 +20,12 @@ export class InlineFiles {
   }
 
   async entry<T extends NewLogEntry>(entry: T): Promise<T> {
+    if (!hasInlinedFile(entry)) return entry;
     if (entry.kind === "chunk") {
       const { chunk } = entry;
-      if (chunk.type !== "file" || !readInlineAddress(chunk.url)) return entry;
-      return { ...entry, chunk: { ...chunk, url: await this.#url(chunk.url) } };
+      return chunk.type === "file" ? { ...entry, chunk: { ...chunk, url: await this.#url(chunk.url) } } : entry;
     }
-    if (entry.kind === "withdraw" || !("message" in entry) || !entry.message || !hasInlined(entry.message))
-      return entry;
+    if (entry.kind === "withdraw" || !entry.message) return entry;
     return { ...entry, message: await this.#message(entry.message) };
   }
 
@@ -57,6 +56,12 @@ export class InlineFiles {
     this.#left -= data.length;
     return header + data;
   }
+}
+
+/** True if the entry has a file that travels as a data URL. */
+export function hasInlinedFile(entry: NewLogEntry): boolean {
+  if (entry.kind === "chunk") return entry.chunk.type === "file" && readInlineAddress(entry.chunk.url) !== undefined;
+  return entry.kind !== "withdraw" && entry.message !== undefined && hasInlined(entry.message);
 }
 
 function hasInlined(message: UIMessage): boolean {

@@ -2,7 +2,7 @@ import type { Approval, Change, JsonObject, NewApproval, Store } from "../../sto
 import { overrideStore } from "../../stores/override-store.ts";
 import type { FileLimits } from "./file-options.ts";
 import { GatheredFiles } from "./gathered-files.ts";
-import { InlineFiles } from "./inline-files.ts";
+import { hasInlinedFile, InlineFiles } from "./inline-files.ts";
 import { keepEntry } from "./keep-entry.ts";
 import { keepEvent } from "./keep-event.ts";
 import { cutErrorText, keepResponse } from "./large-outputs.ts";
@@ -41,8 +41,17 @@ export function keepingStore<S extends Store>(store: S, limits: FileLimits): S {
     },
 
     async read(chat, range) {
+      const entries = await store.read(chat, range);
+      if (!entries.some(hasInlinedFile)) return entries;
       const inlined = new InlineFiles(store, chat);
-      return Promise.all((await store.read(chat, range)).map((entry) => inlined.entry(entry)));
+      return Promise.all(entries.map((entry) => inlined.entry(entry)));
+    },
+
+    watch(chat, listener) {
+      // Without the entries the listener reads the log, which has the files.
+      return store.watch(chat, ({ entries, ...news }) =>
+        listener(entries && !entries.some(hasInlinedFile) ? { ...news, entries } : news),
+      );
     },
 
     async messages(chat, range) {

@@ -2,10 +2,13 @@ import type { LogEntry, Store } from "../../stores/index.ts";
 import { isMeasured, metrics } from "../support/index.ts";
 import { chatDeleted } from "./chat-deleted.ts";
 
+/** How many entries are read at once, and how many that the watch brought may wait for a slow reader. */
+const batchSize = 256;
+
 /**
  * Entries of a chat's log after `after`, in order, as they are written. Ends when the signal aborts, or when `until` has
  * settled and the log has been read to its end once more. Throws when the chat is deleted. The store's watch is a hint; the
- * log is the truth.
+ * log is the truth: entries that the watch brings are used only if they directly follow what was read.
  */
 export async function* followLog(
   store: Store,
@@ -23,8 +26,11 @@ export async function* followLog(
   const onAbort = () => wake();
   signal?.addEventListener("abort", onAbort, { once: true });
   let isDeleted = false;
-  const unwatch = store.watch(chat, (news) => {
-    isDeleted ||= news.isDeleted === true;
+  /** Entries that the watch brought since the log was read; undefined when the log has to be read. */
+  let brought: LogEntry[] | undefined;
+  const unwatch = store.watch(chat, ({ entries, isDeleted: isGone }) => {
+    isDeleted ||= isGone === true;
+    brought = entries && brought && brought.length + entries.length <= batchSize ? [...brought, ...entries] : undefined;
     wake();
   });
   let isFirst = true;
@@ -33,7 +39,11 @@ export async function* followLog(
     for (;;) {
       const woken = new Promise<void>((resolve) => (wake = resolve));
       const isLast = over;
-      const entries = await store.read(chat, { after: cursor, limit: 256 });
+      const known = isLast ? undefined : followers(brought, cursor);
+      // Emptied before the log is read: what is appended meanwhile is in one of them, or in both.
+      brought = [];
+      const entries = known ?? (await store.read(chat, { after: cursor, limit: batchSize }));
+      if (!known && entries.length === batchSize) brought = undefined;
       const last = entries.at(-1);
       if (last) {
         cursor = last.sequence;
@@ -56,6 +66,12 @@ export async function* followLog(
     unwatch();
     signal?.removeEventListener("abort", onAbort);
   }
+}
+
+/** The entries after a sequence number; undefined if one is missing. */
+function followers(entries: readonly LogEntry[] | undefined, after: number): LogEntry[] | undefined {
+  const later = entries?.filter(({ sequence }) => sequence > after);
+  return later?.every(({ sequence }, index) => sequence === after + index + 1) ? later : undefined;
 }
 
 /** The log from its end backwards, in growing pieces: what callers look for is mostly near the end. */

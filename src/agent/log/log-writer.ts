@@ -49,8 +49,7 @@ export class LogWriter {
 
   /** The log has the beginning of the turn, with these chunks. */
   goOn(chunks: readonly UIMessageChunk[]): void {
-    // A copy, because the message changes the chunks it is made of.
-    for (const chunk of structuredClone(chunks)) this.#folded.add(chunk);
+    for (const chunk of chunks) this.#folded.add(chunk);
   }
 
   /** Appends entries. Each append follows the one before, so the log keeps their order with any store. */

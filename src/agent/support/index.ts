@@ -1,7 +1,7 @@
 /**
  * Small helpers that know nothing of chats, agents or approvals: waiting with a limit, ids, logging, measuring.
  */
-export { abortable, stepThrough } from "./abortable.ts";
+export { abortable, type AbortableWaits, stepThrough, withWaits } from "./abortable.ts";
 export { atMost } from "./at-most.ts";
 export { checkNumber, showValue } from "./check-number.ts";
 export { newId } from "./ids.ts";
@@ -18,3 +18,4 @@ export {
   silentLogger,
 } from "./logger.ts";
 export { within } from "./within.ts";
+export { yieldEvery } from "./yield-every.ts";

@@ -91,7 +91,11 @@ function reachable(live: Live, onUnreadable: () => void): { live: Live; terminat
   const create = (url: string, headers: unknown, callbacks: SocketCallbacks) => {
     if (isOver) throw liveError("Connecting to the model was given up.");
     const onmessage = (event: { data: unknown }) => {
-      if (isReadable(event.data)) callbacks.onmessage(event);
+      // Only in browsers; the client reads it itself.
+      if (event.data instanceof Blob) return callbacks.onmessage(event);
+      // The client would make a text of the bytes a second time.
+      const data = String(event.data);
+      if (isReadable(data)) callbacks.onmessage({ data });
       else onUnreadable();
     };
     socket = factory.create(url, headers, { ...callbacks, onmessage });
@@ -100,11 +104,9 @@ function reachable(live: Live, onUnreadable: () => void): { live: Live; terminat
   return { live: Object.create(live, { webSocketFactory: { value: { create } } }) as Live, terminate };
 }
 
-function isReadable(data: unknown): boolean {
-  // Only in browsers; the client reads it itself.
-  if (data instanceof Blob) return true;
+function isReadable(data: string): boolean {
   try {
-    const value: unknown = JSON.parse(String(data));
+    const value: unknown = JSON.parse(data);
     return typeof value === "object" && value !== null;
   } catch {
     return false;
