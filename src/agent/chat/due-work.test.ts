@@ -43,7 +43,7 @@ async function open(
     },
     isCovered: () => false,
     isClosed: () => false,
-    atChat: (work) => work(),
+    atChat: (show) => show(),
     random: () => 0.5,
     wait: async (ms) => void waits.push(ms),
     ...options,
