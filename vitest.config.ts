@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
@@ -27,6 +28,21 @@ function project(name: string, include: string[], options: object = {}) {
 /** Files share their modules: importing the same ones for every file takes longer than most tests. */
 const sharing = { isolate: false, setupFiles: ["test/fixtures/cleanup-hooks.ts"] };
 
+/** Journeys that say nothing about several nodes, see CONTRIBUTING.md. */
+const oneNodeOnly = [
+  // They open their own nodes, or several apps on one store.
+  ...["nodes", "apps"],
+  // They start and kill real processes, with SQLite.
+  ...["kill", "kill-reports"],
+  // They replace the store, or lock its file.
+  ...["recording", "store-faults"],
+  // They use a bridge without a stage.
+  "live-other-model",
+].map((name) => `test/journeys/${name}.test.ts`);
+
+/** Journeys that run with two nodes in every run. `npm run nodes:journeys` runs all of them. */
+const onTwoNodes = ["approve", "decided-elsewhere", "tabs"].map((name) => `test/journeys/${name}.test.ts`);
+
 export default defineConfig({
   resolve: { alias: publicNames() },
   test: {
@@ -39,7 +55,12 @@ export default defineConfig({
       project("unit", ["src/**/*.test.ts", "demo/**/*.test.{ts,tsx}"], sharing),
       project("contracts", ["test/contracts/**/*.test.ts"], sharing),
       // Tests that run at the same time start processes, and the time in which they wait for each other would count.
-      project("journeys", ["test/journeys/**/*.test.ts"], { ...sharing, maxConcurrency: 2 }),
+      project("journeys", ["test/journeys/**/*.test.ts"], {
+        ...sharing,
+        maxConcurrency: 2,
+        exclude: process.env["NODES"] ? oneNodeOnly : [],
+      }),
+      project("nodes", onTwoNodes, { ...sharing, env: { NODES: "2" } }),
       project("torture", ["test/torture/**/*.test.ts"], sharing),
       // Playwright uses a real Chromium here. These files run after everything else, because a page that shares the
       // cores with other tests is slow.

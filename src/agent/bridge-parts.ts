@@ -24,6 +24,7 @@ import {
   DueWork,
   Recovery,
   Relay,
+  type Unshown,
   Requests,
   Retention,
   Settlement,
@@ -75,13 +76,17 @@ export function buildParts(options: BridgeOptions) {
   const context = { ...shared, conversations, unseen, agentTools: agentNames, quota };
 
   const turns = new ChatTurns(context);
-  const settlement = new Settlement(context, turns);
+  const relay = new Relay({ store, logger, leaseMs });
+  const settlement = new Settlement({ ...context, relay }, turns);
   const dueWork = new DueWork({
     ...context,
     show: (chat, rows, how) => settlement.show(chat, rows, how),
     isCovered: (row) => turns.covers(row),
     isClosed: () => turns.isClosed,
+    atChat: (work, unshown) =>
+      relay.run(work, { relayed: { name: "show", body: { ...unshown } }, receive: () => undefined }),
   });
+  relay.handle("show", (unshown) => dueWork.showHere(unshown as unknown as Unshown));
   const effectOf = (toolName: string) => policies.get(toolName)?.effect ?? "opaque";
   const titles = new Titles({ store, logger, title: options.title });
   const submissions = new Submissions({
@@ -90,7 +95,6 @@ export function buildParts(options: BridgeOptions) {
   });
   const isRunning = (chatId: string) => turns.running(chatId) !== undefined;
   const admission = new Admission({ ...context, modelCalls, isRunning });
-  const relay = new Relay({ store, logger, leaseMs });
   const requests = new Requests({ store, relay, turns, admission, submissions, settlement });
   const recovery = new Recovery(
     { store, logger, keepMessage: (message, chat) => conversations.keepMessage(message, chat) },

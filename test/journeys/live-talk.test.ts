@@ -34,6 +34,7 @@ import {
   openLiveStage,
 } from "../fixtures/live-stage.ts";
 import { chat, owner } from "../fixtures/mortal-process.ts";
+import { nodeCount } from "../fixtures/nodes.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
 import { messageIdOf, sequence, states, textOf, userMessage } from "../fixtures/world.ts";
 
@@ -334,9 +335,15 @@ for (const behavior of behaviors)
       const stage = await openLiveStage({ behavior });
       await stage.say("pay");
       const { id } = await openQuestion(stage);
-      const [first, second] = await Promise.all([stage.decide(id, false), stage.decide(id, true)]);
-      expect([first.outcome, second.outcome]).toEqual(["accepted", "refused"]);
+      const [refusal, consent] = await Promise.all([stage.decide(id, false), stage.decide(id, true)]);
+      // At several nodes the second one may be first.
+      const isYes = nodeCount > 1 && consent.outcome === "accepted";
+      expect([refusal.outcome, consent.outcome]).toEqual(isYes ? ["refused", "accepted"] : ["accepted", "refused"]);
       await stage.untilIdle();
+      if (isYes) {
+        expect(stage.payments).toHaveLength(1);
+        return;
+      }
       const late = await stage.answer([{ id, approved: true }]);
       expect(sequence(late)).toContain("toe");
       expect(stage.payments).toEqual([]);
@@ -770,8 +777,10 @@ for (const behavior of behaviors)
         const stage = await openLiveStage({ behavior });
         const first = stage.say("hello, my name is Kim");
         for (let tick = 0; tick < ticks; tick += 1) await new Promise((resolve) => setImmediate(resolve));
-        expect(textOf(await stage.say("hello"))).toBe("Hello there, friend.");
-        await first;
+        const replies = await Promise.all([first, stage.say("hello")]);
+        // At several nodes the second one may come first.
+        const complete = nodeCount > 1 ? replies.findLast((reply) => textOf(reply) !== "") : replies[1];
+        expect(complete && textOf(complete)).toBe("Hello there, friend.");
         await stage.untilIdle();
         expect(stage.textToModel().join("\n")).toContain("hello, my name is Kim");
         expect((await stage.messages()).filter(({ role }) => role === "user")).toHaveLength(2);
@@ -785,7 +794,8 @@ for (const behavior of behaviors)
       await stage.say("hello");
       const words = Array.from({ length: 30 }, (_, index) => `hello, this is number ${index}.`);
       const replies = await Promise.all(words.map((word) => stage.say(word)));
-      expect(textOf(replies.at(-1)!)).toBe("Hello there, friend.");
+      const last = nodeCount > 1 ? replies.findLast((reply) => textOf(reply) !== "") : replies.at(-1);
+      expect(textOf(last!)).toBe("Hello there, friend.");
       await stage.untilIdle();
       for (const word of words) expect(stage.textToModel().join("\n")).toContain(word);
       expect(stage.gemini.live.open).toBe(1);
@@ -930,7 +940,7 @@ for (const behavior of behaviors)
       expect(reply.chunks.at(-1)).toMatchObject({
         messageMetadata: {
           usage: { inputTokens: 11, outputTokens: 9, totalTokens: 20, reasoningTokens: 2 },
-          modelVersion: "gemini-2.5-flash-of-process-1",
+          modelVersion: expect.stringMatching(nodeCount > 1 ? /-of-process-\d+$/ : /^gemini-2.5-flash-of-process-1$/),
         },
       });
     });

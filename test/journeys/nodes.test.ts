@@ -2,7 +2,7 @@
  * Two nodes on one database: what comes to one node is done at the node that has the chat, and every node reads the log.
  */
 import { FunctionTool, LlmAgent, LogLevel, setLogLevel } from "@google/adk";
-import { type Bridge, createBridge, silentLogger } from "adk-stream-protocol";
+import { type Bridge, type BridgeOptions, createBridge, silentLogger } from "adk-stream-protocol";
 import type { Store } from "adk-stream-protocol/stores";
 import { postgresStore } from "adk-stream-protocol/stores/postgres";
 import { call, gate, geminiAt, pause, type Rule, startScriptedGemini, text } from "adk-stream-protocol/testing";
@@ -32,13 +32,28 @@ const patient = { timeout: 15_000 };
 interface Node {
   bridge: Bridge;
   store: Store;
+  /** How often the node was told that another one has the chat. */
+  refusals(): number;
   /** The process no longer renews its leases. */
   lapse(): void;
   /** The process dies: nothing of it reaches the database any more. */
   kill(): void;
 }
 
-async function openNodes(count: number, rules: readonly Rule[]) {
+async function openNodes(
+  count: number,
+  rules: readonly Rule[],
+  {
+    pace,
+    beforePost = async () => undefined,
+    ...more
+  }: Partial<BridgeOptions> & {
+    /** A payment ends with this promise. */
+    pace?: Promise<void>;
+    /** Called before a node posts a request to another one. */
+    beforePost?: () => Promise<void>;
+  } = {},
+) {
   const gemini = await startScriptedGemini({ rules });
   closing.push(() => gemini.close());
   const payments: number[] = [];
@@ -48,24 +63,38 @@ async function openNodes(count: number, rules: readonly Rule[]) {
     const store = postgresStore({ url: database.url });
     let dead = false;
     let lapsed = false;
-    const mortal = new Proxy(store, {
-      get(target, name: keyof Store) {
-        const value: unknown = target[name];
-        if (typeof value !== "function" || name === "now" || name === "watch" || name === "onPosted") return value;
-        return (...args: unknown[]): unknown =>
-          dead || (lapsed && name === "renewChats")
-            ? new Promise(() => undefined)
-            : (value as (...given: unknown[]) => unknown).apply(target, args);
+    let refusals = 0;
+    const holdChat: Store["holdChat"] = async (chat, ms) => {
+      const lease = await store.holdChat(chat, ms);
+      if (lease.node !== store.node) refusals += 1;
+      return lease;
+    };
+    const post: Store["post"] = async (request) => {
+      await beforePost();
+      await store.post(request);
+    };
+    const mortal = new Proxy(
+      { ...store, holdChat, post },
+      {
+        get(target, name: keyof Store) {
+          const value: unknown = target[name];
+          if (typeof value !== "function" || name === "now" || name === "watch" || name === "onPosted") return value;
+          return (...args: unknown[]): unknown =>
+            dead || (lapsed && name === "renewChats")
+              ? new Promise(() => undefined)
+              : (value as (...given: unknown[]) => unknown).apply(target, args);
+        },
       },
-    });
+    );
     const tools = [
       new FunctionTool({
         name: "pay",
         description: "Pays.",
         requireConfirmation: true,
         parameters: z.object({ amount: z.number() }),
-        execute: ({ amount }) => {
+        execute: async ({ amount }) => {
           payments.push(amount);
+          await pace;
           return { paid: amount };
         },
       }),
@@ -78,11 +107,12 @@ async function openNodes(count: number, rules: readonly Rule[]) {
     ];
     const model = geminiAt({ model: "gemini-2.5-flash", url: gemini.url });
     const agent = new LlmAgent({ name: "root_agent", model, instruction: "Help.", tools });
-    const options = { agent, store: mortal, logger: silentLogger, leaseMs, sweepMs: 100, drainMs: 200 };
+    const options = { agent, store: mortal, logger: silentLogger, leaseMs, sweepMs: 100, drainMs: 200, ...more };
     const bridge = await createBridge(options);
     closing.push(() => store.close());
     closing.push(() => bridge.close());
-    nodes.push({ bridge, store, lapse: () => void (lapsed = true), kill: () => void (dead = true) });
+    const end = { lapse: () => void (lapsed = true), kill: () => void (dead = true) };
+    nodes.push({ bridge, store, refusals: () => refusals, ...end });
   }
   return { gemini, payments, notes, nodes: nodes as [Node, Node] };
 }
@@ -233,4 +263,63 @@ describe("two nodes on one database", () => {
     await one.bridge.close();
     expect(notes).toEqual([1]);
   });
+
+  it("do a request at once if the other node gives the chat back before the request is posted", async () => {
+    const middle = gate();
+    const rules: Rule[] = [
+      { when: /story/, say: [text("Once upon "), pause(middle.opened)] },
+      { when: /hello/, say: [text("Hello.")] },
+    ];
+    const patience = 20_000;
+    const { nodes } = await openNodes(2, rules, {
+      leaseMs: patience,
+      beforePost: async () => {
+        middle.open();
+        await expect.poll(() => nodeOfChat(two.store), patient).toBeUndefined();
+      },
+    });
+    const [one, two] = nodes;
+    await say(one.bridge, "a story");
+    const before = performance.now();
+    expect(await read(two.bridge, await say(two.bridge, "hello"))).toBe("Hello.");
+    expect(performance.now() - before).toBeLessThan(patience / 2);
+  });
+
+  it("show at once what a tool did that ended at a node that no longer has the chat", async () => {
+    const [tool, middle] = [gate(), gate()];
+    const rules: Rule[] = [
+      { when: /story/, say: [text("Once upon "), pause(middle.opened), text("a time.")] },
+      { when: ({ responses }) => responses.length > 0, say: [text("Paid.")] },
+      { when: /pay/, say: [call("pay", { amount: 3 })] },
+    ];
+    const { nodes, payments } = await openNodes(2, rules, { pace: tool.opened, sweepMs: 0 });
+    const [one, two] = nodes;
+    await read(one.bridge, await say(one.bridge, "pay"));
+    const { approvals } = await one.bridge.approvals("alice", { chat: "chat" });
+    await one.bridge.decide("alice", { approvalId: approvals[0]?.approvalId ?? "", approved: true });
+    await expect.poll(() => payments, patient).toEqual([3]);
+    await one.bridge.stop("alice", "chat");
+    await expect.poll(() => nodeOfChat(two.store), patient).toBeUndefined();
+    await say(two.bridge, "a story");
+    await expect.poll(() => nodeOfChat(two.store), patient).toBe(two.store.node);
+    expect(one.refusals()).toBe(0);
+    tool.open();
+    await expect.poll(() => one.refusals(), patient).toBeGreaterThan(0);
+    middle.open();
+    await expect.poll(() => outputs(two.store), patient).toEqual([{ paid: 3 }]);
+  });
 });
+
+async function nodeOfChat(store: Store): Promise<string | undefined> {
+  const chat = await store.findChat("alice", "chat", "root_agent");
+  return (await store.leaseOf(chat?.id ?? ""))?.node;
+}
+
+/** The outputs of tools in the log of the chat, which every page follows. */
+async function outputs(store: Store): Promise<unknown[]> {
+  const chat = await store.findChat("alice", "chat", "root_agent");
+  const log = await store.read(chat?.id ?? "");
+  return log.flatMap((entry) =>
+    entry.kind === "chunk" && entry.chunk.type === "tool-output-available" ? [entry.chunk.output] : [],
+  );
+}

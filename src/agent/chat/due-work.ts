@@ -41,6 +41,8 @@ export interface DueWorkContext {
   /** True while a turn that shows this row is queued or runs. */
   isCovered: (row: Approval) => boolean;
   isClosed: () => boolean;
+  /** Does work in a chat here, or has `showHere` do it at the node that has the chat. */
+  atChat: (work: () => Promise<void>, unshown: Unshown) => Promise<void>;
   /** For tests: between 0 and 1. */
   random?: () => number;
   /** For tests: waits for this many milliseconds. */
@@ -48,7 +50,7 @@ export interface DueWorkContext {
 }
 
 /** Outcomes of one message that have to be shown. Kept small: after a long absence there may be very many. */
-interface Unshown {
+export interface Unshown {
   chat: string;
   reply: string;
   ids: readonly string[];
@@ -108,6 +110,15 @@ export class DueWork {
   /** Continues a reply that the death of another node cut off. */
   continue(chat: string, { reply, actor }: Interrupted): void {
     this.#show({ chat, reply, actor, ids: [], again: true });
+  }
+
+  /**
+   * Shows what another node has found to be due. Whether the model is asked depends on this node's live connection. Resolves
+   * when the turns of everything that had to be shown have begun.
+   */
+  async showHere(unshown: Unshown): Promise<void> {
+    this.#show(unshown);
+    await this.#begun();
   }
 
   /** Goes through all due rows, a batch at a time. Returns the work that calls of tools have not finished. */
@@ -206,10 +217,12 @@ export class DueWork {
         if (!hasBegun) this.#noteBegun();
         hasBegun = true;
       };
-      const { chat, ids } = next;
-      const shown = this.#showNow(next, begun)
+      const unshown = next;
+      const { chat, ids } = unshown;
+      const shown = this.#context
+        .atChat(() => this.#showNow(unshown, begun), unshown)
         .catch((error: unknown) => {
-          if (!isNotFound(error) && !(error instanceof ChatElsewhere))
+          if (!isNotFound(error))
             logger.error("The outcome of a due approval could not be shown.", { chat, error: describeError(error) });
         })
         .finally(() => {

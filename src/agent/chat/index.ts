@@ -7,7 +7,7 @@ export type { Answer } from "./answers.ts";
 export { type ApprovalListFilter, listApprovals } from "./approval-list.ts";
 export { ChatTurns } from "./chat-turns.ts";
 export { Chats, type ChatView } from "./chats.ts";
-export { DueWork } from "./due-work.ts";
+export { DueWork, type Unshown } from "./due-work.ts";
 export { StateConflict, unknownChat } from "./errors.ts";
 export { Recovery } from "./recovery.ts";
 export { Relay } from "./relay.ts";

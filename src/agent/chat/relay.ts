@@ -116,10 +116,12 @@ export class Relay {
       const found = await store.readAnswer(id);
       if (found?.answer) return found.answer as Answer;
       if (!found || this.#isClosed) return undefined;
+      const node = (await store.leaseOf(chat))?.node;
+      // The node may have given the chat back before the request was posted. Then no node would take it.
+      if (found.takenBy === undefined && node === undefined && (await store.takeBack(id))) return { moved: true };
       // While the node that took it has the chat, the request is being done, which may take as long as it would here.
       // That node may give the chat back before it has written the answer.
-      if (found.takenBy !== undefined && (await store.leaseOf(chat))?.node === found.takenBy)
-        until = performance.now() + leaseMs;
+      if (found.takenBy !== undefined && node === found.takenBy) until = performance.now() + leaseMs;
       if (performance.now() > until && (found.takenBy !== undefined || (await store.takeBack(id)))) return undefined;
       await woken;
     }

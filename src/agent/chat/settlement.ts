@@ -8,6 +8,7 @@ import type { TurnContext } from "../turn.ts";
 import { matchesDecision } from "./answers.ts";
 import type { ChatQueue, QueuedTurn } from "./chat-queue.ts";
 import type { ChatTurns } from "./chat-turns.ts";
+import type { Relay } from "./relay.ts";
 import { StateConflict, unknownApproval, unknownCall } from "./errors.ts";
 import { isSameOutcome, type Report, type Resolution, reportToOutcome, resolutionToOutcome } from "./reports.ts";
 import { unshownRows } from "./shown-outcomes.ts";
@@ -21,6 +22,7 @@ export type DecisionResult =
 
 export interface SettlementContext extends TurnContext {
   authorizer: Authorizer;
+  relay: Relay;
 }
 
 /** What follows from a decision, a report or a resolution: the call runs once, its row is settled, and a turn shows it. */
@@ -32,6 +34,10 @@ export class Settlement {
     this.#context = context;
     this.#turns = turns;
     context.executor.subscribe((approval) => this.#showLate(approval));
+    context.relay.handle("showOutcome", async ({ id }) => {
+      const approval = await context.store.getApproval(String(id));
+      if (approval) await this.#showOutcomeHere(approval);
+    });
   }
 
   /** One decision made outside a chat request. The server itself continues the conversation. */
@@ -163,9 +169,17 @@ export class Settlement {
     this.#showOutcome(approval).catch((error: unknown) => this.#logFailure(approval, error));
   }
 
+  /** A tool may end at a node that no longer has the chat. */
   async #showOutcome(approval: Approval): Promise<void> {
-    const { chat, messageId: reply, state } = approval;
-    if (!isSettled(state)) return;
+    if (!isSettled(approval.state)) return;
+    await this.#context.relay.run(() => this.#showOutcomeHere(approval), {
+      relayed: { name: "showOutcome", body: { id: approval.id } },
+      receive: () => undefined,
+    });
+  }
+
+  async #showOutcomeHere(approval: Approval): Promise<void> {
+    const { chat, messageId: reply } = approval;
     await this.show(chat, [approval], { reply, model: this.#context.conversations.isOpen(chat) });
   }
 
