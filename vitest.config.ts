@@ -49,6 +49,7 @@ export default defineConfig({
     // The limits are high: they should end a test that hangs, not one that is slow on a busy machine.
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    expect: { poll: { timeout: 15_000 } },
     // By default there would be one worker on two cores. Tests wait almost half of the time, so three keep two cores busy.
     maxWorkers: 3,
     projects: [
