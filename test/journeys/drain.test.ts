@@ -164,3 +164,15 @@ describe("SIGTERM in the middle of a sentence", () => {
     }
   });
 });
+
+it("a turn that waits for one that is left open does not begin", async () => {
+  const { world, started, finish } = await openSlowWorld({ bridge: { drainMs: 50 } });
+  const questions = await say(world, "two payments");
+  const decided = [0, 1].map((index) => asked(questions, index).approvalId);
+  expect((await post(world, `/approvals/${decided[0]}`, { approved: true })).status).toBe(200);
+  await started;
+  expect((await post(world, `/approvals/${decided[1]}`, { approved: false })).status).toBe(200);
+  await world.bridge.close();
+  expect(await world.store.openTurns()).toHaveLength(1);
+  finish();
+});

@@ -168,6 +168,24 @@ describe("two nodes on one database", () => {
     middle.open();
   });
 
+  it("an edit for a node that dies is made by the other, and is not taken for the message it replaces", async () => {
+    const middle = gate();
+    const rules: Rule[] = [
+      { when: /story/, say: [text("Once upon "), pause(middle.opened)] },
+      { when: /hello/, say: [text("Hello.")] },
+    ];
+    const { nodes } = await openNodes(2, rules);
+    const [one, two] = nodes;
+    const submit = (bridge: Bridge, message: string) =>
+      bridge.submit("alice", "chat", { type: "message", message: userMessage(message, "m-1") });
+    await submit(one.bridge, "a story");
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
+    one.kill();
+    expect(await read(two.bridge, await submit(two.bridge, "hello"))).toBe("Hello.");
+    expect(await words(two.bridge)).toEqual(["hello", "Hello."]);
+    middle.open();
+  });
+
   it("stop and delete reach the node that has the chat", async () => {
     const middle = gate();
     const { nodes } = await openNodes(2, [{ say: [text("Once upon "), pause(middle.opened)] }]);

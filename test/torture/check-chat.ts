@@ -57,7 +57,18 @@ function checkLog({ log }: ChatState): string[] {
     }
   }
   if (open !== undefined) found.push(`turn ${open} has no end`);
+  if (found.length > 0) found.push(`its log is ${describeLog(log)}`);
   return found;
+}
+
+/** The kinds of the entries, with the last characters of their turn wherever it changes. */
+function describeLog(log: readonly LogEntry[]): string {
+  return log
+    .map((entry, index) => {
+      const name = entry.turn === log[index - 1]?.turn ? "" : ` [${entry.turn.slice(-4)}]`;
+      return `${name} ${entry.kind === "chunk" ? entry.chunk.type : entry.kind.toUpperCase()}`;
+    })
+    .join("");
 }
 
 /** The messages are what the log adds up to, and no word of a text occurs twice. */

@@ -43,7 +43,10 @@ export async function openCluster({ nodes: count, leaseMs, approvalTtlMs }: Clus
   const gemini = start("gemini-process.ts", {}, cache);
   const { url: model } = (await messageOf(gemini)) as { url: string };
   const errors = new Map<string, number>();
-  const note = (error: string) => void errors.set(error, (errors.get(error) ?? 0) + 1);
+  const note = (error: string) => {
+    const what = error.replaceAll(/[0-9a-f]{32}/g, "…").replace(/\\n.*/s, "");
+    errors.set(what, (errors.get(what) ?? 0) + 1);
+  };
   const deaths: string[] = [];
   const proxies = await Promise.all(
     Array.from({ length: count }, () => openCutProxy(url.replace(/^postgres/, "http"))),

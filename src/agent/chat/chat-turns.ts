@@ -242,6 +242,8 @@ export class ChatTurns {
 
   async #run(turn: Turn): Promise<void> {
     const { input, chat } = turn;
+    // The turn before it was left open, and the node that ends it also shows what this one would have shown.
+    if (turn.signal.reason === continuesElsewhere) return;
     try {
       if (!turn.begun) await this.#settleLeft({ chat, running: undefined });
       await runTurn(turn, this.#context);
@@ -258,7 +260,6 @@ export class ChatTurns {
     if (!this.#queues.has(chatId) && !this.#context.conversations.isOpen(chatId)) this.#ownership.release(chatId);
   }
 
-  /** Another node has the chat now. */
   #leave(chatId: string): void {
     void this.#queues.get(chatId)?.stopAll(continuesElsewhere);
     void this.#context.conversations.close(chatId);

@@ -139,8 +139,12 @@ export class Requests {
   /** The turn of a message that was recorded by a node that died before it could answer. */
   async #recorded(chat: string, { submission, chatName = "" }: ChatRequest): Promise<Submitted | undefined> {
     if (submission.type !== "message") return undefined;
-    const found = await findTurnOf(this.#context.store, chat, submission.message.id);
-    return found && { chat, chatName, turn: this.#elsewhere(chat, found.turn) };
+    const { id, parts } = submission.message;
+    const found = await findTurnOf(this.#context.store, chat, id);
+    // The edit of a message has the same id.
+    const isSame = JSON.stringify(found?.message.parts) === JSON.stringify(parts);
+    if (!found || !isSame) return undefined;
+    return { chat, chatName, turn: this.#elsewhere(chat, found.turn) };
   }
 }
 

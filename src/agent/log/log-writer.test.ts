@@ -48,10 +48,23 @@ describe("the writer of a turn's log", () => {
   it("tries again to write the end when the store fails, and says so in the log", async () => {
     const { writer, append, written } = await open();
     append.mockRejectedValueOnce(new Error("busy")).mockRejectedValueOnce(new Error("busy"));
+    writer.writeSoon([delta("a")]);
     const ended = writer.end();
     await vi.runAllTimersAsync();
     await ended;
     expect(await written()).toEqual([expect.stringContaining("could not store this reply"), "end"]);
+  });
+
+  it("writes the end once, if only the reply of the store was lost", async () => {
+    const { writer, append, written } = await open();
+    await writer.write([delta("a")]);
+    append.mockRejectedValueOnce(new Error("lost"));
+    const ended = writer.end();
+    await vi.runAllTimersAsync();
+    await ended;
+    // A store that has the entry already recognises it, because it is the same.
+    expect(append.mock.calls.at(-1)).toEqual(append.mock.calls.at(-2));
+    expect(await written()).toEqual([JSON.stringify(delta("a")), "end"]);
   });
 
   it("gives up after a while, with the first failure", async () => {

@@ -106,12 +106,16 @@ export class LogWriter {
 
   /** Writes the end of the turn. */
   async end(): Promise<void> {
+    const chunk = { type: "error", errorText: "The server could not store this reply to its end." } as const;
     try {
       await this.flush();
-      await this.#append([this.#end]);
     } catch (error) {
-      await this.#endLater(error);
+      this.#folded.add(chunk);
+      return this.#endLater(error, [{ kind: "chunk", chunk }, this.#end]);
     }
+    const last = [this.#end];
+    // The same entry again, because the store may have written it and lost only the reply.
+    await this.#append(last).catch((error: unknown) => this.#endLater(error, last));
   }
 
   get #end(): WithoutTurn<NewLogEntry> {
@@ -120,22 +124,22 @@ export class LogWriter {
   }
 
   /** Tries again for a while after the store failed: a turn without an end would keep its readers waiting. */
-  async #endLater(cause: unknown): Promise<void> {
+  async #endLater(cause: unknown, last: readonly WithoutTurn<NewLogEntry>[]): Promise<void> {
     const { store, logger, chat, turn } = this.#options;
     // Without its chat the rest of a turn has no place. If another node has taken the chat, that node continues the turn.
-    if (isNotFound(cause) || cause instanceof NotOwner) return;
+    const isPointless = (error: unknown) => isNotFound(error) || error instanceof NotOwner;
+    if (isPointless(cause)) return;
     logger.error("Could not append the rest of a turn.", { chat, turn, error: describeError(cause) });
-    const chunk = { type: "error", errorText: "The server could not store this reply to its end." } as const;
-    this.#folded.add(chunk);
     for (const ms of retryMs) {
       await new Promise((resolve) => setTimeout(resolve, ms));
       try {
-        await store.append(chat, [
-          { turn, kind: "chunk", chunk },
-          { turn, ...this.#end },
-        ]);
+        await store.append(
+          chat,
+          last.map((entry) => ({ ...entry, turn })),
+        );
         return;
       } catch (error) {
+        if (isPointless(error)) return;
         logger.error("Could not append the end of a turn.", { chat, turn, error: describeError(error) });
       }
     }
