@@ -83,7 +83,8 @@ export async function startDemoApp(options: DemoAppOptions): Promise<DemoApp> {
       .reportEnded((owner, key, report) => bridge.settle(owner, key, report))
       .then(() => (isWarned = false))
       .catch((error: unknown) => {
-        if (!isWarned) logger.warn("A deployment could not be reported; it is tried again.", { error });
+        const reason = error instanceof Error ? error.message : String(error);
+        if (!isWarned) logger.warn("A deployment could not be reported; it is tried again.", { error: reason });
         isWarned = true;
       });
   }, 250);

@@ -90,7 +90,7 @@ describe("the balancer", () => {
     const reader = (await fetch(url)).body?.getReader();
     expect(new TextDecoder().decode((await reader?.read())?.value)).toBe("data: 1\n\n");
     node.kill();
-    await expect(reader?.read()).rejects.toThrow();
+    await expect(reader?.read()).rejects.toThrow("terminated");
     await check();
     const refused = await fetch(url);
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
@@ -99,12 +99,14 @@ describe("the balancer", () => {
   it("passes WebSockets on, and counts them", async () => {
     const node = await openNode("1");
     const sockets = new WebSocketServer({ server: node.server });
-    sockets.on("connection", (socket) => socket.on("message", (data) => socket.send(`echo ${String(data)}`)));
+    sockets.on("connection", (socket) =>
+      socket.on("message", (data) => socket.send(`echo ${(data as Buffer).toString()}`)),
+    );
     const { url, targets } = await balance(node);
     const client = new WebSocket(url.replace("http", "ws"));
     const said = await new Promise((resolve) => {
       client.once("open", () => client.send("hi"));
-      client.once("message", (data) => resolve(String(data)));
+      client.once("message", (data) => resolve((data as Buffer).toString()));
     });
     expect([said, targets[0]?.sockets]).toEqual(["echo hi", 1]);
     client.close();
