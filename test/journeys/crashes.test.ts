@@ -2,6 +2,7 @@ import { gate, type ScriptedGemini } from "adk-stream-protocol/testing";
 import { isSettled } from "adk-stream-protocol/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Moment } from "../fixtures/mortal-store.ts";
+import { patience } from "../fixtures/nodes.ts";
 import { expectSound } from "../fixtures/sound.ts";
 import { expectTruth, openStage, type Stage, type StageOptions, startStageGemini } from "../fixtures/stage.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
@@ -275,7 +276,7 @@ async function dieAt(nth: number, story: Story, options: Omit<StageOptions, "gem
 describe("a process that dies at any write (P1–P12)", () => {
   for (const [index, [name, story]] of Object.entries(stories).entries()) {
     const { name: store, options } = storeKinds[index === 1 ? 1 : 0]!;
-    it(`${name}, on ${store}`, { timeout: 60_000 }, async () => {
+    it(`${name}, on ${store}`, { timeout: 60_000 * patience }, async () => {
       let deaths = 0;
       while (await dieAt(deaths + 1, story, options())) deaths += 1;
       expect(deaths).toBeGreaterThan(15);

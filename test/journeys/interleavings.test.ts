@@ -1,6 +1,7 @@
 import type { ScriptedGemini } from "adk-stream-protocol/testing";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { patience } from "../fixtures/nodes.ts";
 import { type Befalls, type Begin, play } from "../fixtures/play.ts";
 import { expectSound } from "../fixtures/sound.ts";
 import { expectTruth, openStage, type Stage, startStageGemini } from "../fixtures/stage.ts";
@@ -189,7 +190,7 @@ describe("random acts in random order", () => {
   for (const { name, options } of storeKinds)
     it(
       `leave payments that match the ledger, and a valid chat, on ${name}`,
-      { timeout: 120_000 + runs * 1000 },
+      { timeout: (120_000 + runs * 1000) * patience },
       async () => {
         await fc.assert(
           fc.asyncProperty(

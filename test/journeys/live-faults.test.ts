@@ -24,6 +24,7 @@ import {
 } from "../fixtures/live-stage.ts";
 import { chat, owner } from "../fixtures/mortal-process.ts";
 import type { Moment } from "../fixtures/mortal-store.ts";
+import { patience } from "../fixtures/nodes.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
 import { messageIdOf, type Received, sequence, textOf, userMessage } from "../fixtures/world.ts";
 
@@ -755,7 +756,7 @@ async function dieAt(nth: number, tell: (stage: LiveStage) => Promise<unknown>):
 
 describe("a process that dies at any write of a live story", () => {
   for (const [name, tell] of Object.entries(stories))
-    it(`${name}: nothing is paid twice, lost or left open`, { timeout: 60_000 }, async () => {
+    it(`${name}: nothing is paid twice, lost or left open`, { timeout: 60_000 * patience }, async () => {
       let deaths = 0;
       while (await dieAt(deaths + 1, tell)) deaths += 1;
       expect(deaths).toBeGreaterThan(15);

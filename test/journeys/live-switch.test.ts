@@ -12,6 +12,7 @@ import {
   type LiveStage,
   openLiveStage,
 } from "../fixtures/live-stage.ts";
+import { patience } from "../fixtures/nodes.ts";
 import { type Befalls, type Begin, play } from "../fixtures/play.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
 import { messageIdOf, sequence, states, textOf } from "../fixtures/world.ts";
@@ -407,7 +408,7 @@ describe("random acts in random order, in both modes", () => {
     const { name: store, options } = storeKinds[index]!;
     it(
       `leave payments that match the ledger, and a valid chat, ${behavior} on ${store}`,
-      { timeout: 120_000 + runs * 1000 },
+      { timeout: (120_000 + runs * 1000) * patience },
       async () => {
         await fc.assert(
           fc.asyncProperty(acts, effects, fc.nat(3), async (story, effect, dice) => {

@@ -2,6 +2,7 @@ import type { UIMessage } from "ai";
 import fc from "fast-check";
 import { isToolUIPart } from "ai";
 import { describe, expect, it } from "vitest";
+import { patience } from "../fixtures/nodes.ts";
 import { type Befalls, play } from "../fixtures/play.ts";
 import {
   clients,
@@ -204,7 +205,7 @@ async function expectAgreement(random: RandomClient, isWhole: boolean): Promise<
 
 describe("a random client", () => {
   for (const { name, options } of storeKinds)
-    it(`and the server and the model agree, on ${name}`, { timeout: 60_000 + runs * 5000 }, async () => {
+    it(`and the server and the model agree, on ${name}`, { timeout: (60_000 + runs * 5000) * patience }, async () => {
       await fc.assert(
         fc.asyncProperty(fc.tuple(client, client), fc.oneof(story, patient), async (kinds, acts) => {
           const random = await openRandomClient(options(), kinds);

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type DeployOptions, expectKnown, expectToldOnce, openDeployStage } from "../fixtures/deployments.ts";
 import { owner } from "../fixtures/mortal-process.ts";
 import type { Moment } from "../fixtures/mortal-store.ts";
+import { nodeCount, patience } from "../fixtures/nodes.ts";
 import { expectSound } from "../fixtures/sound.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
 
@@ -88,6 +89,12 @@ for (const { mode, live } of modes) {
           const stage = await open();
           await stage.deploy();
           const [first, second] = await Promise.allSettled([stage.settle(result), stage.settle({ error: "no" })]);
+          // At several nodes the second one may be first.
+          if (nodeCount > 1 && second.status === "fulfilled") {
+            expect(second.value).toMatchObject({ state: "failed" });
+            expect(first).toMatchObject({ reason: { code: "conflict", approval: { state: "failed" } } });
+            return;
+          }
           expect(first).toMatchObject({ status: "fulfilled", value: { state: "succeeded" } });
           expect(second).toMatchObject({ reason: { code: "conflict", approval: { state: "succeeded" } } });
           expect(await stage.settle(result)).toMatchObject({ state: "succeeded" });
@@ -187,7 +194,7 @@ for (const { mode, live } of modes) {
   });
 
   describe(`a process that dies at any write while a person resolves a call, ${mode}`, () => {
-    it("the resolution is neither lost nor told twice", { timeout: 60_000 }, async () => {
+    it("the resolution is neither lost nor told twice", { timeout: 60_000 * patience }, async () => {
       for (let nth = 1, died = true; died; nth++) {
         const stage = await openDeployStage({ live, bridge: { tools: { deploy: { reportMs: hour } } } });
         await stage.deploy();
@@ -285,7 +292,7 @@ for (const { mode, live } of modes) {
       for (const { name, options } of storeKinds)
         it(
           `the report is neither lost nor told twice, and the call begins once, on ${name}`,
-          { timeout: 60_000 },
+          { timeout: 60_000 * patience },
           async () => {
             let deaths = 0;
             while (await dieAt(deaths + 1, options())) deaths += 1;
