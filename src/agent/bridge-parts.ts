@@ -27,6 +27,7 @@ import {
   type Unshown,
   Requests,
   Retention,
+  sayAgain,
   Settlement,
   Submissions,
   Titles,
@@ -81,6 +82,7 @@ export function buildParts(options: BridgeOptions) {
   const dueWork = new DueWork({
     ...context,
     show: (chat, rows, how) => settlement.show(chat, rows, how),
+    sayAgain: (chat, unanswered) => sayAgain(unanswered, chat, { store, turns }),
     isCovered: (row) => turns.covers(row),
     isClosed: () => turns.isClosed,
     atChat: (work, unshown) =>

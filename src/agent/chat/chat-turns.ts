@@ -193,7 +193,7 @@ export class ChatTurns {
       ...(!attended && { unattended: true }),
     };
     const actor = options.actor ?? (await this.#actorOf(queue.chat, approvals, reply));
-    return this.#enqueueUnasked(queue, { reply, input, mode, actor }, isRequested);
+    return this.enqueueUnasked(queue, { reply, input, mode, actor }, isRequested);
   }
 
   async enqueue(
@@ -206,7 +206,7 @@ export class ChatTurns {
   }
 
   /** Queues a turn that the server starts by itself, unless a request has caused it. It is counted and never refused. */
-  async #enqueueUnasked(
+  async enqueueUnasked(
     queue: ChatQueue,
     turn: Pick<Turn, "reply" | "input" | "mode" | "actor">,
     isRequested = false,
@@ -269,7 +269,7 @@ export class ChatTurns {
   #startSpeech(chat: Session): void {
     this.#later(chat, async (queue) => {
       const { reply, mode, actor } = await this.#context.conversations.forSpeech(chat);
-      await this.#enqueueUnasked(queue, { reply, input: { kind: "speech" }, mode, actor });
+      await this.enqueueUnasked(queue, { reply, input: { kind: "speech" }, mode, actor });
     });
   }
 

@@ -43,6 +43,7 @@ async function open(
     },
     isCovered: () => false,
     isClosed: () => false,
+    sayAgain: async () => undefined,
     atChat: (show) => show(),
     random: () => 0.5,
     wait: async (ms) => void waits.push(ms),

@@ -1,3 +1,4 @@
+import type { UIMessage } from "ai";
 import { isNotFound, isSettled } from "../../protocol/index.ts";
 import type { Approval, Store } from "../../stores/index.ts";
 import type { Executor, UnseenQuestions } from "../approval/index.ts";
@@ -6,6 +7,7 @@ import { atMost, describeError, type Logger, Slots, within, yieldEvery } from ".
 import type { QueuedTurn } from "./chat-queue.ts";
 import { ChatElsewhere } from "./ownership.ts";
 import type { Interrupted } from "./recover.ts";
+import type { UnansweredMessage } from "./say-again.ts";
 import { markShownRows } from "./shown-outcomes.ts";
 
 /** How many due chats may ask the model at once. */
@@ -38,6 +40,8 @@ export interface DueWorkContext {
     rows: readonly Approval[],
     how: { reply: string; model: boolean | "again"; actor?: string | undefined },
   ) => Promise<Pick<QueuedTurn, "done"> | undefined>;
+  /** Says a user's message again whose reply was cut off. Returns the turn, if one was needed. */
+  sayAgain: (chat: string, unanswered: UnansweredMessage) => Promise<Pick<QueuedTurn, "done"> | undefined>;
   /** True while a turn that shows this row is queued or runs. */
   isCovered: (row: Approval) => boolean;
   isClosed: () => boolean;
@@ -58,6 +62,8 @@ export interface Unshown {
   again: boolean;
   /** Whose message the reply is for, if it is known. */
   actor?: string | undefined;
+  /** The user's message that is said again, if the model has said nothing about it that stays. */
+  message?: UIMessage | undefined;
   /** The turn that was to show them has failed or was stopped, so the model is not asked: it is told with the next message. */
   left?: boolean;
 }
@@ -108,8 +114,8 @@ export class DueWork {
   }
 
   /** Continues a reply that the death of another node cut off. */
-  continue(chat: string, { reply, actor }: Interrupted): void {
-    this.#show({ chat, reply, actor, ids: [], again: true });
+  continue(chat: string, interrupted: Interrupted): void {
+    this.#show({ chat, ...interrupted, ids: [], again: true });
   }
 
   /**
@@ -150,6 +156,7 @@ export class DueWork {
           reply,
           again: isAgain,
           actor: isAgain ? cutOff.actor : undefined,
+          message: isAgain ? cutOff.message : undefined,
           left,
         }).catch(failed);
         if (rows.some(needsExecutor)) running.push(settling);
@@ -236,15 +243,17 @@ export class DueWork {
     this.#workers -= 1;
   }
 
-  async #showNow({ chat, reply, ids, again, actor, left }: Unshown, begun: () => void): Promise<void> {
-    const { store, conversations, unseen, show, isClosed } = this.#context;
+  async #showNow({ chat, reply, ids, again, actor, message, left }: Unshown, begun: () => void): Promise<void> {
+    const { store, conversations, unseen, show, isClosed, sayAgain } = this.#context;
     // What is not shown is due at the next start.
     if (isClosed()) return;
     const rows = (await Promise.all(ids.map((id) => store.getApproval(id)))).flatMap((row) => row ?? []);
     const mayAsk = !left && (await conversations.mayAskUnattended(chat, reply));
     const asks = mayAsk && (await unseen.mayAskModel(chat, rows));
     if (asks && this.#unbegun > maxAsking) await this.#wait();
-    const turn = await show(chat, rows, { reply, model: asks && again ? "again" : asks, actor });
+    const turn = message
+      ? await sayAgain(chat, { message, reply, actor })
+      : await show(chat, rows, { reply, model: asks && again ? "again" : asks, actor });
     begun();
     if (turn) await turn.done.catch(() => undefined);
     else await markShownRows(store, chat, ids);

@@ -13,6 +13,7 @@ export { Recovery } from "./recovery.ts";
 export { Relay } from "./relay.ts";
 export { Requests } from "./requests.ts";
 export type { Report, Resolution } from "./reports.ts";
+export { sayAgain } from "./say-again.ts";
 export { Retention, type RetentionOptions } from "./retention.ts";
 export { type DecisionResult, Settlement } from "./settlement.ts";
 export { type Reading, type Reply, type Submission, type Submitted, Submissions } from "./submissions.ts";

@@ -2,7 +2,8 @@ import type { Event } from "@google/adk";
 import { isToolUIPart, type UIMessage, type UIMessageChunk } from "ai";
 import { foldMessage, isSettled } from "../../protocol/index.ts";
 import type { Approval, LogEntry, NewLogEntry, Session, Store } from "../../stores/index.ts";
-import { callsWithResponse, awaitsModel, openCalls, unknownCalls } from "../adk/history.ts";
+import { awaitsModel, callsWithResponse, lastContent, openCalls, unknownCalls } from "../adk/history.ts";
+import { storesMessage } from "../adk/new-events.ts";
 import { interruption, isOpen, questionChunks } from "../approval/outcome.ts";
 import { continuesUnattended } from "../conversation/index.ts";
 import { isLastChunk } from "../log/read-turn.ts";
@@ -13,6 +14,8 @@ export interface Interrupted {
   reply: string;
   /** Whose message it is for, if that is known. */
   actor?: string | undefined;
+  /** The user's message, if the model has said nothing about it that stays. It is said again. */
+  message?: UIMessage;
 }
 
 export interface RecoveryContext {
@@ -84,7 +87,8 @@ export async function closeOpenTurns(session: Session, context: RecoveryContext)
       // Text without a call is generated again. A step with calls stays: the calls have happened.
       if (step && !step.hasCalls) entries.push({ turn, kind: "withdraw", from: step.sequence });
       else closeStep();
-      interrupted = { reply, actor: origin?.actor };
+      const isUnanswered = begin.message && !isAnswered(begin.message, events);
+      interrupted = { reply, actor: origin?.actor, ...(isUnanswered && { message: begin.message }) };
     } else {
       closeStep();
       const again = begin.message ? " Please send your message again." : "";
@@ -95,6 +99,12 @@ export async function closeOpenTurns(session: Session, context: RecoveryContext)
     await markTold(rows, store);
   }
   return interrupted;
+}
+
+/** True if the history has something that came after the message. */
+function isAnswered(message: UIMessage, events: readonly Event[]): boolean {
+  const last = lastContent(events);
+  return events.some((event) => storesMessage(event, message)) && last !== undefined && !storesMessage(last, message);
 }
 
 /** True if the reply was cut off a short time ago, and not for the last time of many. */
