@@ -38,7 +38,8 @@ export default defineConfig({
     projects: [
       project("unit", ["src/**/*.test.ts", "demo/**/*.test.{ts,tsx}"], sharing),
       project("contracts", ["test/contracts/**/*.test.ts"], sharing),
-      project("journeys", ["test/journeys/**/*.test.ts"], sharing),
+      // Tests that run at the same time start processes, and the time in which they wait for each other would count.
+      project("journeys", ["test/journeys/**/*.test.ts"], { ...sharing, maxConcurrency: 2 }),
       project("torture", ["test/torture/**/*.test.ts"], sharing),
       // Playwright uses a real Chromium here. These files run after everything else, because a page that shares the
       // cores with other tests is slow.

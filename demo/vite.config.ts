@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vite";
+import { defineConfig, type ResolvedConfig } from "vite";
 import { compressFiles } from "./compress-files.ts";
 
 /**
@@ -10,7 +10,7 @@ import { compressFiles } from "./compress-files.ts";
 export default defineConfig(({ mode }) => ({
   root: "page",
   base: mode === "v6" ? "/v6/" : "/",
-  plugins: [react(), compression(outDirOf(mode))],
+  plugins: [react(), compression()],
   define: { __AI_MAJOR__: JSON.stringify(mode === "v6" ? "6" : "7") },
   resolve: {
     alias:
@@ -37,6 +37,12 @@ function outDirOf(mode: string): string {
 }
 
 /** Compresses the files when all of them are written. */
-function compression(folder: string) {
-  return { name: "compress-files", apply: "build" as const, closeBundle: () => compressFiles(folder) };
+function compression() {
+  let folder = "";
+  return {
+    name: "compress-files",
+    apply: "build" as const,
+    configResolved: ({ build }: ResolvedConfig) => void (folder = build.outDir),
+    closeBundle: () => compressFiles(folder),
+  };
 }

@@ -5,11 +5,12 @@
 //   node scripts/setup.mjs --browser   also Chromium and a Japanese font, for the tests
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { basename, delimiter, join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { findChromium } from "./find-chromium.mjs";
+import { withLock } from "./with-lock.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const binaries = join(root, "node_modules", ".bin");
@@ -19,7 +20,8 @@ const oldestNode = { major: 22, minor: 13 };
 class SetupError extends Error {}
 
 try {
-  installDependencies();
+  // Several servers may be started at the same moment.
+  await withLock(join(root, ".setup.lock"), installDependencies);
   checkNode();
   if (process.argv.includes("--browser")) installBrowser();
 } catch (error) {
@@ -35,6 +37,13 @@ function installDependencies() {
   const wanted = createHash("sha256").update(`${process.platform} ${process.arch}\n`).update(lock).digest("hex");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
 
+  const servers = runningServers();
+  if (servers.length > 0) {
+    throw new SetupError(
+      "The dependencies have changed, and installing them would remove what running servers use. " +
+        `Stop the servers that run from this folder (process ${servers.join(", ")}) and try again.`,
+    );
+  }
   console.log("Installing the dependencies with npm ci; this takes up to a minute.");
   // Without these flags, the caller's NODE_ENV=production or omit=optional would leave out the tools or their binaries.
   const options = ["--include=dev", "--include=optional", "--loglevel=error", "--no-audit", "--no-fund"];
@@ -48,6 +57,26 @@ function installDependencies() {
     throw new SetupError(`npm ci failed${npm.error ? `: ${npm.error.message}` : "; its message is above"}.`);
   }
   writeFileSync(stamp, wanted);
+}
+
+/**
+ * The ids of the processes that run the demo from this folder, as far as the machine says so.
+ *
+ * @returns {string[]}
+ */
+function runningServers() {
+  if (!existsSync("/proc/self/cwd")) return [];
+  const folder = realpathSync(root);
+  return readdirSync("/proc").filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false;
+    try {
+      const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+      return command[1]?.endsWith("demo/dist/server/main.js") && realpathSync(`/proc/${pid}/cwd`) === folder;
+    } catch {
+      // It has ended, or belongs to another user.
+      return false;
+    }
+  });
 }
 
 /**

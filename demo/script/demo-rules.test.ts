@@ -2,8 +2,8 @@ import { InMemorySessionService, LogLevel, Runner, setLogLevel, StreamingMode } 
 import { geminiAt, startScriptedGemini, type Ask, type ScriptedGemini } from "adk-stream-protocol/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAgent } from "../server/agent.ts";
-import { openDeployments } from "../server/deployments.ts";
-import { openWallet } from "../server/wallet.ts";
+import { openSqliteDeployments } from "../server/sqlite-deployments.ts";
+import { openSqliteWallet } from "../server/sqlite-wallet.ts";
 import { demoRules } from "./demo-rules.ts";
 
 type Content = Ask["contents"][number];
@@ -421,8 +421,8 @@ describe("the demo script reports the results of the other tools:", () => {
 
 describe("the demo's own agent", () => {
   it("calls its tool and reports the result, word by word", async () => {
-    const wallet = openWallet(":memory:");
-    const deployments = openDeployments(":memory:", 0);
+    const wallet = openSqliteWallet(":memory:");
+    const deployments = openSqliteDeployments(":memory:", 0);
     const model = geminiAt({ model: "gemini-2.5-flash", url: gemini.url });
     const agent = createAgent({ model, wallet, deployments });
     const sessionService = new InMemorySessionService();
@@ -437,8 +437,8 @@ describe("the demo's own agent", () => {
       runConfig: { streamingMode: StreamingMode.SSE },
     }))
       (partial === true ? streamed : whole).push(...(content?.parts ?? []));
-    wallet.close();
-    deployments.close();
+    await wallet.close();
+    await deployments.close();
     expect(whole.at(-1)).toEqual({ text: "東京の天気：晴れ、21 °C。" });
     expect(streamed.length).toBeGreaterThan(3);
   });

@@ -44,9 +44,10 @@ export function createAgent({ model, wallet, deployments, slowMs = 0, callbacks 
       description: z.string().default("").describe("What the payment is for"),
     }),
     requireConfirmation: true,
-    execute: ({ amount, recipient, currency, description }, context) => {
+    execute: async ({ amount, recipient, currency, description }, context) => {
       if (!context) throw new Error("A payment needs the context of its call.");
-      const receipt = wallet.pay(idempotencyKey(context), { amount, recipient, currency, description });
+      const order = { amount, recipient, currency, description };
+      const receipt = await wallet.pay(idempotencyKey(context), order, context.abortSignal);
       return {
         success: true,
         transaction_id: receipt.transaction_id,
@@ -70,7 +71,7 @@ export function createAgent({ model, wallet, deployments, slowMs = 0, callbacks 
     requireConfirmation: true,
     execute: (order, context) => {
       if (!context) throw new Error("A deployment needs the context of its call.");
-      return deployments.begin(context.userId, idempotencyKey(context), order);
+      return deployments.begin(context.userId, idempotencyKey(context), order, context.abortSignal);
     },
   });
 

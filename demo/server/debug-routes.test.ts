@@ -21,7 +21,7 @@ beforeEach(async () => {
   await store.appendEvent(chat.id, { event: { id: "e1", author: "user" }, id: "e1", responses: [] });
   const record = { of: (session: string) => (session === chat.id ? [{ at: 1 } as never] : []) };
   routes = createDebugRoutes({
-    ...{ store, appName: "demo" },
+    ...{ store, appName: "demo", processName: "p1" },
     record,
     now: () => 7,
     cut: () => acts.push("cut"),

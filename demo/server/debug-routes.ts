@@ -6,11 +6,13 @@ export interface DebugOptions {
   store: Pick<Store, "findChat" | "read" | "lastSequence" | "events">;
   /** Whose chats these are, see `createBridge`. */
   appName: string;
+  /** The name of this process, see `demo-app.ts`. */
+  processName: string;
   record: Pick<ModelRecord, "of">;
   now?: () => number;
   /** Cuts all connections. Called when the reply has been sent. */
   cut: () => void;
-  /** Closes everything and starts again from the files. Called when the reply has been sent. */
+  /** Closes everything and starts again from the database. Called when the reply has been sent. */
   restart: () => void;
 }
 
@@ -30,7 +32,7 @@ const maxEvents = 200;
  *     POST /debug/restart                restarts the server
  */
 export function createDebugRoutes(options: DebugOptions): DebugRoutes {
-  const { store, appName, record, now = Date.now } = options;
+  const { store, appName, processName, record, now = Date.now } = options;
 
   async function readChat(request: Request, owner: string, path: RegExpExecArray): Promise<Response> {
     const name = decode(path[1] ?? "");
@@ -58,7 +60,8 @@ export function createDebugRoutes(options: DebugOptions): DebugRoutes {
     // Pages of allowed origins may chat. They may not disturb the server.
     if (!isOwnPage(request)) return refuse(403, "forbidden", "Only the page of this server may do this.");
     act();
-    return Response.json({ accepted: true }, { status: 202, headers: noStore });
+    // Of several nodes, only the one that got the request does it. Its name says which.
+    return Response.json({ accepted: true, process: processName }, { status: 202, headers: noStore });
   };
 }
 

@@ -1,16 +1,13 @@
-import { join } from "node:path";
 import type { BaseLlm } from "@google/adk";
 import { createBridge, type Logger } from "adk-stream-protocol";
 import { listen } from "adk-stream-protocol/server";
-import { sqliteStore } from "adk-stream-protocol/stores/sqlite";
 import { createAgent } from "./agent.ts";
 import { createDebugRoutes } from "./debug-routes.ts";
-import { openDeployments } from "./deployments.ts";
 import { createModelRecord } from "./model-record.ts";
+import { openStorage } from "./open-storage.ts";
 import { createPolicies } from "./policies.ts";
 import type { Settings } from "./settings.ts";
 import type { StaticPage } from "./static-page.ts";
-import { openWallet } from "./wallet.ts";
 import { walletResponse } from "./wallet-response.ts";
 
 export interface DemoAppOptions {
@@ -22,7 +19,9 @@ export interface DemoAppOptions {
   port: number;
   /** Cuts all connections. */
   cut: () => void;
-  /** Closes this app and starts another one from its files. */
+  /** A name of this process, which stays the same when it closes this app and starts another one. */
+  processName: string;
+  /** Closes this app and starts another one from its database. */
   restart: () => void;
 }
 
@@ -37,11 +36,10 @@ export interface DemoApp {
 
 /** Everything of the demo that a restart replaces: the files it has open, the bridge and the server. */
 export async function startDemoApp(options: DemoAppOptions): Promise<DemoApp> {
-  const { settings, logger } = options;
+  const { settings, logger, processName } = options;
   const startedAt = Date.now();
-  const wallet = openWallet(join(settings.dataDir, "wallet.db"));
-  const deployments = openDeployments(join(settings.dataDir, "deployments.db"), settings.deployMs);
-  const store = sqliteStore({ path: join(settings.dataDir, "bridge.db") });
+  const storage = await openStorage(settings);
+  const { store, wallet, deployments } = storage;
   const record = createModelRecord();
   const agent = createAgent({
     model: options.model,
@@ -55,11 +53,12 @@ export async function startDemoApp(options: DemoAppOptions): Promise<DemoApp> {
     store,
     tools: createPolicies({ wallet, reportMs: settings.reportMs, seatMs: settings.seatMs }),
     live: { model: settings.liveModel },
+    leaseMs: settings.leaseMs,
     ...(settings.approvalTtlMs === undefined ? {} : { approvalTtlMs: settings.approvalTtlMs }),
     logger,
   });
   const debug = settings.debug
-    ? createDebugRoutes({ store, appName: agent.name, record, cut: options.cut, restart: options.restart })
+    ? createDebugRoutes({ store, appName: agent.name, processName, record, cut: options.cut, restart: options.restart })
     : async () => undefined;
   const { model, liveModel, scripted } = settings;
   const server = await listen({
@@ -69,16 +68,25 @@ export async function startDemoApp(options: DemoAppOptions): Promise<DemoApp> {
     allowedOrigins: settings.allowedOrigins,
     maxBodyBytes,
     logger,
-    health: () => ({ model, liveModel, scripted, debug: settings.debug, startedAt }),
+    health: () => ({
+      ...{ model, liveModel, scripted, debug: settings.debug, startedAt, process: processName },
+      // The name of this node in the leases of chats. One process alone has no use for it.
+      ...(settings.databaseUrl !== undefined && { node: store.node }),
+    }),
     fallback: async (request, owner) =>
-      walletResponse(request, wallet) ?? (await debug(request, owner)) ?? options.page.respond(request),
+      (await walletResponse(request, wallet)) ?? (await debug(request, owner)) ?? options.page.respond(request),
   });
 
   // A real service would send `POST /calls/:key` itself. This one is in the same process and tells the bridge.
+  let isWarned = false;
   const reporting = setInterval(() => {
     deployments
       .reportEnded((owner, key, report) => bridge.settle(owner, key, report))
-      .catch((error: unknown) => logger.warn("A deployment could not be reported; it is tried again.", { error }));
+      .then(() => (isWarned = false))
+      .catch((error: unknown) => {
+        if (!isWarned) logger.warn("A deployment could not be reported; it is tried again.", { error });
+        isWarned = true;
+      });
   }, 250);
 
   return {
@@ -89,9 +97,7 @@ export async function startDemoApp(options: DemoAppOptions): Promise<DemoApp> {
       // The bridge first: while it drains, `/ready` says so, and clients are sent elsewhere.
       await bridge.close();
       await server.close();
-      await store.close();
-      wallet.close();
-      deployments.close();
+      await storage.close();
     },
   };
 }

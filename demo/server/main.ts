@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { Gemini, LogLevel, setLogLevel } from "@google/adk";
 import { createConsoleLogger } from "adk-stream-protocol";
@@ -16,7 +16,6 @@ process.on("uncaughtException", (error) => {
 });
 
 const settings = readSettings(process.env);
-mkdirSync(settings.dataDir, { recursive: true });
 // ADK logs every request, which would hide the address of the demo.
 setLogLevel(LogLevel.ERROR);
 const logger = createConsoleLogger({ level: settings.logLevel });
@@ -27,12 +26,14 @@ const beforeBreakingMs = 100;
 const gemini = await chooseGemini(settings);
 const page = loadStaticPage({ "/": builtPage("page-v7"), "/v6/": builtPage("page-v6") });
 const connections = trackConnections();
+const processName = randomBytes(4).toString("hex");
 let app: DemoApp = await start(settings.port);
 let restarting: Promise<void> | undefined;
 
 process.removeAllListeners("uncaughtException");
 console.log(`Demo at ${app.url}`);
 console.log(`Model: ${gemini.label}`);
+if (settings.databaseUrl !== undefined) console.log("A node of the cluster on the database of DATABASE_URL");
 
 let stopping = false;
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -59,6 +60,7 @@ function start(port: number): Promise<DemoApp> {
     page,
     logger,
     port,
+    processName,
     cut: () => void setTimeout(() => connections.cut(app.port), beforeBreakingMs),
     restart: () => {
       if (!stopping) restarting ??= restart().finally(() => (restarting = undefined));
@@ -66,7 +68,7 @@ function start(port: number): Promise<DemoApp> {
   });
 }
 
-/** Closes everything and opens it again from its files, as a new version would. Ends the process if that fails. */
+/** Closes everything and opens it again from its database, as a new version would. Ends the process if that fails. */
 async function restart(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, beforeBreakingMs));
   try {
@@ -79,11 +81,11 @@ async function restart(): Promise<void> {
 }
 
 /** Google's Gemini if there is a key, the one at `geminiUrl` if that is set, and the demo's script otherwise. */
-async function chooseGemini({ model, liveModel, scripted, geminiUrl, apiKey = "none" }: Settings) {
+async function chooseGemini({ model, liveModel, scripted, wordMs, geminiUrl, apiKey = "none" }: Settings) {
   const names = `${model} and ${liveModel}`;
   if (scripted) {
     // No test looks at the requests, so only the last one is kept.
-    const script = await startScriptedGemini({ rules: demoRules, delayMs: 25, maxRequests: 1 });
+    const script = await startScriptedGemini({ rules: demoRules, delayMs: wordMs, maxRequests: 1 });
     const label = `scripted Gemini as ${names} (set GOOGLE_API_KEY to use Google's)`;
     return { model: geminiAt({ model, url: script.url }), label, close: () => script.close() };
   }

@@ -18,7 +18,7 @@ export function createPolicies(options: PolicyOptions): Record<string, ToolPolic
       // The wallet pays once per key, so a payment that a crash interrupted may be tried again.
       effect: "idempotent",
       title: { en: "Send money", ja: "送金" },
-      hint: ({ amount }) => describeBalance(wallet.read().balance, Number(amount)),
+      hint: async ({ amount }) => describeBalance((await wallet.read()).balance, Number(amount)),
       icon: "$",
       tone: "caution",
       fields: {

@@ -61,3 +61,14 @@ test("LOG_LEVEL is info, warn or error, and warn unless it is given", () => {
   expect(readSettings({ LOG_LEVEL: "info" }).logLevel).toBe("info");
   expect(() => readSettings({ LOG_LEVEL: "debug" })).toThrow('LOG_LEVEL must be info, warn or error; it is "debug".');
 });
+
+test("DATABASE_URL is the address of a PostgreSQL database, and an error does not show it", () => {
+  expect(readSettings({})).toMatchObject({ databaseUrl: undefined, leaseMs: 10_000 });
+  const databaseUrl = "postgres://me:secret@db:5432/demo";
+  expect(readSettings({ DATABASE_URL: databaseUrl, LEASE_MS: "2000" })).toMatchObject({ databaseUrl, leaseMs: 2000 });
+  for (const DATABASE_URL of ["mysql://me:secret@db/demo", "secret"]) {
+    expect(() => readSettings({ DATABASE_URL })).toThrow("DATABASE_URL must be an address such as postgres://");
+    expect(() => readSettings({ DATABASE_URL })).not.toThrow("mysql");
+  }
+  expect(() => readSettings({ LEASE_MS: "0" })).toThrow("LEASE_MS must be a whole number from 500");
+});

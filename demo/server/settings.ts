@@ -4,7 +4,12 @@ import { resolve } from "node:path";
 export interface Settings {
   port: number;
   host: string;
+  /** Where SQLite has its files, unless there is a `databaseUrl`. */
   dataDir: string;
+  /** A PostgreSQL database that several nodes share. */
+  databaseUrl: string | undefined;
+  /** How long another node waits before it takes over the chats of a node that has died. */
+  leaseMs: number;
   /** Origins of other pages that may use this server, besides its own. */
   allowedOrigins: string[];
   /** Whether the page may read the log and break things: see `debug-routes.ts`. */
@@ -20,6 +25,8 @@ export interface Settings {
   slowMs: number;
   /** How long a seat is held, and with it the question about it. */
   seatMs: number;
+  /** How long the scripted Gemini takes for a word. */
+  wordMs: number;
   model: string;
   /** The model for live mode. */
   liveModel: string;
@@ -39,6 +46,8 @@ export function readSettings(env: Record<string, string | undefined>): Settings 
     port: wholeNumber("PORT", env["PORT"], 65_535) ?? 3000,
     host: env["HOST"] || "127.0.0.1",
     dataDir: resolve(env["DATA_DIR"] || "./.data"),
+    databaseUrl: postgresUrl("DATABASE_URL", env["DATABASE_URL"]),
+    leaseMs: wholeNumber("LEASE_MS", env["LEASE_MS"], 24 * 60 * 60_000, 500) ?? 10_000,
     allowedOrigins,
     // A demo that is opened to other origins has other users, who must not restart it, unless its owner says so.
     debug: yesOrNo("DEBUG_ROUTES", env["DEBUG_ROUTES"]) ?? allowedOrigins.length === 0,
@@ -48,6 +57,7 @@ export function readSettings(env: Record<string, string | undefined>): Settings 
     reportMs: wholeNumber("REPORT_MS", env["REPORT_MS"], Number.MAX_SAFE_INTEGER) ?? 120_000,
     slowMs: wholeNumber("SLOW_MS", env["SLOW_MS"], 24 * 60 * 60_000) ?? 8000,
     seatMs: wholeNumber("SEAT_MS", env["SEAT_MS"], 24 * 60 * 60_000) ?? 10_000,
+    wordMs: wholeNumber("WORD_MS", env["WORD_MS"], 60_000) ?? 25,
     model: env["MODEL"] || "gemini-2.5-flash",
     liveModel: env["LIVE_MODEL"] || "gemini-live-2.5-flash-preview",
     geminiUrl,
@@ -56,11 +66,18 @@ export function readSettings(env: Record<string, string | undefined>): Settings 
   };
 }
 
-function wholeNumber(name: string, text: string | undefined, max: number): number | undefined {
+function wholeNumber(name: string, text: string | undefined, max: number, min = 0): number | undefined {
   if (!text) return undefined;
   const value = Number(text);
-  if (Number.isInteger(value) && value >= 0 && value <= max) return value;
-  throw new Error(`${name} must be a whole number from 0 to ${max}; it is "${text}".`);
+  if (Number.isInteger(value) && value >= min && value <= max) return value;
+  throw new Error(`${name} must be a whole number from ${min} to ${max}; it is "${text}".`);
+}
+
+/** The address of a database. The error does not show it, because it may have a password. */
+function postgresUrl(name: string, text: string | undefined): string | undefined {
+  if (!text) return undefined;
+  if (URL.canParse(text) && ["postgres:", "postgresql:"].includes(new URL(text).protocol)) return text;
+  throw new Error(`${name} must be an address such as postgres://user:password@host:5432/database.`);
 }
 
 function yesOrNo(name: string, text: string | undefined): boolean | undefined {

@@ -22,6 +22,15 @@ test("is not misled by brackets, colons and quotes inside strings", () => {
   expect(parseJson(JSON.stringify(value), { maxDepth: 2, maxKeys: 2 })).toEqual(value);
 });
 
+test("limits the keys of one object, and not those of many", () => {
+  const row = Object.fromEntries(Array.from({ length: 5 }, (_, key) => [`k${key}`, { [`l${key}`]: [{ a: 1 }] }]));
+  const few = { maxDepth: 10, maxObjectKeys: 5 };
+  expect(parseJson(JSON.stringify([row, row, row]), few)).toEqual([row, row, row]);
+  expect(() => parseJson(JSON.stringify([row, { ...row, more: 1 }]), few)).toThrow(
+    "An object in the JSON has more than 5 keys.",
+  );
+});
+
 describe("calls it malformed", () => {
   test.each(["", " ", "{", "]", '{"a"}', "{'a':1}", '"\n"', "01", "NaN", "[1,]", '{"a":1}}', '"\\', "\ufeff{}", "tru"])(
     "%j",

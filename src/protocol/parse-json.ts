@@ -8,6 +8,8 @@ export interface ParseLimits {
   maxDepth: number;
   /** Object members in the whole text; unlimited when absent. */
   maxKeys?: number;
+  /** Members of one object; unlimited when absent. Very many in one object take far longer than in many. */
+  maxObjectKeys?: number;
   /** Objects, lists and what is in them, in the whole text; unlimited when absent. */
   maxValues?: number;
   /** Where the text is inside a larger one, for error sentences. Its levels count. */
@@ -75,25 +77,28 @@ const closeBrace = 0x7d;
 /** Counts the colons outside strings, one per member. For text that is not JSON the count is wrong, but parsing fails. */
 function countMembers(
   text: string,
-  { maxDepth, maxKeys = Infinity, maxValues = Infinity, at = [] }: ParseLimits,
+  { maxDepth, maxKeys = Infinity, maxObjectKeys = Infinity, maxValues = Infinity, at = [] }: ParseLimits,
 ): number {
   let members = 0;
   let values = 1;
   let depth = at.length;
-  let inString = false;
+  /** The members of the objects that are open, by their depth. */
+  const open: number[] = [];
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
-    if (inString) {
-      if (unit === backslash) index++;
-      else if (unit === quote) inString = false;
-    } else if (unit === quote) {
-      inString = true;
+    if (unit === quote) {
+      index = endOfString(text, index);
     } else if (unit === colon) {
       if (++members > maxKeys) throw new BridgeError("invalid", `The JSON has more than ${maxKeys} keys.`);
+      const own = (open[depth] ?? 0) + 1;
+      open[depth] = own;
+      if (own > maxObjectKeys)
+        throw new BridgeError("invalid", `An object in the JSON has more than ${maxObjectKeys} keys.`);
     } else if (unit === comma) {
       if (++values > maxValues) throw tooManyValues(maxValues);
     } else if (unit === openBracket || unit === openBrace) {
       if (++values > maxValues) throw tooManyValues(maxValues);
+      open[depth + 1] = 0;
       if (++depth > maxDepth) {
         const within = at.length > 0 ? ` of ${jsonPath(at)}` : "";
         throw new BridgeError(
@@ -106,6 +111,16 @@ function countMembers(
     }
   }
   return members;
+}
+
+/** Where the string that begins here ends. A picture is one long string, so its characters are not looked at one by one. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let escapes = 0;
+    while (text.charCodeAt(end - 1 - escapes) === backslash) escapes++;
+    if (escapes % 2 === 0) return end;
+  }
+  return text.length;
 }
 
 function tooManyValues(maxValues: number): BridgeError {

@@ -5,4 +5,9 @@ import type { ParseLimits } from "../protocol/index.ts";
  * clients send back what contains arguments. The numbers bound how long parsing holds the event loop: a large table with
  * a hundred thousand cells is within them.
  */
-export const requestLimits: Readonly<ParseLimits> = { maxDepth: 64, maxKeys: 100_000, maxValues: 200_000 };
+export const requestLimits: Readonly<ParseLimits> = {
+  maxDepth: 64,
+  maxKeys: 100_000,
+  maxObjectKeys: 20_000,
+  maxValues: 200_000,
+};

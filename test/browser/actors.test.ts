@@ -13,8 +13,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { demoRules } from "../../demo/script/demo-rules.ts";
 import { createAgent } from "../../demo/server/agent.ts";
 import { loadStaticPage } from "../../demo/server/static-page.ts";
-import { openDeployments } from "../../demo/server/deployments.ts";
-import { openWallet, type Wallet } from "../../demo/server/wallet.ts";
+import { openSqliteDeployments } from "../../demo/server/sqlite-deployments.ts";
+import { openSqliteWallet } from "../../demo/server/sqlite-wallet.ts";
+import type { Wallet } from "../../demo/server/wallet.ts";
 import {
   approvalId,
   cards,
@@ -37,8 +38,8 @@ setLogLevel(LogLevel.ERROR);
 async function openOffice() {
   const folder = mkdtempSync(join(tmpdir(), "adk-stream-office-"));
   const gemini: ScriptedGemini = await startScriptedGemini({ rules: demoRules });
-  const wallet: Wallet = openWallet(join(folder, "wallet.db"));
-  const deployments = openDeployments(join(folder, "deployments.db"), 1000);
+  const wallet: Wallet = openSqliteWallet(join(folder, "wallet.db"));
+  const deployments = openSqliteDeployments(join(folder, "deployments.db"), 1000);
   const store: Store = sqliteStore({ path: join(folder, "bridge.db") });
   const revoked = new Set<string>();
   let handshakes = 0;
@@ -61,8 +62,8 @@ async function openOffice() {
       if (new URL(request.url).pathname === "/live") handshakes += 1;
       return actor === undefined || revoked.has(actor) ? undefined : { owner: "team", actor };
     },
-    fallback: (request) =>
-      new URL(request.url).pathname === "/wallet" ? Response.json(wallet.read()) : page.respond(request),
+    fallback: async (request) =>
+      new URL(request.url).pathname === "/wallet" ? Response.json(await wallet.read()) : page.respond(request),
   };
   const server: Listening = await listen(options);
   return {
@@ -76,8 +77,8 @@ async function openOffice() {
       await server.close();
       await bridge.close();
       await store.close();
-      wallet.close();
-      deployments.close();
+      await wallet.close();
+      await deployments.close();
       await gemini.close();
       rmSync(folder, { recursive: true, force: true });
     },
@@ -114,7 +115,7 @@ describe.each<[Mode, Major]>([
   ["bidi", "ai@7"],
 ])("two people in %s with useChat of %s", (mode, major) => {
   it("the manager approves in another browser; the requester cannot; card and audit name both", async () => {
-    const before = office.wallet.read().balance;
+    const before = (await office.wallet.read()).balance;
     await alice.visit(office.url + pathOf(mode, major));
     await say(alice.page, "Send 5 dollars to Ann");
     const hers = cards(alice.page).first();
@@ -124,7 +125,7 @@ describe.each<[Mode, Major]>([
     await takesAnswer(hers);
     await hers.getByRole("button", { name: "Approve" }).click();
     await alice.page.getByText(`There is no approval ${id} here.`).first().waitFor({ timeout: waiting });
-    expect(office.wallet.read().balance).toBe(before);
+    expect((await office.wallet.read()).balance).toBe(before);
 
     await manager.visit(alice.page.url());
     const theirs = cards(manager.page).first();
@@ -136,7 +137,7 @@ describe.each<[Mode, Major]>([
     await expectText(theirs, "manager");
     await inState(hers, "done");
     await expectText(hers, "manager");
-    expect(office.wallet.read().balance).toBe(before - 5);
+    expect((await office.wallet.read()).balance).toBe(before - 5);
 
     const row = await office.store.getApproval(id);
     expect(row).toMatchObject({ owner: "team", requestedBy: "alice", decidedBy: "manager", state: "succeeded" });

@@ -13,6 +13,9 @@ export interface TakenMessage {
   files: GatheredFiles;
 }
 
+/** The length of a data URL from which on the event loop goes on before it is read. */
+const largeLength = 1024 * 1024;
+
 /**
  * Checks the files of a user's message. Large ones become files of the chat and are named by their address from then on.
  * Throws a sentence about the first file that is not allowed, and then nothing has been stored.
@@ -28,8 +31,11 @@ export async function takeFiles(
   if (count > limits.maxFiles)
     throw new BridgeError("too_large", `A message may have at most ${limits.maxFiles} files; this one has ${count}.`);
   const parts: UIMessage["parts"] = [];
-  for (const part of message.parts)
+  for (const part of message.parts) {
+    // Decoding and hashing one file takes its time, and so did parsing it.
+    if (part.type === "file" && part.url.length > largeLength) await new Promise((resolve) => setImmediate(resolve));
     parts.push(part.type === "file" ? await takeFile(part, { owner, store, limits, files }) : part);
+  }
   return { message: count === 0 ? message : { ...message, parts }, files };
 }
 

@@ -2,14 +2,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type Deployments, openDeployments, type Report } from "./deployments.ts";
+import type { Deployments, Report } from "./deployments.ts";
+import { openSqliteDeployments } from "./sqlite-deployments.ts";
 
 let folder: string;
 let clock: number;
 let deployments: Deployments;
 let reports: [key: string, report: Report][];
 const take = async (_owner: string, key: string, report: Report) => void reports.push([key, report]);
-const open = () => openDeployments(join(folder, "deployments.db"), 1000, () => clock);
+const open = () => openSqliteDeployments(join(folder, "deployments.db"), 1000, () => clock);
 const shop = { service: "shop", environment: "production" };
 
 beforeEach(() => {
@@ -18,14 +19,14 @@ beforeEach(() => {
   reports = [];
   deployments = open();
 });
-afterEach(() => {
-  deployments.close();
+afterEach(async () => {
+  await deployments.close();
   rmSync(folder, { recursive: true });
 });
 
 test("a deployment is reported once, when it has ended", async () => {
-  const { deployment } = deployments.begin("me", "k1", shop);
-  expect(deployments.begin("me", "k1", shop).deployment).toBe(deployment);
+  const { deployment } = await deployments.begin("me", "k1", shop);
+  expect((await deployments.begin("me", "k1", shop)).deployment).toBe(deployment);
   clock += 999;
   await deployments.reportEnded(take);
   expect(reports).toEqual([]);
@@ -36,24 +37,24 @@ test("a deployment is reported once, when it has ended", async () => {
 });
 
 test("a report that is not taken is sent again after a restart", async () => {
-  deployments.begin("me", "k1", { ...shop, service: "broken-shop" });
+  await deployments.begin("me", "k1", { ...shop, service: "broken-shop" });
   clock += 1000;
   await expect(deployments.reportEnded(() => Promise.reject(new Error("stopping")))).rejects.toThrow("stopping");
-  deployments.close();
+  await deployments.close();
   deployments = open();
   await deployments.reportEnded(take);
   expect(reports).toEqual([["k1", { error: expect.stringContaining("health check") }]]);
 });
 
 test("a silent service never reports", async () => {
-  deployments.begin("me", "k1", { ...shop, service: "silent-shop" });
+  await deployments.begin("me", "k1", { ...shop, service: "silent-shop" });
   clock += 1_000_000_000;
   await deployments.reportEnded(take);
   expect(reports).toEqual([]);
 });
 
 test("a report that is refused for good is not sent again", async () => {
-  deployments.begin("me", "k1", shop);
+  await deployments.begin("me", "k1", shop);
   clock += 1000;
   await deployments.reportEnded(() => Promise.reject(Object.assign(new Error("too late"), { code: "conflict" })));
   await deployments.reportEnded(take);
