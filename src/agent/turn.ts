@@ -44,6 +44,7 @@ async function converseInLog(turn: Turn, context: TurnContext, conversation: Con
     ...context,
     ...{ chat: chat.id, turn: id, reply, begun: turn.begun, modelName: conversation.modelName },
     origin: { mode: turn.mode, actor: turn.actor },
+    isLeft: () => signal.reason === continuesElsewhere,
     owesReply: message !== undefined || input.kind === "again",
     message: input.kind === "message" && input.record ? message : undefined,
     maxEvents: context.maxLlmCalls * eventsPerRequest,

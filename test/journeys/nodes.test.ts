@@ -186,6 +186,27 @@ describe("two nodes on one database", () => {
     middle.open();
   });
 
+  it("a turn of a lease that was lost writes nothing when its node has the chat again", async () => {
+    const middle = gate();
+    const rules: Rule[] = [
+      { when: /story/, say: [text("Once upon "), pause(middle.opened), text("a time.")] },
+      { when: /hello/, say: [text("Hello.")] },
+    ];
+    const { nodes } = await openNodes(2, rules);
+    const [one, two] = nodes;
+    await say(one.bridge, "a story");
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
+    // As if the process had been paused: another node has had the chat meanwhile.
+    await database.run("UPDATE adk_stream_protocol.session SET lease_node = NULL, lease_fence = lease_fence + 1");
+    expect(await read(one.bridge, await say(one.bridge, "hello"))).toBe("Hello.");
+    middle.open();
+    await expect.poll(() => words(one.bridge), patient).toContain("Hello.");
+    const chat = await one.store.findChat("alice", "chat", "root_agent");
+    const log = await one.store.read(chat?.id ?? "");
+    const edges = log.flatMap(({ kind }) => (kind === "begin" || kind === "end" ? [kind] : []));
+    expect(edges).toEqual(edges.map((_, index) => (index % 2 === 0 ? "begin" : "end")));
+  });
+
   it("stop and delete reach the node that has the chat", async () => {
     const middle = gate();
     const { nodes } = await openNodes(2, [{ say: [text("Once upon "), pause(middle.opened)] }]);

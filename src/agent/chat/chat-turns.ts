@@ -1,6 +1,6 @@
 import { BridgeError, isNotFound } from "../../protocol/index.ts";
 import type { Quota } from "../../protocol/quota.ts";
-import { type Approval, NotOwner, type Session } from "../../stores/index.ts";
+import type { Approval, Session } from "../../stores/index.ts";
 import { cancelFamily } from "../approval/family.ts";
 import type { UnseenQuestions } from "../approval/index.ts";
 import { atMost, describeError, newId } from "../support/index.ts";
@@ -9,7 +9,7 @@ import { runTurn, type TurnContext } from "../turn.ts";
 import { type Mode, continuesElsewhere, type Turn, type TurnInput } from "../turn-input.ts";
 import type { BegunTurn } from "./begin-turn.ts";
 import { ChatQueue, type QueuedTurn } from "./chat-queue.ts";
-import { Ownership } from "./ownership.ts";
+import { ChatElsewhere, Ownership } from "./ownership.ts";
 import { markShownRows } from "./shown-outcomes.ts";
 
 export interface ChatTurnsContext extends TurnContext {
@@ -126,8 +126,7 @@ export class ChatTurns {
       await this.#ownership.hold(chat.id);
       await this.#settleLeft(queue);
       return section(queue).catch((error: unknown) => {
-        if (!(error instanceof BridgeError) || error.code === "unavailable") this.#ownership.noteFailure(chat.id);
-        throw error;
+        throw this.#ownership.noteFailure(chat.id, error);
       });
     });
   }
@@ -249,9 +248,8 @@ export class ChatTurns {
       await runTurn(turn, this.#context);
       if (input.kind === "settled") await markShownRows(this.#context.store, chat.id, input.approvals);
     } catch (error) {
-      if (error instanceof NotOwner) return this.#ownership.noteLost(chat.id);
-      this.#ownership.noteFailure(chat.id);
-      throw error;
+      const failure = this.#ownership.noteFailure(chat.id, error);
+      if (!(failure instanceof ChatElsewhere)) throw failure;
     }
   }
 

@@ -1,5 +1,5 @@
 import { BridgeError } from "../../protocol/index.ts";
-import type { Store } from "../../stores/index.ts";
+import { NotOwner, type Store } from "../../stores/index.ts";
 import { describeError, type Logger, metrics } from "../support/index.ts";
 
 export interface OwnershipContext {
@@ -70,8 +70,10 @@ export class Ownership {
         if (!isNew) this.#lose(chat);
         throw new ChatElsewhere(chat);
       }
+      // Another node had the chat since this one last knew. What runs here belongs to the lease that was lost.
+      if (!isNew && lease.isNew) this.#lose(chat);
       this.#until.set(chat, lease.until === Infinity ? Infinity : before + leaseMs);
-      if (!isNew) return;
+      if (!isNew && !lease.isNew) return;
       noteTaken();
       this.#unsettled.add(chat);
     });
@@ -86,9 +88,18 @@ export class Ownership {
     this.#unsettled.delete(chat);
   }
 
-  /** The store failed in a chat. A turn may have begun or gone on in its log all the same. */
-  noteFailure(chat: string): void {
-    if (this.#until.has(chat)) this.#unsettled.add(chat);
+  /**
+   * Something failed in a chat. Returns the error for the caller: {@link ChatElsewhere} if a write was refused because
+   * another node has taken the chat. If the store failed, a turn may have begun or gone on in the log all the same.
+   */
+  noteFailure(chat: string, error: unknown): unknown {
+    if (error instanceof NotOwner) {
+      this.noteLost(chat);
+      return new ChatElsewhere(chat);
+    }
+    const isRefusal = error instanceof BridgeError && error.code !== "unavailable";
+    if (!isRefusal && this.#until.has(chat)) this.#unsettled.add(chat);
+    return error;
   }
 
   /** Gives a chat back, together with others that are given back now. */

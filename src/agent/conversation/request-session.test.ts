@@ -60,6 +60,7 @@ async function open(...callIds: string[]) {
   const log = new TurnLog({
     ...{ store, logger, chat: chat.id, turn: "turn", reply: "msg_1", owesReply: false, message: undefined },
     ...{ modelName: "gemini-2.5-flash", maxEvents: 100, agentTools: new Set<string>() },
+    isLeft: () => false,
     origin: { mode: "request", actor: "alice" },
   });
   /** Tells the model what is settled, and lets it speak. */

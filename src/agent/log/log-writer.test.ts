@@ -6,7 +6,7 @@ import { LogWriter } from "./log-writer.ts";
 
 const delta = (text: string): UIMessageChunk => ({ type: "text-delta", id: "1", delta: text });
 
-async function open() {
+async function open({ isLeft = false } = {}) {
   const store = memoryStore();
   const chat = await store.openChat({ owner: "me", name: "chat", appName: "app" });
   const append = vi.spyOn(store, "append");
@@ -17,6 +17,7 @@ async function open() {
     turn: "turn",
     reply: "msg",
     origin: { mode: "request", actor: "alice" },
+    isLeft: () => isLeft,
   });
   const written = async () =>
     (await store.read(chat.id)).map((entry) => (entry.kind === "chunk" ? JSON.stringify(entry.chunk) : entry.kind));
@@ -65,6 +66,13 @@ describe("the writer of a turn's log", () => {
     // A store that has the entry already recognises it, because it is the same.
     expect(append.mock.calls.at(-1)).toEqual(append.mock.calls.at(-2));
     expect(await written()).toEqual([JSON.stringify(delta("a")), "end"]);
+  });
+
+  it("writes nothing when another node goes on with the turn", async () => {
+    const { writer, append } = await open({ isLeft: true });
+    await expect(writer.write([delta("a")])).rejects.toThrow("Another node has taken chat");
+    await writer.end();
+    expect(append).not.toHaveBeenCalled();
   });
 
   it("gives up after a while, with the first failure", async () => {

@@ -11,6 +11,8 @@ export interface LogWriterOptions {
   /** The assistant message the turn writes to. */
   reply: string;
   origin: TurnOrigin;
+  /** True when another node goes on with the turn: this one may write nothing more, also if it has the chat again. */
+  isLeft: () => boolean;
 }
 
 /** How long streamed text may wait to be written together with more. */
@@ -59,12 +61,16 @@ export class LogWriter {
   }
 
   async #appendNow(entries: readonly WithoutTurn<NewLogEntry>[]): Promise<void> {
-    const { store, chat, turn } = this.#options;
-    const added = await store.append(
+    for (const entry of await this.#appendOnce(entries)) this.#fold(entry);
+  }
+
+  async #appendOnce(entries: readonly WithoutTurn<NewLogEntry>[]): Promise<LogEntry[]> {
+    const { store, chat, turn, isLeft } = this.#options;
+    if (isLeft()) throw new NotOwner(chat);
+    return store.append(
       chat,
       entries.map((entry) => ({ ...entry, turn })),
     );
-    for (const entry of added) this.#fold(entry);
   }
 
   #fold(entry: LogEntry): void {
@@ -125,7 +131,7 @@ export class LogWriter {
 
   /** Tries again for a while after the store failed: a turn without an end would keep its readers waiting. */
   async #endLater(cause: unknown, last: readonly WithoutTurn<NewLogEntry>[]): Promise<void> {
-    const { store, logger, chat, turn } = this.#options;
+    const { logger, chat, turn } = this.#options;
     // Without its chat the rest of a turn has no place. If another node has taken the chat, that node continues the turn.
     const isPointless = (error: unknown) => isNotFound(error) || error instanceof NotOwner;
     if (isPointless(cause)) return;
@@ -133,10 +139,7 @@ export class LogWriter {
     for (const ms of retryMs) {
       await new Promise((resolve) => setTimeout(resolve, ms));
       try {
-        await store.append(
-          chat,
-          last.map((entry) => ({ ...entry, turn })),
-        );
+        await this.#appendOnce(last);
         return;
       } catch (error) {
         if (isPointless(error)) return;

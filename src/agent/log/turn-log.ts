@@ -29,6 +29,8 @@ export interface TurnLogOptions {
   message?: UIMessage | undefined;
   /** How the model is talked to, and whose message the turn comes from. */
   origin: TurnOrigin;
+  /** True when another node goes on with the turn: this one may write nothing more, also if it has the chat again. */
+  isLeft: () => boolean;
   /** The first chunks of the turn, if the log has its beginning already. */
   begun?: readonly UIMessageChunk[] | undefined;
   /** True for a turn that replies to a message: the model must say something. After an outcome it need not. */
