@@ -275,7 +275,7 @@ async function dieAt(nth: number, story: Story, options: Omit<StageOptions, "gem
 
 describe("a process that dies at any write (P1–P12)", () => {
   for (const [index, [name, story]] of Object.entries(stories).entries()) {
-    const { name: store, options } = storeKinds[index === 1 ? 1 : 0]!;
+    const { name: store, options } = storeKinds.at(index === 1 ? -1 : 0)!;
     it(`${name}, on ${store}`, { timeout: 60_000 * patience }, async () => {
       let deaths = 0;
       while (await dieAt(deaths + 1, story, options())) deaths += 1;

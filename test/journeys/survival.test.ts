@@ -370,6 +370,7 @@ describe("a server that shuts down", () => {
 
     const other = say(world, "another story").catch(() => undefined);
     await world.gemini.waitForRequest(4);
+    await expect.poll(async () => JSON.stringify(await lastEntry(world))).toContain("time ");
     world.clock.now += 6 * 60_000;
     await world.restart();
     await other;
@@ -731,3 +732,8 @@ describe("regenerating a reply", () => {
     await expectSound(world);
   });
 });
+
+async function lastEntry(world: World): Promise<unknown> {
+  const chat = await world.store.findChat("local", "chat-1", "root_agent");
+  return (await world.store.read(chat?.id ?? "")).at(-1);
+}
