@@ -18,14 +18,15 @@ interface Case {
   way?: "in the chat" | "outside";
   approved?: boolean;
   /** What the next process finds before the person does anything. */
-  found: "nothing" | "pending" | "settled";
+  found: "pending" | "settled";
   state: ApprovalView["state"];
   paid: number;
 }
 
 /** If the state is indeterminate, `paid` is what had been paid when the process died. */
 const cases: readonly Case[] = [
-  { point: "P1", found: "nothing", state: "succeeded", paid: 1 },
+  // The reply is made again, and asks.
+  { point: "P1", found: "pending", state: "succeeded", paid: 1 },
   { point: "P2", found: "pending", state: "succeeded", paid: 1 },
   { point: "P3", found: "pending", state: "succeeded", paid: 1 },
   { point: "P4", found: "pending", state: "succeeded", paid: 1 },
@@ -114,22 +115,19 @@ describe.concurrent("kill -9", () => {
                   `${url}/approvals?chat=chat-1`,
                 );
                 expect(running).toBe(false);
+                expect(approvals.length).toBeGreaterThan(0);
                 expect(approvals.every((row) => isSettled(row) || row.state === "pending")).toBe(true);
                 return approvals;
               },
               { timeout: 15_000, interval: 20 },
             );
           let rows = await settled();
-          expect(rows.map((row) => (isSettled(row) ? "settled" : row.state)).join() || "nothing").toBe(found);
+          expect(rows.map((row) => (isSettled(row) ? "settled" : row.state)).join()).toBe(found);
           if (question)
             expect(rows.map(({ id, digest }) => ({ id, digest }))).toEqual([
               { id: question.id, digest: question.digest },
             ]);
           if (acknowledged) expect(rows[0]!.decidedBy).toBe("local");
-          if (found === "nothing") {
-            await say(url, "pay");
-            rows = await ledger(url);
-          }
           // The client sends the answer again. If the first process had recorded the decision, this changes nothing.
           const reply = await answer(url, rows[0]!, story);
           expect(reply.status).toBe(state === "indeterminate" && way === "outside" ? 409 : 200);
