@@ -8,7 +8,6 @@ import type { QueuedTurn } from "./chat-queue.ts";
 import { ChatElsewhere } from "./ownership.ts";
 import type { Interrupted } from "./recover.ts";
 import type { UnansweredMessage } from "./say-again.ts";
-import { markShownRows } from "./shown-outcomes.ts";
 
 /** How many due chats may ask the model at once. */
 const maxAsking = 8;
@@ -34,7 +33,7 @@ export interface DueWorkContext {
   unseen: Pick<UnseenQuestions, "mayAskModel">;
   /** How long looking for due approvals waits for tools and models that take their time. */
   graceMs: number;
-  /** Shows outcomes of one message in a new turn. Returns the turn, if one was needed. */
+  /** Shows outcomes of one message in a new turn, and marks those that are shown. Returns the turn, if one was needed. */
   show: (
     chat: string,
     rows: readonly Approval[],
@@ -255,8 +254,7 @@ export class DueWork {
       ? await sayAgain(chat, { message, reply, actor })
       : await show(chat, rows, { reply, model: asks && again ? "again" : asks, actor });
     begun();
-    if (turn) await turn.done.catch(() => undefined);
-    else await markShownRows(store, chat, ids);
+    await turn?.done.catch(() => undefined);
   }
 
   async #wait(): Promise<void> {

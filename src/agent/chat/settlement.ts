@@ -11,7 +11,7 @@ import type { ChatTurns } from "./chat-turns.ts";
 import type { Relay } from "./relay.ts";
 import { StateConflict, unknownApproval, unknownCall } from "./errors.ts";
 import { isSameOutcome, type Report, type Resolution, reportToOutcome, resolutionToOutcome } from "./reports.ts";
-import { unshownRows } from "./shown-outcomes.ts";
+import { markShownRows, unshownRows } from "./shown-outcomes.ts";
 
 export type DecisionResult =
   | { outcome: "accepted"; approval: ApprovalView }
@@ -216,6 +216,11 @@ export class Settlement {
       if (unshown.length === 0 && !again) {
         // A crash may have come between showing an outcome and telling the model.
         if (current.some((row) => !row.told)) await conversations.record(queue.chat);
+        await markShownRows(
+          store,
+          chat,
+          current.map(({ id }) => id),
+        );
         return {};
       }
       const moved = current.find(({ id }) => rows.some((row) => row.id === id && row.messageId === reply));
