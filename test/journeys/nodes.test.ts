@@ -181,8 +181,8 @@ describe("two nodes on one database", () => {
     await submit(one.bridge, "a story");
     await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
     one.kill();
-    expect(await read(two.bridge, await submit(two.bridge, "hello"))).toBe("Hello.");
-    expect(await words(two.bridge)).toEqual(["hello", "Hello."]);
+    await submit(two.bridge, "hello");
+    await expect.poll(() => words(two.bridge), patient).toEqual(["hello", "Hello."]);
     middle.open();
   });
 
@@ -198,7 +198,7 @@ describe("two nodes on one database", () => {
     await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
     // As if the process had been paused: another node has had the chat meanwhile.
     await database.run("UPDATE adk_stream_protocol.session SET lease_node = NULL, lease_fence = lease_fence + 1");
-    expect(await read(one.bridge, await say(one.bridge, "hello"))).toBe("Hello.");
+    await say(one.bridge, "hello");
     middle.open();
     await expect.poll(() => words(one.bridge), patient).toContain("Hello.");
     const chat = await one.store.findChat("alice", "chat", "root_agent");

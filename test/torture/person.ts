@@ -74,7 +74,8 @@ export class Person {
       Array.from({ length: 1 + random.below(2) }, (_, index) => ({
         effect: random.pick(effects),
         name: `${this.chat}-${round}-${index}`,
-        ms: random.below(400),
+        // Some take so long that their node is likely to die in the middle.
+        ms: random.chance(0.3) ? 1000 + random.below(2000) : random.below(400),
       })),
     );
   }
