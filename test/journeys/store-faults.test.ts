@@ -9,6 +9,8 @@ import { asked, messagesOf, openWorld, post, quiet, say, textOf, type World } fr
 
 const ttl = 60_000;
 const bridge = { approvalTtlMs: ttl, startMs: ttl, graceMs: 50 };
+/** The operation after the one that records a decision. */
+const afterDecision = 7;
 const deny = (world: World, id: string) => post(world, `/approvals/${id}`, { approved: false });
 
 /** A world whose store fails once, at the operation with this number after `arm`. `failed` is that operation. */
@@ -71,7 +73,7 @@ test.each(stories)("%s is shown by a later sweep", { timeout: 120_000 }, async (
 
 describe.each(storeKinds)("on $name", ({ options }) => {
   it("a denial that is sent again after an error continues the chat, once", async () => {
-    const { world, arm, failed } = await openFaulty(5, options().store);
+    const { world, arm, failed } = await openFaulty(afterDecision, options().store);
     const { approvalId } = asked(await say(world, "pay"));
     arm();
     expect((await deny(world, approvalId)).status).toBe(500);
@@ -87,7 +89,7 @@ describe.each(storeKinds)("on $name", ({ options }) => {
   });
 
   it("what a sweep shows late is told to the model with the next message", async () => {
-    const { world, arm } = await openFaulty(5, options().store);
+    const { world, arm } = await openFaulty(afterDecision, options().store);
     const { approvalId } = asked(await say(world, "pay"));
     arm();
     await deny(world, approvalId);
