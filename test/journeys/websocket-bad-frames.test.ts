@@ -7,7 +7,7 @@ import { runInNewContext } from "node:vm";
 import { gate, pause, text } from "adk-stream-protocol/testing";
 import { attachLive, type LiveOptions } from "adk-stream-protocol/server";
 import { afterEach, describe, expect, test } from "vitest";
-import { testOnOneNode } from "../fixtures/nodes.ts";
+import { nodeCount } from "../fixtures/nodes.ts";
 import { endSockets, liveUrl, openSocket, type RawSocket, refusedHandshake } from "../fixtures/raw-socket.ts";
 import {
   type World,
@@ -403,7 +403,8 @@ describe("the owner of a socket", () => {
 });
 
 describe("the number of sockets", () => {
-  testOnOneNode("is limited per owner, and other owners can still connect", async () => {
+  // Each process counts or keeps this for itself.
+  test.runIf(nodeCount === 1)("is limited per owner, and other owners can still connect", async () => {
     const authenticate = (request: Request) => ({ owner: request.headers.get("x-owner") ?? "nobody" });
     const world = await openLimited({ socketsPerOwner: 2 }, { authenticate });
     const as = (owner: string) => ({ headers: { "x-owner": owner } });
@@ -418,7 +419,8 @@ describe("the number of sockets", () => {
     await expectUnaffected(await openSocket(world, "", as("alice")));
   });
 
-  testOnOneNode("is limited in total", async () => {
+  // Each process counts or keeps this for itself.
+  test.runIf(nodeCount === 1)("is limited in total", async () => {
     const world = await openLimited({ sockets: 2 });
     const [first] = [await openSocket(world), await openSocket(world)];
     expect(await refusedHandshake(liveUrl(world))).toMatchObject({ status: 503, body: { code: "unavailable" } });
