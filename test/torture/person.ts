@@ -75,7 +75,7 @@ export class Person {
         effect: random.pick(effects),
         name: `${this.chat}-${round}-${index}`,
         // Some take so long that their node is likely to die in the middle.
-        ms: random.chance(0.3) ? 1000 + random.below(2000) : random.below(400),
+        ms: random.chance(0.5) ? 1000 + random.below(3000) : random.below(400),
       })),
     );
   }

@@ -112,25 +112,16 @@ export class LogWriter {
 
   /** Writes the end of the turn. */
   async end(): Promise<void> {
-    const chunk = { type: "error", errorText: "The server could not store this reply to its end." } as const;
     try {
       await this.flush();
     } catch (error) {
-      this.#folded.add(chunk);
-      return this.#endLater(error, [{ kind: "chunk", chunk }, this.#end]);
+      return this.#endLater(error, [{ type: "error", errorText: "The server could not store this reply to its end." }]);
     }
-    const last = [this.#end];
-    // The same entry again, because the store may have written it and lost only the reply.
-    await this.#append(last).catch((error: unknown) => this.#endLater(error, last));
-  }
-
-  get #end(): WithoutTurn<NewLogEntry> {
-    const { message } = this.#folded;
-    return { kind: "end", ...(message && { message }) };
+    await this.#append([toEnd(this.#folded)]).catch((error: unknown) => this.#endLater(error, []));
   }
 
   /** Tries again for a while after the store failed: a turn without an end would keep its readers waiting. */
-  async #endLater(cause: unknown, last: readonly WithoutTurn<NewLogEntry>[]): Promise<void> {
+  async #endLater(cause: unknown, last: readonly UIMessageChunk[]): Promise<void> {
     const { logger, chat, turn } = this.#options;
     // Without its chat the rest of a turn has no place. If another node has taken the chat, that node continues the turn.
     const isPointless = (error: unknown) => isNotFound(error) || error instanceof NotOwner;
@@ -139,7 +130,10 @@ export class LogWriter {
     for (const ms of retryMs) {
       await new Promise((resolve) => setTimeout(resolve, ms));
       try {
-        await this.#appendOnce(last);
+        const folded = await this.#readBack();
+        if (!folded) return;
+        for (const chunk of last) folded.add(chunk);
+        await this.#appendOnce([...last.map((chunk) => ({ kind: "chunk" as const, chunk })), toEnd(folded)]);
         return;
       } catch (error) {
         if (isPointless(error)) return;
@@ -148,4 +142,22 @@ export class LogWriter {
     }
     throw cause;
   }
+
+  /**
+   * What the log has of the message; undefined if the turn has its end there. A store that failed may have written entries
+   * all the same, and lost only its reply.
+   */
+  async #readBack(): Promise<FoldedMessage | undefined> {
+    const { store, chat, turn, reply } = this.#options;
+    const open = (await store.openTurns({ chat })).find((each) => each.turn === turn);
+    if (!open) return undefined;
+    const folded = new FoldedMessage(reply, (await store.getMessage(chat, reply))?.message);
+    for (const entry of await store.read(chat, { after: open.sequence - 1 }))
+      if (entry.turn === turn && entry.kind === "chunk") folded.add(entry.chunk);
+    return folded;
+  }
+}
+
+function toEnd({ message }: FoldedMessage): WithoutTurn<NewLogEntry> {
+  return { kind: "end", ...(message && { message }) };
 }
