@@ -40,6 +40,9 @@ const oneNodeOnly = [
   "live-other-model",
 ].map((name) => `test/journeys/${name}.test.ts`);
 
+/** Tests about counts of the whole process. */
+const counted = ["test/journeys/metrics.test.ts"];
+
 /** Journeys that run with two nodes in every run. `npm run nodes:journeys` runs all of them. */
 const onTwoNodes = ["approve", "decided-elsewhere", "tabs"].map((name) => `test/journeys/${name}.test.ts`);
 
@@ -59,8 +62,10 @@ export default defineConfig({
       project("journeys", ["test/journeys/**/*.test.ts"], {
         ...sharing,
         maxConcurrency: 2,
-        exclude: process.env["NODES"] ? oneNodeOnly : [],
+        exclude: [...counted, ...(process.env["NODES"] ? oneNodeOnly : [])],
       }),
+      // What is counted for the whole process must not include what other files have left.
+      project("counted", counted, { setupFiles: sharing.setupFiles }),
       project("nodes", onTwoNodes, { ...sharing, env: { NODES: "2" } }),
       project("torture", ["test/torture/**/*.test.ts"], sharing),
       // Playwright uses a real Chromium here. These files run after everything else, because a page that shares the
