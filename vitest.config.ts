@@ -36,6 +36,8 @@ const oneNodeOnly = [
   ...["kill", "kill-reports"],
   // They replace the store, or lock its file.
   ...["recording", "store-faults"],
+  // They are about limits of one process, such as its turns at once.
+  ...["limits", "server-limits"],
   // They use a bridge without a stage.
   "live-other-model",
 ].map((name) => `test/journeys/${name}.test.ts`);
@@ -44,7 +46,7 @@ const oneNodeOnly = [
 const counted = ["test/journeys/metrics.test.ts"];
 
 /** Journeys that run with two nodes in every run. `npm run nodes:journeys` runs all of them. */
-const onTwoNodes = ["approve", "decided-elsewhere", "tabs"].map((name) => `test/journeys/${name}.test.ts`);
+const onTwoNodes = ["approve", "decided-elsewhere", "once"].map((name) => `test/journeys/${name}.test.ts`);
 
 export default defineConfig({
   resolve: { alias: publicNames() },
@@ -66,7 +68,7 @@ export default defineConfig({
       }),
       // What is counted for the whole process must not include what other files have left.
       project("counted", counted, { setupFiles: sharing.setupFiles }),
-      project("nodes", onTwoNodes, { ...sharing, env: { NODES: "2" } }),
+      project("nodes", onTwoNodes, { ...sharing, env: { NODES: "2", NODES_SEED: "1" } }),
       project("torture", ["test/torture/**/*.test.ts"], sharing),
       // Playwright uses a real Chromium here. These files run after everything else, because a page that shares the
       // cores with other tests is slow.

@@ -6,6 +6,7 @@ import { abortable, describeError, metrics } from "../support/index.ts";
 import type { Turn } from "../turn-input.ts";
 import type { ConversationContext } from "./context.ts";
 import { LiveConnection } from "./live-connection.ts";
+import { Presence } from "./presence.ts";
 import { updateHistory } from "./update-history.ts";
 
 export interface LiveOptions {
@@ -51,13 +52,14 @@ export class ConnectionPool {
   readonly #entries = new Map<string, Entry>();
   readonly #quota: Quota;
   readonly #closing = new Set<Promise<void>>();
-  /** How many clients are connected to a chat, by owner and name. */
-  readonly #attached = new Map<string, number>();
+  /** Which chats have clients, by owner and name. */
+  readonly #presence: Presence;
   #unasked: UnaskedListener | undefined;
 
   constructor(context: ConversationContext, { model, ...options }: LiveOptions) {
     this.model = model;
     this.#context = context;
+    this.#presence = new Presence(context);
     const { liveConnections: total, liveConnectionsPerOwner: perOwner } = context.limits;
     this.#quota = new Quota({ what: "live connections", perOwner, total, retryAfter: roomSeconds });
     this.#options = {
@@ -121,21 +123,12 @@ export class ConnectionPool {
 
   /** A client is connected to the chat. Call the returned function when it leaves. */
   attach(owner: string, chatName: string): () => void {
-    const key = keyOf(owner, chatName);
-    this.#attached.set(key, (this.#attached.get(key) ?? 0) + 1);
-    let gone = false;
-    return () => {
-      if (gone) return;
-      gone = true;
-      const left = (this.#attached.get(key) ?? 1) - 1;
-      if (left > 0) this.#attached.set(key, left);
-      else this.#attached.delete(key);
-    };
+    return this.#presence.attach(keyOf(owner, chatName));
   }
 
   /** Names the chats that clients of this node are connected to. */
   get presentKeys(): readonly string[] {
-    return [...this.#attached.keys()];
+    return this.#presence.keys;
   }
 
   /** A turn is over. Unless a client is connected to the chat, its connection closes after a while. */
@@ -149,22 +142,11 @@ export class ConnectionPool {
 
   async #closeUnused(chat: Session, entry: Entry): Promise<void> {
     const { idle } = entry;
-    const isUsed = await this.#isUsed(chat);
+    const isUsed = await this.#presence.isUsed(keyOf(chat.owner, chat.name ?? ""));
     // A turn may have begun or ended meanwhile.
     if (this.#entries.get(chat.id) !== entry || entry.idle !== idle) return;
     if (isUsed) this.closeWhenIdle(chat);
     else await this.close(chat.id);
-  }
-
-  /** True while a client is connected to the chat, here or at another node. */
-  async #isUsed({ owner, name = "" }: Session): Promise<boolean> {
-    const key = keyOf(owner, name);
-    if (this.#attached.has(key)) return true;
-    const { store, logger } = this.#context;
-    return store.isPresentElsewhere(key).catch((error: unknown) => {
-      logger.warn("Clients at other nodes could not be looked for.", { error: describeError(error) });
-      return true;
-    });
   }
 
   #begin(chat: Session, withMessage: boolean): Entry {

@@ -27,6 +27,8 @@ export interface ConversationContext {
   limits: { liveConnections: number; liveConnectionsPerOwner: number };
   /** False when another node may have taken the chat. */
   hasChat: (chatId: string) => boolean;
+  /** How long this node has a chat unless it renews the lease. */
+  leaseMs: number;
   /** How long new text waits for a tool that is still running. */
   graceMs: number;
 }

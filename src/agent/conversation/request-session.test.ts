@@ -53,7 +53,7 @@ async function open(...callIds: string[]) {
   const modelCalls = new ModelCalls({ ...limits, now: () => store.now() });
   const files = new ChatFiles({ store });
   const parties = { agent, store, files, sessions, runners, gate, executor, modelCalls, logger };
-  const context = { ...parties, limits, maxLlmCalls: 5, graceMs: 0, hasChat: () => true };
+  const context = { ...parties, limits, maxLlmCalls: 5, graceMs: 0, leaseMs: 10_000, hasChat: () => true };
   const { signal } = new AbortController();
   const input = { kind: "settled", approvals: [], model: true } as const;
   const turn: Turn = { id: "turn", chat, reply: "msg_1", input, mode: "request", actor: "me", signal };
