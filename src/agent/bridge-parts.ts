@@ -86,7 +86,7 @@ export function buildParts(options: BridgeOptions) {
     isCovered: (row) => turns.covers(row),
     isClosed: () => turns.isClosed,
     atChat: (work, unshown) =>
-      relay.run(work, { relayed: { name: "show", body: { ...unshown } }, receive: () => undefined }),
+      relay.run(work, { relayed: async () => ({ name: "show", body: { ...unshown } }), receive: () => undefined }),
   });
   relay.handle("show", (unshown) => dueWork.showHere(unshown as unknown as Unshown));
   const effectOf = (toolName: string) => policies.get(toolName)?.effect ?? "opaque";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { approvalRow } from "../../../test/fixtures/approvals.ts";
 import { approvalStates } from "../../protocol/index.ts";
 import { UnreadJson } from "../../protocol/unread-json.ts";
-import { matchesDecision, resolveAnswers, toOutcome } from "./answers.ts";
+import { matchesDecision, resolveAnswers, toOutcome, withReadResults } from "./answers.ts";
 
 const yes = () => Promise.resolve(true);
 const no = () => Promise.resolve(false);
@@ -119,5 +119,27 @@ describe("the answers of one request", () => {
     expect(await resolveAnswers([{ id: "call-2", result: { unread: unread("5") } }], [waiting], yes)).toMatchObject([
       { answer: { result: { output: 5 } } },
     ]);
+  });
+});
+
+describe("answers for another node", () => {
+  it("have the results of open calls as values, and of other calls only that there is one", () => {
+    const rows = [
+      approvalRow({ id: "a", toolCallId: "a", state: "waiting" }),
+      approvalRow({ id: "b", state: "succeeded" }),
+    ];
+    const answers = ["a", "b", "free"].map((id) => ({ id, result: { unread: unread('{"place":"here"}') } }));
+    expect(withReadResults([...answers, { id: "c", approved: true }], rows)).toEqual([
+      { id: "a", result: { output: { place: "here" } } },
+      { id: "b", result: { output: null } },
+      { id: "free", result: { output: null } },
+      { id: "c", approved: true },
+    ]);
+  });
+
+  it("say why a result was not accepted", () => {
+    const rows = [approvalRow({ id: "a", toolCallId: "a", state: "waiting" })];
+    const [answer] = withReadResults([{ id: "a", result: { unread: unread(`"${"x".repeat(2000)}"`) } }], rows);
+    expect(answer?.result).toMatchObject({ errorText: expect.stringContaining("was not accepted") });
   });
 });

@@ -81,6 +81,19 @@ export async function resolveAnswers(
 }
 
 /**
+ * The answers in a form that can be sent to another node. Only the results of calls that wait for one are read; of the
+ * others it counts only that the client has one.
+ */
+export function withReadResults(answers: readonly Answer[], rows: readonly Approval[]): Answer[] {
+  const isOpen = (named: string) =>
+    rows.some(({ id, toolCallId, state }) => (id === named || toolCallId === named) && !isSettled(state));
+  return answers.map(({ result, ...answer }) => {
+    if (!result) return answer;
+    return { ...answer, result: isOpen(answer.id) ? readResult(result) : { output: null } };
+  });
+}
+
+/**
  * The result of a call that waits for it. The tool has run, and the client would send the same output with every later
  * answer. So an output that breaks a limit is recorded as a failure that says why, instead of refusing the request for ever.
  */

@@ -87,7 +87,7 @@ export class Chats {
     const chat = await this.#require(owner, name);
     await this.#context.relay
       .run(() => this.#deleteHere(chat.id), {
-        relayed: { name: "delete", body: { chat: chat.id } },
+        relayed: async () => ({ name: "delete", body: { chat: chat.id } }),
         receive: () => true,
         // The answer of the other node goes with the chat.
         isDone: async (id) => (await this.#context.store.getSession(id)) === undefined || undefined,

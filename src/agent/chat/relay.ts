@@ -79,7 +79,8 @@ export class Relay {
       receive,
       isDone,
     }: {
-      relayed: Relayed;
+      /** Makes what is posted. It is asked only when the chat is elsewhere. */
+      relayed: () => Promise<Relayed>;
       /** The result from the answer's JSON. */
       receive: (value: unknown) => T | Promise<T>;
       isDone?: (chat: string) => Promise<T | undefined>;
@@ -96,7 +97,9 @@ export class Relay {
           throw new BridgeError("unavailable", "The node that has this chat does not respond. Try again in a moment.");
         metrics.inbox.posted.add(1);
         metrics.inbox.waiting.add(1);
-        const answer = await this.#ask(error.chat, relayed).finally(() => metrics.inbox.waiting.add(-1));
+        const answer = await relayed()
+          .then((request) => this.#ask(error.chat, request))
+          .finally(() => metrics.inbox.waiting.add(-1));
         if (answer && "value" in answer) return receive(answer.value);
         if (answer && "refused" in answer) throw toError(answer.refused);
         const done = answer ? undefined : await isDone?.(error.chat);

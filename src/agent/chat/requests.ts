@@ -3,6 +3,7 @@ import type { JsonObject, Store } from "../../stores/index.ts";
 import { findTurnOf } from "../log/find-turn-of.ts";
 import type { Mode } from "../turn-input.ts";
 import type { Admission } from "./admission.ts";
+import { withReadResults } from "./answers.ts";
 import type { QueuedTurn } from "./chat-queue.ts";
 import type { ChatTurns } from "./chat-turns.ts";
 import type { Relay } from "./relay.ts";
@@ -57,8 +58,13 @@ export class Requests {
 
   /** Takes in a chat request. */
   submit(request: ChatRequest): Promise<Submitted> {
-    return this.#context.relay.run(() => this.#submit(request), {
-      relayed: { name: "submit", body: toJson(request) },
+    let current = request;
+    return this.#context.relay.run(() => this.#submit(current), {
+      relayed: async () => {
+        // It may be done here after all, so what is read now is kept.
+        current = await this.#read(current);
+        return { name: "submit", body: toJson(current) };
+      },
       receive: (value) => this.#fromAnswer(value as SubmitAnswer),
       isDone: (chat) => this.#recorded(chat, request),
     });
@@ -66,21 +72,21 @@ export class Requests {
 
   decide(identity: Identity, decision: Decision & { key?: string }): Promise<DecisionResult> {
     return this.#context.relay.run(() => this.#context.settlement.decide(identity, decision), {
-      relayed: { name: "decide", body: toJson({ identity, decision }) },
+      relayed: async () => ({ name: "decide", body: toJson({ identity, decision }) }),
       receive: (value) => value as DecisionResult,
     });
   }
 
   settle(owner: string, key: string, report: Report): Promise<ApprovalView> {
     return this.#context.relay.run(() => this.#context.settlement.settle(owner, key, report), {
-      relayed: { name: "settle", body: toJson({ owner, key, report }) },
+      relayed: async () => ({ name: "settle", body: toJson({ owner, key, report }) }),
       receive: (value) => value as ApprovalView,
     });
   }
 
   resolve(identity: Identity, resolution: Resolution): Promise<ApprovalView> {
     return this.#context.relay.run(() => this.#context.settlement.resolve(identity, resolution), {
-      relayed: { name: "resolve", body: toJson({ identity, resolution }) },
+      relayed: async () => ({ name: "resolve", body: toJson({ identity, resolution }) }),
       receive: (value) => value as ApprovalView,
     });
   }
@@ -94,7 +100,7 @@ export class Requests {
         // Taking the chat says which node has it. If none has, what a dead node left is stopped here.
         return turns.inChat(chat, () => this.#stop(chat));
       },
-      { relayed: { name: "stop", body: { chat } }, receive: (value) => value === true },
+      { relayed: async () => ({ name: "stop", body: { chat } }), receive: (value) => value === true },
     );
   }
 
@@ -112,6 +118,15 @@ export class Requests {
     return admission.admit({ owner: identity.owner, chatName, type: submission.type, mode }, () =>
       submissions.submit(identity, chatName, submission, mode),
     );
+  }
+
+  /** A request without values that are still bytes. */
+  async #read(request: ChatRequest): Promise<ChatRequest> {
+    const { submission, identity } = request;
+    if (submission.type !== "answers") return request;
+    const about = submission.answers.map(({ id }) => id);
+    const rows = await this.#context.store.listApprovals({ owner: identity.owner, about });
+    return { ...request, submission: { ...submission, answers: withReadResults(submission.answers, rows) } };
   }
 
   #stop(chat: string): Promise<boolean> {

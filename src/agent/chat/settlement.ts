@@ -173,7 +173,7 @@ export class Settlement {
   async #showOutcome(approval: Approval): Promise<void> {
     if (!isSettled(approval.state)) return;
     await this.#context.relay.run(() => this.#showOutcomeHere(approval), {
-      relayed: { name: "showOutcome", body: { id: approval.id } },
+      relayed: async () => ({ name: "showOutcome", body: { id: approval.id } }),
       receive: () => undefined,
     });
   }
