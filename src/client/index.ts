@@ -13,6 +13,14 @@ export {
   WebSocketChatTransport,
   type WebSocketChatTransportOptions,
 } from "./websocket-chat-transport.ts";
+export type {
+  ApprovalAnswer,
+  ApprovalCardTexts,
+  ApprovalInfo,
+  ApprovalResolution,
+  CardState,
+  ChatApprovals,
+} from "./chat-approvals.ts";
 export { onlyNewMessages, type SendMessagesRequest } from "./only-new-messages.ts";
 export type { ConnectionState } from "./connection-state.ts";
 export type { Timers, WebSocketConnectionOptions as LiveSocketOptions } from "./websocket-connection-options.ts";
