@@ -80,13 +80,13 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
 
   /** Gives the part of a call its decision, as AI SDK does. Does nothing for a part that has one. */
   async function recordDecision({ approvalId, state, reason, errorText }: ApprovalData): Promise<boolean> {
-    const isAsked = chat.messages.some(({ parts }) =>
+    const asks = chat.messages.findLast(({ parts }) =>
       parts.some((part) => isAskedPart(part) && part.approval.id === approvalId && part.state === "approval-requested"),
     );
-    if (!isAsked || state === "pending") return false;
+    if (!asks || state === "pending") return false;
     const isUnanswered = state === "expired" || state === "cancelled";
-    // Its outcome comes with the stream, or with the server's messages.
-    if (isUnanswered && !isBusy(chat)) return false;
+    // Outside the message that is being read, the outcome comes with the server's messages.
+    if (isUnanswered && (!isBusy(chat) || asks !== chat.messages.at(-1))) return false;
     const why = reason ?? (isUnanswered ? errorText : undefined);
     await record({
       id: approvalId,
@@ -180,6 +180,7 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
       void sync.refresh();
     },
     close() {
+      transport.hooks = {};
       sync.close();
       outbox.close();
       transport.close();

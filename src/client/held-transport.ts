@@ -35,10 +35,10 @@ export interface TransportHooks {
  */
 export function hookedStream(
   chunks: AsyncGenerator<UIMessageChunk>,
-  hooks: TransportHooks,
+  transport: { hooks: TransportHooks },
 ): ReadableStream<UIMessageChunk> {
   // The chat becomes idle a moment after its stream has ended.
-  const end = () => void setTimeout(() => hooks.onEnd?.());
+  const end = () => void setTimeout(() => transport.hooks.onEnd?.());
   return new ReadableStream<UIMessageChunk>(
     {
       async pull(controller) {
@@ -49,7 +49,7 @@ export function hookedStream(
               end();
               return controller.close();
             }
-            for (const chunk of (await hooks.onChunk?.(value)) ?? [value]) {
+            for (const chunk of (await transport.hooks.onChunk?.(value)) ?? [value]) {
               controller.enqueue(chunk);
               isEmpty = false;
             }

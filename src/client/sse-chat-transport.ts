@@ -129,7 +129,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
         this.#become({ status: "idle" });
         return null;
       }
-      return hookedStream(this.#chunks(stream, response.body, connection), this.hooks);
+      return hookedStream(this.#chunks(stream, response.body, connection), this);
     } catch (error) {
       this.#become({ status: stream.leave.signal.aborted ? "idle" : "closed" });
       if (stream.leave.signal.aborted) throw new DOMException("The chat request was stopped.", "AbortError");

@@ -168,7 +168,7 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
   }
 
   #readable({ stream }: ChatRequest): ReadableStream<UIMessageChunk> {
-    return this.#options.hold ? hookedStream(chunksOf(stream.readable), this.hooks) : stream.readable;
+    return this.#options.hold ? hookedStream(chunksOf(stream.readable), this) : stream.readable;
   }
 
   #follow(chatId: string): FollowedChat {
