@@ -1,7 +1,7 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
 import { decodeSse } from "../protocol/sse.ts";
 import type { ConnectionState } from "./connection-state.ts";
-import { type HeldTransport, hookedStream, type TransportHooks } from "./held-transport.ts";
+import { type HeldTransport, hookedStream, type ToolResult, type TransportHooks } from "./held-transport.ts";
 import { onlyNewMessages } from "./only-new-messages.ts";
 import { reconnectDelay } from "./reconnect-delay.ts";
 import { RepeatedSends } from "./repeated-sends.ts";
@@ -86,6 +86,14 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
     const { chatId, abortSignal } = options as ReconnectOptions<UI_MESSAGE> & { abortSignal?: AbortSignal };
     const stream = this.#open(chatId, abortSignal);
     return this.#connect(stream, (signal) => this.#resume(chatId, undefined, signal));
+  }
+
+  async sendToolResult({ chatId, toolCallId, result }: ToolResult): Promise<void> {
+    const { error, ...rest } = Object(result) as { error?: unknown };
+    const isError = typeof error === "string" && Object.keys(rest).length === 0;
+    const body = { toolCallId, ...(isError ? { error: error.slice(0, 4000) } : { result: result ?? null }) };
+    const response = await this.#server.send(`${pathOf(chatId)}/results`, { body });
+    if (!response.ok) throw await toError(response);
   }
 
   release(): void {
