@@ -1,4 +1,5 @@
 /** The servers of `examples/`, each started as it is and used over both wires below its mount path. */
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import type { Server } from "node:http";
@@ -20,7 +21,11 @@ const servers = new Map<string, Server>();
 beforeAll(async () => {
   gemini = await startScriptedGemini({
     rules: [
-      { when: ({ responses, fresh }) => !fresh && responses.length > 0, say: [text("It is paid.")] },
+      {
+        when: ({ responses, fresh }) => !fresh && responses.length > 0,
+        say: ({ responses }) => [text(`It is paid.${/\u202e/.test(JSON.stringify(responses)) ? "\u001b[2J" : ""}`)],
+      },
+      { when: /hidden/i, say: [call("pay", { amount: 50, recipient: "Hana\u202eko" })] },
       { when: /pay/i, say: [call("pay", { amount: 50, recipient: "Hanako" })] },
     ],
   });
@@ -77,5 +82,57 @@ describe.each(["node-http", "express", "hono", "fastify"])("the example for %s",
     expect(await (await fetch(origin)).text()).toContain("Your page");
     expect(await (await fetch(`${origin}/agent/health`)).json()).toMatchObject({ ok: true });
     expect((await fetch(`${origin}/agent/nothing`)).status).toBe(404);
+  });
+});
+
+describe("the terminal client", () => {
+  /** Runs it with these lines as its input, and returns what it prints. */
+  async function run(args: readonly string[], lines: readonly string[]) {
+    const file = join(import.meta.dirname, "../../examples/terminal/chat.ts");
+    const client = spawn(process.execPath, [file, ...args], { stdio: ["pipe", "pipe", "pipe"] });
+    client.stdin.end(lines.map((line) => `${line}\n`).join(""));
+    let [output, errors] = ["", ""];
+    client.stdout.on("data", (piece) => (output += String(piece)));
+    client.stderr.on("data", (piece) => (errors += String(piece)));
+    const [code] = (await once(client, "close")) as [number];
+    return { code, output, errors };
+  }
+
+  test("chats, asks until the answer is yes or no, and shows what cannot be seen", async () => {
+    const url = `${await originOf("express")}/agent`;
+    const { output, code } = await run([url], ["Please pay someone hidden.", "maybe", "yes"]);
+    expect(output.replace(/^Chat .*\n/, "")).toBe(`
+you: Please pay someone hidden.
+
+The agent wants to run pay with
+{
+  "amount": 50,
+  "recipient": "Hana[U+202E]ko"
+}
+Approve it? yes or no: maybe
+Approve it? yes or no: yes
+result: {"paid":50,"to":"Hana[U+202E]ko"}
+agent: It is paid.[U+001B][2J
+
+you:${" "}
+`);
+    expect(code).toBe(0);
+  });
+
+  test("leaves a question open at the end of its input, and asks it again in the same chat", async () => {
+    const url = `${await originOf("express")}/agent`;
+    const first = await run([url], ["Please pay Hanako."]);
+    expect(first.output).toMatch(/Approve it\? yes or no: \nThe question stays open\.\n$/);
+    const [, chat = ""] = /^Chat (\S+)/.exec(first.output) ?? [];
+    const second = await run([url, chat], ["no"]);
+    expect(second.output).toContain("Approve it? yes or no: no\nresult: not done\nagent: It is paid.");
+  });
+
+  test("ends with a sentence where there is no agent", async () => {
+    const { code, errors } = await run([await originOf("express")], ["hello"]);
+    expect([code, errors]).toEqual([
+      1,
+      expect.stringMatching(/^The chat has ended: There is no agent at http:.*\.\n$/),
+    ]);
   });
 });
