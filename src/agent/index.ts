@@ -11,6 +11,9 @@
  *   adk/            everything that touches ADK, with the repairs it needs
  *   support/        small helpers
  */
+import process from "node:process";
+import { requireNode } from "../protocol/require-node.ts";
+
 export { clientTool, idempotencyKey } from "./adk/index.ts";
 export type { Authorize, PolicyContext, ToolPolicy } from "./approval/index.ts";
 export { Bridge, createBridge } from "./bridge.ts";
@@ -38,3 +41,6 @@ export {
   silentLogger,
 } from "./support/index.ts";
 export type { LogEntry } from "../stores/index.ts";
+
+// Said when the package is imported, and not by a failure in the middle of a chat.
+requireNode("adk-stream-protocol", process.versions);

@@ -2,7 +2,8 @@
  * The server: requests and frames in, chunks out.
  *
  *     listen.ts      a whole server, for those who have none
- *     node.ts        `node:http` to and from `Request` and `Response`
+ *     to-node-handler.ts  `node:http` to and from `Request` and `Response`: `to-request.ts`, `send-response.ts`
+ *     mount-path.ts  where the routes are
  *     http/          the routes
  *     websocket/     the browser's WebSocket at `/live`
  *     interpret.ts   what a chat request means, on either transport
@@ -10,12 +11,9 @@
  *     server-bounds.ts  what clients use of the server, within `server-limits.ts`
  *     refusal.ts     what a client is told when something is refused or fails
  *
- * The word `live` means the model's connection (Gemini Live) everywhere except in the path `/live` and the public names
- * of `websocket/` that stand for this path.
+ * The word `live` means the model's connection (Gemini Live) everywhere except in the path `/live`.
  */
 export { type Authenticate, type Authenticated, createHandler, type HandlerOptions } from "./http/index.ts";
 export { listen, type Listening, type ListenOptions } from "./listen.ts";
-export { sendResponse, toRequest } from "./node.ts";
 export type { Confirmation } from "./views/index.ts";
 export type { ServerLimits } from "./server-limits.ts";
-export { attachLive, type Live, type LiveOptions } from "./websocket/index.ts";

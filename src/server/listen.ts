@@ -1,13 +1,13 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
-import { createHandler, errorResponse, refuseConnection } from "./http/index.ts";
-import { sendResponse, toRequest } from "./node.ts";
-import { malformedRequest, type Refusal } from "./refusal.ts";
+import { createHandler, type HandlerOptions, refuseConnection } from "./http/index.ts";
+import type { Refusal } from "./refusal.ts";
 import { ServerBounds } from "./server-bounds.ts";
-import { attachLive, type LiveOptions } from "./websocket/index.ts";
+import { toNodeHandler } from "./to-node-handler.ts";
+import { attachWebSocket } from "./websocket/index.ts";
 
-export interface ListenOptions extends LiveOptions {
+export interface ListenOptions extends HandlerOptions {
   /** Default 3000; 0 picks a free one. */
   port?: number;
   /** Default 127.0.0.1. Any address that other machines can reach needs `authenticate`. */
@@ -23,19 +23,21 @@ export interface Listening {
 }
 
 /**
- * Serves the routes of `createHandler` and the WebSocket of `attachLive` on a `node:http` server of its own.
+ * Serves the routes of `createHandler` and the WebSocket of `attachWebSocket` on a `node:http` server of its own.
  *
  * To stop, close the bridge first and the server last: meanwhile `GET /ready` has status 503, so that a load balancer
  * sends requests elsewhere, and clients are told to come back instead of meeting a closed port.
  */
-export async function listen(options: ListenOptions): Promise<Listening> {
+export async function listen(given: ListenOptions): Promise<Listening> {
+  // The server has no other routes than these, so nothing has to be found below other paths.
+  const options = { ...given, basePath: given.basePath ?? "/" };
   const { host = "127.0.0.1", port = 3000, authenticate } = options;
   if (!authenticate && !["127.0.0.1", "localhost", "::1"].includes(host))
     throw new Error(
       `Listening on ${host} needs an authenticate hook: without one, anyone who reaches it could approve calls.`,
     );
   const bounds = new ServerBounds(options);
-  const handle = createHandler(options, bounds);
+  const handle = toNodeHandler(createHandler(options, bounds));
   /** Connections on which a response is being written. */
   const replying = new WeakSet<Duplex>();
   // Bounds how long a request may take to arrive, so that half requests cannot pile up. `toRequest` checks the Host.
@@ -48,8 +50,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     outgoing.once("close", () => replying.delete(socket));
     // The client's next request should find another process.
     if (options.bridge.stopping.aborted) outgoing.shouldKeepAlive = false;
-    const request = toRequest(incoming);
-    void sendResponse(request ? handle(request) : errorResponse(malformedRequest), outgoing);
+    handle(incoming, outgoing);
   });
   // A reader that takes nothing for this long, not even keep-alive comments, is disconnected. It can resume.
   server.timeout = 60_000;
@@ -57,7 +58,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     if (replying.has(socket)) socket.destroy();
     else refuseConnection(socket, toRefusal(error.code));
   });
-  const live = attachLive(server, options, bounds);
+  const endpoint = attachWebSocket(server, options, bounds);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);
@@ -69,7 +70,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();
-      await Promise.all([closed, live.close()]);
+      await Promise.all([closed, endpoint.close()]);
     },
   };
 }

@@ -37,4 +37,12 @@ describe("the address of a request", () => {
   ])("does not exist for %s", (_name, target, hosts) => {
     expect(urlOf(target, ...hosts)).toBeUndefined();
   });
+
+  test("has the host of HTTP/2, unless a Host header names another", () => {
+    const ask = (headers: object) =>
+      requestUrl({ url: "/x", headers: { ":authority": "app.example", ...headers }, rawHeaders: [] });
+    expect(ask({})?.href).toBe("http://app.example/x");
+    expect(ask({ host: "app.example" })?.href).toBe("http://app.example/x");
+    expect(ask({ host: "evil.example" })).toBeUndefined();
+  });
 });

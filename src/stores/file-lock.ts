@@ -1,5 +1,5 @@
 import { closeSync, openSync } from "node:fs";
-import { DatabaseSync } from "node:sqlite";
+import { DatabaseSync } from "./node-sqlite.ts";
 
 /**
  * One process per database. The lock is an exclusive transaction on a small file of its own, open for the life of the

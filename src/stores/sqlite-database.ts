@@ -1,7 +1,8 @@
 import { mkdirSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import type { SQLInputValue, StatementSync } from "node:sqlite";
 import { createPrivateFile, isBusy, lockFile } from "./file-lock.ts";
+import { DatabaseSync } from "./node-sqlite.ts";
 import type { Row } from "./sqlite-rows.ts";
 import { migrate, refuseNewerSchema } from "./sqlite-schema.ts";
 import { writeQueue } from "./write-queue.ts";

@@ -33,6 +33,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   "agent/chat": chat,
   agent: [...chat, "agent/chat"],
   server: ["protocol", "agent/index.ts", "server/http", "server/websocket", "server/views"],
+  node: ["server", "server/websocket/index.ts"],
   "server/views": ["protocol", "agent/index.ts"],
   "server/http": ["protocol", "agent/index.ts", "server", "server/views"],
   "server/websocket": ["protocol", "agent/index.ts", "server", "server/http", "server/views"],

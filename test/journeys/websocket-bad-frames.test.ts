@@ -5,7 +5,8 @@ import { connect, type Socket } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { gate, pause, text } from "adk-stream-protocol/testing";
-import { attachLive, type LiveOptions } from "adk-stream-protocol/server";
+import { attachWebSocket } from "adk-stream-protocol/node";
+import type { HandlerOptions } from "adk-stream-protocol/server";
 import { afterEach, describe, expect, test } from "vitest";
 import { nodeCount } from "../fixtures/nodes.ts";
 import { endSockets, liveUrl, openSocket, type RawSocket, refusedHandshake } from "../fixtures/raw-socket.ts";
@@ -55,7 +56,7 @@ function bytesInUse(): { buffers: number; all: number } {
   return { buffers, all: buffers + heapUsed };
 }
 
-const openLimited = (limits: LiveOptions["limits"], server: Partial<LiveOptions> = {}) =>
+const openLimited = (limits: HandlerOptions["limits"], server: Partial<HandlerOptions> = {}) =>
   openWorld({ server: { ...server, limits } });
 
 describe("an invalid frame", () => {
@@ -486,10 +487,10 @@ describe("a server", () => {
   test("has one /live at a time, and can have another when that one is closed", async () => {
     const { bridge } = await openWorld();
     const server = createServer();
-    const endpoint = attachLive(server, { bridge });
-    expect(() => attachLive(server, { bridge })).toThrow("This server has a /live already.");
+    const endpoint = attachWebSocket(server, { bridge });
+    expect(() => attachWebSocket(server, { bridge })).toThrow("This server has a /live already.");
     await endpoint.close();
-    await attachLive(server, { bridge }).close();
+    await attachWebSocket(server, { bridge }).close();
   });
 });
 
@@ -525,7 +526,7 @@ describe("closing", () => {
   test("works with the application's own server, whose other upgrade listeners keep their paths", async () => {
     const world = await openWorld();
     const server = createServer((_request, response) => response.end("mine"));
-    const endpoint = attachLive(server, { bridge: world.bridge });
+    const endpoint = attachWebSocket(server, { bridge: world.bridge });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as { port: number };

@@ -1,7 +1,7 @@
 /** X11: a socket is authenticated again for every frame that changes something, and on the heartbeat. */
 import { type Logger, silentLogger } from "adk-stream-protocol";
 import { WebSocketChatTransport } from "adk-stream-protocol/client";
-import type { LiveOptions } from "adk-stream-protocol/server";
+import type { HandlerOptions } from "adk-stream-protocol/server";
 import { gate } from "adk-stream-protocol/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
@@ -35,7 +35,7 @@ async function openGuarded(options: { heartbeatMs?: number; authenticateMs?: num
       hook.atOnce -= 1;
     }
   };
-  const server = { authenticate, logger, limits: { heartbeatMs }, ...rest } as Partial<LiveOptions>;
+  const server = { authenticate, logger, limits: { heartbeatMs }, ...rest } as Partial<HandlerOptions>;
   const world = await openWorld({ server });
   return { world, hook };
 }

@@ -26,6 +26,29 @@ describe("the handler", () => {
     },
   );
 
+  test("has its routes below any path", async () => {
+    expect(await ask("GET", "/api/agent/health")).toMatchObject({ status: 200 });
+    expect(await ask("PUT", "/api/agent/stream")).toMatchObject({ status: 405, allow: "POST" });
+    // As a chat it has other methods, but as the list of chats below /chats it has GET. The bridge fails.
+    expect(await ask("GET", "/chats/chats")).toMatchObject({ status: 500 });
+    expect(await ask("POST", "/agent/streams")).toMatchObject({ status: 404 });
+  });
+
+  test.each([{ basePath: "/agent" }, { basePath: "/agent/" }])("has its routes only below %j", async (options) => {
+    const below = createHandler({ bridge: undefined as unknown as Bridge, logger: silentLogger, ...options });
+    const statusOf = async (path: string) => (await below(new Request(`http://localhost${path}`))).status;
+    expect(await statusOf("/agent/health")).toBe(200);
+    for (const path of ["/health", "/x/agent/health", "/agents/health", "/approvals"])
+      expect(await statusOf(path), path).toBe(404);
+  });
+
+  test("leaves paths that end like a route to the fallback", async () => {
+    const fallback = (request: Request) => new Response(new URL(request.url).pathname);
+    const own = createHandler({ bridge: undefined as unknown as Bridge, logger: silentLogger, fallback });
+    for (const path of ["/shop/health", "/shop/chats"])
+      expect(await (await own(new Request(`http://localhost${path}`))).text()).toBe(path);
+  });
+
   test("tells the client no details of an error", async () => {
     expect(await ask("GET", "/approvals")).toEqual({
       status: 500,

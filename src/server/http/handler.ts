@@ -1,6 +1,7 @@
 import { type Bridge, consoleLogger, StateConflict } from "../../agent/index.ts";
 import { BridgeError, errorTable } from "../../protocol/index.ts";
 import { quote } from "../../protocol/quote.ts";
+import { checkBasePath, routePaths } from "../mount-path.ts";
 import { toRefusal } from "../refusal.ts";
 import { ServerBounds } from "../server-bounds.ts";
 import type { ServerLimits } from "../server-limits.ts";
@@ -11,14 +12,20 @@ import { preflight, withCors } from "./cors.ts";
 import { fileRoutes } from "./file-routes.ts";
 import { checkGuardOptions, guard, type GuardOptions } from "./guard.ts";
 import { errorResponse, jsonResponse } from "./json-response.ts";
-import { answerProbe } from "./probes.ts";
+import { answerProbe, isProbePath } from "./probes.ts";
 import { defaultMaxBodyBytes, LateBody } from "./read-body.ts";
 import { RequestPlace } from "./request-place.ts";
-import type { Route } from "./route.ts";
+import type { Call, Route } from "./route.ts";
 import { streamRoutes } from "./stream-routes.ts";
 
 export interface HandlerOptions extends GuardOptions {
   bridge: Bridge;
+  /**
+   * The path below which the routes and the WebSocket are, for example `/agent`. Default: any path, so that a framework
+   * can mount the handler anywhere. Give it if a proxy allows or refuses requests by their path, or if one server has
+   * several agents. `listen`, and a handler with a `fallback`, have the default `/`.
+   */
+  basePath?: string;
   /** The dialect for connections that do not choose one with `?confirmation=`. */
   confirmation?: Confirmation;
   /** How many bytes of a chat request may be new, beside the history that stock clients send. Default 4 MiB. */
@@ -37,7 +44,10 @@ export function createHandler(
   bounds: ServerBounds = new ServerBounds(options),
 ): (request: Request) => Promise<Response> {
   checkGuardOptions(options);
-  const { logger = consoleLogger, maxBodyBytes = defaultMaxBodyBytes } = options;
+  checkBasePath(options.basePath);
+  const { logger = consoleLogger, maxBodyBytes = defaultMaxBodyBytes, fallback } = options;
+  // Other paths belong to the fallback, also those that end like a route.
+  const { basePath = fallback && "/" } = options;
 
   const context = { ...options, logger, maxBodyBytes };
   const routes: Route[] = [
@@ -48,11 +58,15 @@ export function createHandler(
   ];
 
   const { allowedOrigins = [] } = options;
-  return async (request) =>
-    preflight(request, allowedOrigins) ??
-    withCors(request, await (answerProbe(request, context) ?? respond(request)), allowedOrigins);
+  return async (request) => {
+    const early = preflight(request, allowedOrigins);
+    if (early) return early;
+    const paths = routePaths(request, basePath);
+    const response = await (answerProbe(request, paths, context) ?? respond(request, paths));
+    return withCors(request, response, allowedOrigins);
+  };
 
-  async function respond(request: Request): Promise<Response> {
+  async function respond(request: Request, paths: readonly string[]): Promise<Response> {
     let place: RequestPlace | undefined;
     try {
       place = new RequestPlace(request, bounds);
@@ -60,17 +74,15 @@ export function createHandler(
       const { owner, actor } = identity;
       place.assign(owner);
       const url = new URL(request.url);
-      for (const { path, methods } of routes) {
-        const match = path.exec(url.pathname);
-        if (!match) continue;
-        const route = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
-        const call = { request, url, owner, identity, id: decodeId(match[1]) };
+      const found = findRoute(request.method, paths);
+      if (found?.allow !== undefined) return refuseMethod(request, url, found.allow);
+      if (found) {
+        const call = { request, url, owner, identity, id: decodeId(found.id) };
         const reads = request.method === "GET";
-        if (route) return place.until(await (reads ? bounds.reads.run(owner, () => route(call)) : route(call)));
-        return refuseMethod(request, url, Object.keys(methods).join(", "));
+        const handle = () => found.route(call);
+        return place.until(await (reads ? bounds.reads.run(owner, handle) : handle()));
       }
-      if (url.pathname === "/health" || url.pathname === "/ready") return refuseMethod(request, url, "GET");
-      const response = await options.fallback?.(request, owner, actor);
+      const response = await fallback?.(request, owner, actor);
       return response ?? errorResponse({ code: "not_found", message: `There is nothing at ${url.pathname}.` });
     } catch (error) {
       // Otherwise the rest of the body stays in the connection.
@@ -82,7 +94,27 @@ export function createHandler(
       place?.leave();
     }
   }
+
+  /** The first route that has one of the paths and the method, or the methods of a route that has one of the paths. */
+  function findRoute(method: string, paths: readonly string[]): FoundRoute | undefined {
+    let allow: string | undefined;
+    for (const candidate of paths)
+      for (const { path, methods } of routes) {
+        const match = path.exec(candidate);
+        if (!match) continue;
+        const route = Object.hasOwn(methods, method) ? methods[method] : undefined;
+        if (route) return { route, id: match[1] };
+        allow ??= Object.keys(methods).join(", ");
+        break;
+      }
+    if (paths.some(isProbePath)) allow ??= "GET";
+    return allow === undefined ? undefined : { allow };
+  }
 }
+
+type FoundRoute =
+  | { route: (call: Call) => Promise<Response>; id: string | undefined; allow?: undefined }
+  | { allow: string };
 
 function refuseMethod({ method }: Request, { pathname }: URL, allow: string): Response {
   const message = `${pathname} takes ${allow}, not ${method}.`;

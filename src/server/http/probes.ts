@@ -14,20 +14,29 @@ export interface ProbeOptions extends GuardOptions {
  * have no user, and a server that is full must not be taken for a dead one, so these are answered before `authenticate`
  * and are not counted. Returns undefined for every other request.
  */
-export function answerProbe(request: Request, options: ProbeOptions): Promise<Response> | undefined {
+export function answerProbe(
+  request: Request,
+  paths: readonly string[],
+  options: ProbeOptions,
+): Promise<Response> | undefined {
   if (request.method !== "GET" && request.method !== "HEAD") return undefined;
-  const { pathname } = new URL(request.url);
-  if (pathname !== "/health" && pathname !== "/ready") return undefined;
-  return respond(request, pathname, options);
+  const path = paths.find(isProbePath);
+  return path && respond(request, path, options);
 }
 
-async function respond(request: Request, path: "/health" | "/ready", options: ProbeOptions): Promise<Response> {
+export function isProbePath(path: string): path is ProbePath {
+  return path === "/health" || path === "/ready";
+}
+
+type ProbePath = "/health" | "/ready";
+
+async function respond(request: Request, path: ProbePath, options: ProbeOptions): Promise<Response> {
   const response = await probe(request, path, options);
   // As RFC 9110 has it: the same headers, and no content.
   return request.method === "HEAD" ? new Response(null, response) : response;
 }
 
-async function probe(request: Request, path: "/health" | "/ready", options: ProbeOptions): Promise<Response> {
+async function probe(request: Request, path: ProbePath, options: ProbeOptions): Promise<Response> {
   try {
     checkHost(request, options);
     if (path === "/health") return jsonResponse({ ok: true, ...options.health?.() });

@@ -1,5 +1,6 @@
 import { BridgeError, type Identity } from "../../protocol/index.ts";
 import { type Authenticate, guard, type HandlerOptions, identify } from "../http/index.ts";
+import { isSocketPath } from "../mount-path.ts";
 import { type Confirmation, dialectOf } from "../views/index.ts";
 
 /** What a socket is and what it asked for. */
@@ -15,11 +16,14 @@ export interface Handshake {
 /** Reads the request of a handshake, or throws if it is not allowed. */
 export async function readHandshake(
   request: Request,
-  options: Pick<HandlerOptions, "authenticate" | "authenticateMs" | "allowedOrigins" | "confirmation" | "logger">,
+  options: Pick<
+    HandlerOptions,
+    "authenticate" | "authenticateMs" | "allowedOrigins" | "basePath" | "confirmation" | "logger"
+  >,
 ): Promise<Handshake> {
   const identity = await guard(request, options, "change");
   const url = new URL(request.url);
-  if (url.pathname !== "/live")
+  if (!isSocketPath(url.pathname, options.basePath))
     throw new BridgeError("not_found", `There is no WebSocket at ${url.pathname}; connect to /live.`);
   const modality = url.searchParams.get("modality") ?? "text";
   if (modality !== "text")

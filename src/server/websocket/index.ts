@@ -1,7 +1,7 @@
 /**
  * The browser's WebSocket at `/live`: one connection for messages, answers, interruption, and every chunk of a chat.
  *
- *     attach-live.ts         takes handshakes on a `node:http` server, and looks after the open sockets
+ *     attach-websocket.ts    takes handshakes on a `node:http` server, and looks after the open sockets
  *     handshake.ts           what a handshake asks for, and whether it is allowed
  *     socket-connection.ts   one socket: limits, heartbeat, one frame at a time
  *     wire.ts                how frames are understood and replies written; the first frame chooses one of two:
@@ -23,4 +23,4 @@
  * A wire reads the log and hands submissions to the bridge. It holds no state of a chat: a socket may close at any
  * moment, and no turn stops because of it.
  */
-export { attachLive, type Live, type LiveOptions } from "./attach-live.ts";
+export { attachWebSocket, type WebSocketEndpoint } from "./attach-websocket.ts";

@@ -1,9 +1,12 @@
 import { once } from "node:events";
+import { type ClientHttp2Stream, connect as connectHttp2, createServer as createHttp2Server } from "node:http2";
 import { createServer, type IncomingMessage, request as send, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { BridgeError } from "../protocol/index.ts";
-import { sendResponse, toRequest } from "./node.ts";
+import { routePaths } from "./mount-path.ts";
+import { toNodeHandler } from "./to-node-handler.ts";
+import type { Incoming } from "./to-request.ts";
 
 const servers: Server[] = [];
 afterEach(async () => {
@@ -13,12 +16,16 @@ afterEach(async () => {
   }
 });
 
-/** A server that replies with what the handler returns, mounted as the documentation shows it. */
-async function mount(handle: (request: Request) => Response | Promise<Response>) {
+/** A server that replies with what the handler returns. `prepare` does what a framework does before the handler. */
+async function mount(
+  handle: (request: Request) => Response | Promise<Response>,
+  prepare: (incoming: Incoming) => void | Promise<void> = () => {},
+) {
+  const listener = toNodeHandler(handle);
   const server = createServer({ requireHostHeader: false }, (incoming, outgoing) => {
-    const request = toRequest(incoming);
-    const response = request ? Promise.resolve(request).then(handle) : new Response("no request", { status: 400 });
-    void sendResponse(response, outgoing);
+    const ready = prepare(incoming);
+    if (ready) void ready.then(() => listener(incoming, outgoing));
+    else listener(incoming, outgoing);
   });
   servers.push(server);
   server.listen(0, "127.0.0.1");
@@ -52,7 +59,7 @@ function openBody() {
   return { stream, whenCancelled, enqueue: (text: string) => enqueue(text), fail: (error: Error) => fail(error) };
 }
 
-describe("toRequest", () => {
+describe("the request", () => {
   test("has the method, the address, the headers and the body", async () => {
     const { url, port } = await mount(async (request) =>
       Response.json({
@@ -77,9 +84,9 @@ describe("toRequest", () => {
     ["no Host header", "GET / HTTP/1.1\r\n\r\n"],
     ["a Host that is no host", "GET / HTTP/1.1\r\nHost: a b\r\n\r\n"],
     ["a method that Fetch forbids", "TRACE / HTTP/1.1\r\nHost: localhost\r\n\r\n"],
-  ])("is undefined for a message with %s", async (_name, bytes) => {
+  ])("is refused for a message with %s", async (_name, bytes) => {
     const { port } = await mount(() => new Response("ok"));
-    expect(await exchange(port, bytes)).toMatch(/^HTTP\/1\.1 400 .*no request/s);
+    expect(await exchange(port, bytes)).toMatch(/^HTTP\/1\.1 400 .*"code":"malformed"/s);
   });
 
   test("drops a body that is not read to its end, so that the next request on the connection is read", async () => {
@@ -91,6 +98,106 @@ describe("toRequest", () => {
     const first = `POST /first HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
     const second = "GET /second HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     expect(await exchange(port, first + second)).toMatch(/\/first.*\/second/s);
+  });
+});
+
+describe("below the mount path of a framework", () => {
+  const show = (request: Request) => Response.json({ url: request.url, paths: routePaths(request, undefined) });
+
+  test.each([
+    ["Express", { baseUrl: "/agent" }, "/stream?x=1"],
+    ["Express, also in the form for proxies", { baseUrl: "/agent" }, "http://app.example/stream?x=1"],
+    ["Connect", { originalUrl: "/agent/stream?x=1" }, "/stream?x=1"],
+  ])("the request has the whole address, and the routes are known: %s", async (_name, set, target) => {
+    const { port } = await mount(show, (incoming) => void Object.assign(incoming, set));
+    const reply = await exchange(port, `GET ${target} HTTP/1.1\r\nHost: app.example\r\nConnection: close\r\n\r\n`);
+    expect(reply).toContain('{"url":"http://app.example/agent/stream?x=1","paths":["/stream"]}');
+  });
+
+  test.each([
+    ["a target that middleware has replaced", { originalUrl: "/agent/old" }],
+    ["a mount path that is no path", { baseUrl: "agent" }],
+    ["the root", { baseUrl: "" }],
+  ])("the address alone is used for %s", async (_name, set) => {
+    const { url } = await mount(show, (incoming) => void Object.assign(incoming, set));
+    expect(await (await fetch(`${url}/x/stream`)).json()).toEqual({
+      url: `${url}/x/stream`,
+      paths: ["/x/stream", "/stream"],
+    });
+  });
+
+  test("a mount path with steps upwards does not become another mount path", async () => {
+    const { url } = await mount(show, (incoming) => void (incoming.baseUrl = "/tenants/../agent"));
+    expect(await (await fetch(`${url}/stream`)).json()).toEqual({ url: `${url}/agent/stream`, paths: ["/stream"] });
+  });
+});
+
+describe("a body that was read before", () => {
+  const readBody = async (incoming: Incoming, parse: (text: string) => unknown) => {
+    let text = "";
+    for await (const piece of incoming.iterator({ destroyOnReturn: false })) text += String(piece);
+    incoming.body = parse(text);
+  };
+  const echo = async (request: Request) =>
+    Response.json({ text: await request.text(), length: request.headers.get("content-length") });
+
+  test.each([
+    ["express.json()", (text: string) => JSON.parse(text) as unknown, '{"a":"é"}'],
+    ["express.text()", (text: string) => text, '{ "a": "é" }'],
+    ["express.raw()", (text: string) => Buffer.from(text), '{ "a": "é" }'],
+  ])("comes from what %s has left", async (_name, parse, expected) => {
+    const { url } = await mount(echo, (incoming) => readBody(incoming, parse));
+    const response = await fetch(url, { method: "POST", body: '{ "a": "é" }' });
+    expect(await response.json()).toEqual({ text: expected, length: String(Buffer.byteLength(expected)) });
+  });
+
+  test("and not kept is an error that says so", async () => {
+    const { url } = await mount(
+      (request) => request.text().then(String, ({ message }: Error) => Response.json({ message })) as Promise<Response>,
+      (incoming) => readBody(incoming, () => undefined),
+    );
+    const response = await fetch(url, { method: "POST", body: "{}" });
+    expect(await response.json()).toEqual({ message: expect.stringMatching(/^Something has read the body/) });
+  });
+});
+
+describe("HTTP/2", () => {
+  test("has the same requests and streamed responses, and a client that leaves cancels its own", async () => {
+    const body = openBody();
+    const server = createHttp2Server(
+      toNodeHandler(async (request) => {
+        if (request.method === "GET") return new Response(body.stream, { headers: { connection: "keep-alive" } });
+        const headers = new Headers({ "x-url": request.url });
+        for (const cookie of ["a=1", "b=2"]) headers.append("set-cookie", cookie);
+        return new Response(`${request.headers.get("host")} ${await request.text()}`, { status: 201, headers });
+      }),
+    );
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const session = connectHttp2(`http://127.0.0.1:${port}`);
+    const headOf = async (stream: ClientHttp2Stream) => ((await once(stream, "response")) as [object])[0];
+
+    const post = session.request({ ":method": "POST", ":path": "/stream" });
+    post.end("hello");
+    expect(await headOf(post)).toMatchObject({
+      ":status": 201,
+      "x-url": `http://127.0.0.1:${port}/stream`,
+      "set-cookie": ["a=1", "b=2"],
+    });
+    let text = "";
+    for await (const piece of post) text += String(piece);
+    expect(text).toBe(`127.0.0.1:${port} hello`);
+
+    const get = session.request({ ":path": "/stream" });
+    expect(await headOf(get)).not.toHaveProperty("connection");
+    body.enqueue("one");
+    expect(String(((await once(get, "data")) as [Buffer])[0])).toBe("one");
+    get.close();
+    await body.whenCancelled;
+    session.close();
+    server.close();
+    await once(server, "close");
   });
 });
 
@@ -114,7 +221,7 @@ describe("a body that the server has no room for", () => {
   });
 });
 
-describe("sendResponse", () => {
+describe("the response", () => {
   test("writes status, headers and body, and leaves the connection to node:http", async () => {
     const { url } = await mount(() => {
       const headers = new Headers({ connection: "close", "x-tag": "t" });
@@ -183,6 +290,26 @@ describe("sendResponse", () => {
     body.enqueue("half");
     body.fail(new Error("gone"));
     await expect(response.text()).rejects.toThrow("terminated");
+  });
+
+  test("sends each piece at once through middleware that compresses", async () => {
+    const body = openBody();
+    const server = createServer((incoming, outgoing) => {
+      const kept: Uint8Array[] = [];
+      const write = outgoing.write.bind(outgoing) as (piece: Uint8Array) => boolean;
+      Object.assign(outgoing, {
+        write: (piece: Uint8Array) => kept.push(piece) > 0,
+        flush: () => kept.splice(0).forEach((piece) => write(piece)),
+      });
+      toNodeHandler(() => new Response(body.stream))(incoming, outgoing);
+    });
+    servers.push(server);
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const reader = (await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)).body?.getReader();
+    body.enqueue("one");
+    expect(new TextDecoder().decode((await reader?.read())?.value)).toBe("one");
+    await reader?.cancel();
   });
 
   test("cuts the connection when there is no response", async () => {

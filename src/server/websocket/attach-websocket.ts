@@ -1,27 +1,27 @@
-import type { IncomingMessage, Server } from "node:http";
+import type { EventEmitter } from "node:events";
+import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
 import { consoleLogger, metrics } from "../../agent/index.ts";
 import { BridgeError } from "../../protocol/index.ts";
 import { checkGuardOptions, defaultMaxBodyBytes, type HandlerOptions, refuseConnection } from "../http/index.ts";
-import { toRequest } from "../node.ts";
+import { checkBasePath } from "../mount-path.ts";
 import { maxHistoryBytes } from "../read-chat.ts";
 import { malformedRequest, toRefusal } from "../refusal.ts";
 import { ServerBounds } from "../server-bounds.ts";
 import type { SocketLimits } from "../server-limits.ts";
+import { toRequest } from "../to-request.ts";
 import { AtOnce } from "./at-once.ts";
 import { ChatArrivals } from "./chat-arrivals.ts";
 import { type Handshake, readHandshake } from "./handshake.ts";
 import { SentMessages } from "./sent-messages.ts";
 import { SocketConnection } from "./socket-connection.ts";
 import type { SocketShared } from "./socket-shared.ts";
+import { UpgradeListeners } from "./upgrade-listeners.ts";
 
-/** The same as those of `createHandler`. */
-export type LiveOptions = HandlerOptions;
-
-/** The sockets at `/live` of a server. */
-export interface Live {
+/** The WebSocket of a server. */
+export interface WebSocketEndpoint {
   /** Closes every socket and accepts no new ones. Does not close the server. */
   close(): Promise<void>;
 }
@@ -35,18 +35,19 @@ const socketSeconds = 5;
 /** How long a client may take to reply to a close frame. */
 const closingMs = 1000;
 
-/** The servers that have a `/live` already: a second one would reply to each handshake again. */
-const attached = new WeakSet<Server>();
-
-/** Accepts WebSockets at `/live` on a `node:http` or `node:https` server. `listen` does this by itself. */
-export function attachLive(
-  server: Server,
-  options: LiveOptions,
+/**
+ * Accepts WebSockets at `/live`, below the `basePath` of the options or below any path. The server is one of `node:http`
+ * or `node:https`. `listen` does this by itself. Upgrades of other paths are left to the server's other listeners.
+ */
+export function attachWebSocket(
+  server: EventEmitter,
+  options: HandlerOptions,
   bounds: ServerBounds = new ServerBounds(options),
-): Live {
+): WebSocketEndpoint {
   checkGuardOptions(options);
-  if (attached.has(server)) throw new Error("This server has a /live already. Close that one first.");
-  attached.add(server);
+  checkBasePath(options.basePath);
+  const upgrades = UpgradeListeners.of(server);
+  upgrades.add(onUpgrade, options.basePath);
   const { bridge, logger = consoleLogger, maxBodyBytes = defaultMaxBodyBytes } = options;
   const { limits } = bounds;
   const connections = new Map<WebSocket, SocketConnection>();
@@ -92,15 +93,12 @@ export function attachLive(
     }),
   );
 
-  server.on("upgrade", onUpgrade);
   const { stopping } = bridge;
   stopping.addEventListener("abort", onStopping);
   return { close: () => (closing ??= closeAll()) };
 
   function onUpgrade(incoming: IncomingMessage, stream: Duplex, head: Buffer): void {
-    const isOurs = /^\/live(\?|$)/.test(incoming.url ?? "");
-    // Leave other paths to other upgrade listeners, if there are any.
-    if (!isOurs && server.listenerCount("upgrade") > 1) return;
+    if (!upgrades.isFor(onUpgrade, incoming.url ?? "")) return;
     stream.on("error", destroy);
     handshaking.add(stream);
     check(incoming)
@@ -194,8 +192,7 @@ export function attachLive(
 
   async function closeAll(): Promise<void> {
     stopping.removeEventListener("abort", onStopping);
-    server.off("upgrade", onUpgrade);
-    attached.delete(server);
+    upgrades.remove(onUpgrade);
     for (const stream of handshaking) stream.destroy();
     const gone = [...connections.keys()].map((socket) => new Promise((resolve) => socket.once("close", resolve)));
     for (const connection of connections.values()) connection.close(1001, "The server is stopping.");

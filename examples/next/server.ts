@@ -1,0 +1,13 @@
+/** Next's own server, and the agent's WebSocket at /live. Without it, `next dev` and `next start` serve all but that. */
+import { createServer } from "node:http";
+import { attachWebSocket } from "adk-stream-protocol/node";
+import next from "next";
+import { getBridge } from "./bridge.ts";
+
+const app = next({ dev: process.env["NODE_ENV"] !== "production" });
+await app.prepare();
+const page = app.getRequestHandler();
+
+const server = createServer((request, response) => void page(request, response));
+attachWebSocket(server, { bridge: await getBridge() });
+server.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1");
