@@ -241,6 +241,11 @@ export class Bridge {
     return this.#sweeping;
   }
 
+  /** True while no turn and no approved call runs here. A chat that waits for an answer is idle. */
+  get isIdle(): boolean {
+    return this.#parts.turns.chats.length === 0 && this.#parts.executor.running.length === 0;
+  }
+
   /** Rejects with `unavailable` while the bridge closes, is closed, or cannot reach its store. For load balancers. */
   ready(): Promise<void> {
     return this.#parts.readiness.check();
@@ -276,13 +281,11 @@ export class Bridge {
     this.#parts.executor.close();
     // Closing its toolset would end a call that still runs, and its outcome would be recorded as a failure.
     if (isOver) return this.#parts.toolsets.close();
-    const { chats } = this.#parts.turns;
+    const left = { drainMs: this.#drainMs, calls: this.#parts.executor.running, chats: this.#parts.turns.chats };
     this.#parts.turns.abandon();
     void this.#parts.conversations.closeAll();
     void this.#parts.turns.release();
-    this.#parts.logger.warn("Closing has left work that takes longer than drainMs.", {
-      ...{ drainMs: this.#drainMs, calls: this.#parts.executor.running, chats },
-    });
+    this.#parts.logger.warn("Closing has left work that takes longer than drainMs.", left);
   }
 
   async #positionOf(chat: Session | undefined): Promise<{ sequence: number; running: boolean }> {
@@ -292,8 +295,6 @@ export class Bridge {
   }
 
   async #requireChat(owner: string, name: string): Promise<Session> {
-    const chat = await this.#parts.store.findChat(owner, name);
-    if (!chat) throw unknownChat(name);
-    return chat;
+    return (await this.#parts.store.findChat(owner, name)) ?? Promise.reject(unknownChat(name));
   }
 }

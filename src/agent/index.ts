@@ -11,7 +11,18 @@
  *   adk/            everything that touches ADK, with the repairs it needs
  *   support/        small helpers
  */
-export { clientTool, idempotencyKey } from "./adk/index.ts";
+export {
+  type AgentOutline,
+  clientTool,
+  createModelRecord,
+  findOtherModel,
+  idempotencyKey,
+  memoryServices,
+  type ModelExchange,
+  type ModelRecord,
+  outlineAgent,
+  quietAdk,
+} from "./adk/index.ts";
 export type { Authorize, PolicyContext, ToolPolicy } from "./approval/index.ts";
 export { Bridge, createBridge } from "./bridge.ts";
 export type { BridgeLimits } from "./bridge-limits.ts";
@@ -36,4 +47,4 @@ export {
   metrics,
   silentLogger,
 } from "./support/index.ts";
-export type { LogEntry } from "../stores/index.ts";
+export type { LogEntry, Store } from "../stores/index.ts";

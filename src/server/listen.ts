@@ -18,6 +18,11 @@ export interface ListenOptions extends LiveOptions {
 export interface Listening {
   url: string;
   port: number;
+  /**
+   * Serves other options from now on, for example another bridge. `prepare` returns them; requests that come meanwhile wait
+   * for it. If it rejects, the old options stay. WebSockets are closed, and their clients connect again.
+   */
+  replace(prepare: () => Promise<LiveOptions>): Promise<void>;
   /** Ends open responses and sockets, and stops listening. */
   close(): Promise<void>;
 }
@@ -35,7 +40,9 @@ export async function listen(options: ListenOptions): Promise<Listening> {
       `Listening on ${host} needs an authenticate hook: without one, anyone who reaches it could approve calls.`,
     );
   const bounds = new ServerBounds(options);
-  const handle = createHandler(options, bounds);
+  let current: LiveOptions = options;
+  let handle: Handle | Promise<Handle> = createHandler(options, bounds);
+  const respond = async (request: Request) => (await handle)(request);
   /** Connections on which a response is being written. */
   const replying = new WeakSet<Duplex>();
   // Bounds how long a request may take to arrive, so that half requests cannot pile up. `toRequest` checks the Host.
@@ -47,9 +54,10 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     replying.add(socket);
     outgoing.once("close", () => replying.delete(socket));
     // The client's next request should find another process.
-    if (options.bridge.stopping.aborted) outgoing.shouldKeepAlive = false;
+    if (current.bridge.stopping.aborted) outgoing.shouldKeepAlive = false;
     const request = toRequest(incoming);
-    void sendResponse(request ? handle(request) : errorResponse(malformedRequest), outgoing);
+    const response = request ? respond(request) : errorResponse(malformedRequest);
+    void sendResponse(response, outgoing);
   });
   // A reader that takes nothing for this long, not even keep-alive comments, is disconnected. It can resume.
   server.timeout = 60_000;
@@ -57,7 +65,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     if (replying.has(socket)) socket.destroy();
     else refuseConnection(socket, toRefusal(error.code));
   });
-  const live = attachLive(server, options, bounds);
+  let live = attachLive(server, options, bounds);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);
@@ -66,6 +74,19 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${bound}`,
     port: bound,
+    async replace(prepare) {
+      let resolve: (next: Handle) => void = () => undefined;
+      handle = new Promise<Handle>((resolved) => (resolve = resolved));
+      try {
+        await live.close();
+        current = await prepare();
+      } finally {
+        live = attachLive(server, current, bounds);
+        const next = createHandler(current, bounds);
+        handle = next;
+        resolve(next);
+      }
+    },
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();
@@ -73,6 +94,8 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     },
   };
 }
+
+type Handle = ReturnType<typeof createHandler>;
 
 /** The reply to input that `node:http` cannot read as a request, by the code of its error. */
 function toRefusal(reason: string | undefined): Refusal & { status: number } {
