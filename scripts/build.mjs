@@ -7,7 +7,17 @@
 // a new folder that takes the place of the old one when it is complete.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { delimiter, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -47,8 +57,29 @@ const demoPart = {
 };
 
 const parts = process.argv[2] === "package" ? [packagePart] : [packagePart, demoPart];
-const isComplete = await withLock(join(root, ".build.lock"), () => parts.every((part) => isBuilt(part) || build(part)));
+const isComplete = await withLock(
+  join(root, ".build.lock"),
+  () => parts.every((part) => isBuilt(part) || build(part)) && copyPage(),
+);
 process.exitCode = isComplete ? 0 : 1;
+
+/**
+ * The command `adk-stream-protocol` serves the demo's page, so the package has a copy of it. The page imports the package,
+ * so it is built after it.
+ */
+function copyPage() {
+  const [built, page] = [join(root, "demo/dist/page-v7"), join(root, "dist/page")];
+  const stamp = existsSync(built) ? hashOf(demoPart.inputs) : "";
+  const isCopied = existsSync(join(page, ".stamp")) && readFileSync(join(page, ".stamp"), "utf8") === stamp;
+  if (stamp === "" || isCopied) return true;
+  const next = `${page}.next`;
+  for (const left of [next, page]) rmSync(left, { recursive: true, force: true });
+  // One person uses it at a time, over a short way. The compressed forms would make the package larger.
+  cpSync(built, next, { recursive: true, filter: (path) => !/\.(?:br|gz|map)$/.test(path) });
+  writeFileSync(join(next, ".stamp"), stamp);
+  renameSync(next, page);
+  return true;
+}
 
 /** @param {Part} part */
 function isBuilt({ folder, inputs }) {
@@ -69,6 +100,7 @@ function build({ folder, inputs, commands }) {
   for (const command of commands(next))
     if (spawnSync(command, { cwd: root, env, shell: true, stdio: "inherit" }).status !== 0) return false;
   writeFileSync(join(root, next, ".stamp"), hash);
+  for (const command of globSync(`${next}/cli/main.js`, { cwd: root })) chmodSync(join(root, command), 0o755);
   if (existsSync(join(root, folder))) renameSync(join(root, folder), join(root, old));
   renameSync(join(root, next), join(root, folder));
   rmSync(join(root, old), { recursive: true, force: true });

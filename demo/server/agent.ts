@@ -1,4 +1,4 @@
-import { FunctionTool, LlmAgent, LongRunningFunctionTool, type BaseLlm, type LlmAgentConfig } from "@google/adk";
+import { FunctionTool, LlmAgent, LongRunningFunctionTool, type BaseLlm } from "@google/adk";
 import { clientTool, idempotencyKey } from "adk-stream-protocol";
 import { z } from "zod";
 import type { Deployments } from "./deployments.ts";
@@ -21,12 +21,10 @@ export interface AgentOptions {
   deployments: Deployments;
   /** How long the slow sample tool takes. */
   slowMs?: number;
-  /** Callbacks that look at what the model is asked. */
-  callbacks?: Pick<LlmAgentConfig, "beforeModelCallback" | "afterModelCallback">;
 }
 
 /** The demo's agent. It has a tool of each kind: free or gated, on the server, in the browser, or reported later. */
-export function createAgent({ model, wallet, deployments, slowMs = 0, callbacks = {} }: AgentOptions): LlmAgent {
+export function createAgent({ model, wallet, deployments, slowMs = 0 }: AgentOptions): LlmAgent {
   const getWeather = new FunctionTool({
     name: "get_weather",
     description: "The current weather at a place.",
@@ -80,7 +78,6 @@ export function createAgent({ model, wallet, deployments, slowMs = 0, callbacks 
     description: "An assistant with a small wallet.",
     model,
     instruction,
-    ...callbacks,
     tools: [
       getWeather,
       processPayment,

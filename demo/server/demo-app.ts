@@ -1,13 +1,11 @@
 import type { BaseLlm } from "@google/adk";
-import { createBridge, type Logger } from "adk-stream-protocol";
-import { listen } from "adk-stream-protocol/server";
+import { createBridge, createModelRecord, type Logger } from "adk-stream-protocol";
+import { listen, type StaticPage } from "adk-stream-protocol/server";
 import { createAgent } from "./agent.ts";
 import { createDebugRoutes } from "./debug-routes.ts";
-import { createModelRecord } from "./model-record.ts";
 import { openStorage } from "./open-storage.ts";
 import { createPolicies } from "./policies.ts";
 import type { Settings } from "./settings.ts";
-import type { StaticPage } from "./static-page.ts";
 import { walletResponse } from "./wallet-response.ts";
 
 export interface DemoAppOptions {
@@ -49,11 +47,11 @@ export async function startDemoApp(options: DemoAppOptions): Promise<DemoApp> {
     wallet,
     deployments,
     slowMs: settings.slowMs,
-    callbacks: settings.debug ? record.callbacks : {},
   });
   const bridge = await createBridge({
     agent,
     store,
+    plugins: settings.debug ? [record.plugin] : [],
     tools: createPolicies({ wallet, reportMs: settings.reportMs, seatMs: settings.seatMs }),
     live: { model: settings.liveModel },
     leaseMs: settings.leaseMs,
@@ -71,7 +69,7 @@ export async function startDemoApp(options: DemoAppOptions): Promise<DemoApp> {
     allowedOrigins: settings.allowedOrigins,
     maxBodyBytes,
     logger,
-    health: () => ({ model, liveModel, scripted, debug: settings.debug, ...identity }),
+    health: () => ({ model, liveModel, scripted, debug: settings.debug, demo: true, ...identity }),
     fallback: async (request, owner) =>
       (await walletResponse(request, wallet)) ?? (await debug(request, owner)) ?? options.page.respond(request),
   });

@@ -7,7 +7,7 @@ import { demoRules } from "../script/demo-rules.ts";
 import { trackConnections } from "./connections.ts";
 import { type DemoApp, startDemoApp } from "./demo-app.ts";
 import { readSettings, type Settings } from "./settings.ts";
-import { loadStaticPage } from "./static-page.ts";
+import { loadDemoPages } from "./demo-pages.ts";
 
 // A failed start prints one sentence and no stack: the port is taken, or another process uses the data directory.
 process.on("uncaughtException", (error) => {
@@ -24,7 +24,7 @@ const logger = createConsoleLogger({ level: settings.logLevel });
 const beforeBreakingMs = 100;
 
 const gemini = await chooseGemini(settings);
-const page = loadStaticPage({ "/": builtPage("page-v7"), "/v6/": builtPage("page-v6") });
+const page = loadDemoPages({ v7: builtPage("page-v7"), v6: builtPage("page-v6") });
 const connections = trackConnections();
 const processName = randomBytes(4).toString("hex");
 let app: DemoApp = await start(settings.port);

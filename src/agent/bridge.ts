@@ -256,6 +256,11 @@ export class Bridge {
     return this.#sweeping;
   }
 
+  /** True while no turn and no approved call runs here. A chat that waits for an answer is idle. */
+  get isIdle(): boolean {
+    return this.#parts.turns.chats.length === 0 && this.#parts.executor.running.length === 0;
+  }
+
   /** Rejects with `unavailable` while the bridge closes, is closed, or cannot reach its store. For load balancers. */
   ready(): Promise<void> {
     return this.#parts.readiness.check();
@@ -280,8 +285,6 @@ export class Bridge {
   }
 
   async #requireChat(owner: string, name: string): Promise<Session> {
-    const chat = await this.#parts.store.findChat(owner, name);
-    if (!chat) throw unknownChat(name);
-    return chat;
+    return (await this.#parts.store.findChat(owner, name)) ?? Promise.reject(unknownChat(name));
   }
 }

@@ -14,7 +14,18 @@
 import process from "node:process";
 import { requireNode } from "../protocol/require-node.ts";
 
-export { clientTool, idempotencyKey } from "./adk/index.ts";
+export {
+  type AgentOutline,
+  clientTool,
+  createModelRecord,
+  findOtherModel,
+  idempotencyKey,
+  memoryServices,
+  type ModelExchange,
+  type ModelRecord,
+  outlineAgent,
+  quietAdk,
+} from "./adk/index.ts";
 export type { Authorize, PolicyContext, ToolPolicy } from "./approval/index.ts";
 export { Bridge, createBridge } from "./bridge.ts";
 export type { BridgeLimits } from "./bridge-limits.ts";
@@ -40,7 +51,7 @@ export {
   metrics,
   silentLogger,
 } from "./support/index.ts";
-export type { LogEntry } from "../stores/index.ts";
+export type { LogEntry, Store } from "../stores/index.ts";
 
 // Said when the package is imported, and not by a failure in the middle of a chat.
 requireNode("adk-stream-protocol", process.versions);

@@ -18,6 +18,11 @@ export interface ListenOptions extends HandlerOptions {
 export interface Listening {
   url: string;
   port: number;
+  /**
+   * Serves other options from now on, for example another bridge. `prepare` returns them; requests that come meanwhile wait
+   * for it. If it rejects, the old options stay. WebSockets are closed, and their clients connect again.
+   */
+  replace(prepare: () => Promise<HandlerOptions>): Promise<void>;
   /** Ends open responses and sockets, and stops listening. */
   close(): Promise<void>;
 }
@@ -37,7 +42,9 @@ export async function listen(given: ListenOptions): Promise<Listening> {
       `Listening on ${host} needs an authenticate hook: without one, anyone who reaches it could approve calls.`,
     );
   const bounds = new ServerBounds(options);
-  const handle = toNodeHandler(createHandler(options, bounds));
+  let current: HandlerOptions = options;
+  let handle: Handle | Promise<Handle> = createHandler(options, bounds);
+  const respond = toNodeHandler(async (request) => (await handle)(request));
   /** Connections on which a response is being written. */
   const replying = new WeakSet<Duplex>();
   // Bounds how long a request may take to arrive, so that half requests cannot pile up. `toRequest` checks the Host.
@@ -49,8 +56,8 @@ export async function listen(given: ListenOptions): Promise<Listening> {
     replying.add(socket);
     outgoing.once("close", () => replying.delete(socket));
     // The client's next request should find another process.
-    if (options.bridge.stopping.aborted) outgoing.shouldKeepAlive = false;
-    handle(incoming, outgoing);
+    if (current.bridge.stopping.aborted) outgoing.shouldKeepAlive = false;
+    respond(incoming, outgoing);
   });
   // A reader that takes nothing for this long, not even keep-alive comments, is disconnected. It can resume.
   server.timeout = 60_000;
@@ -58,7 +65,7 @@ export async function listen(given: ListenOptions): Promise<Listening> {
     if (replying.has(socket)) socket.destroy();
     else refuseConnection(socket, toRefusal(error.code));
   });
-  const endpoint = attachWebSocket(server, options, bounds);
+  let endpoint = attachWebSocket(server, options, bounds);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);
@@ -67,6 +74,19 @@ export async function listen(given: ListenOptions): Promise<Listening> {
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${bound}`,
     port: bound,
+    async replace(prepare) {
+      let resolve: (next: Handle) => void = () => undefined;
+      handle = new Promise<Handle>((resolved) => (resolve = resolved));
+      try {
+        await endpoint.close();
+        current = { ...(await prepare()), basePath: options.basePath };
+      } finally {
+        endpoint = attachWebSocket(server, current, bounds);
+        const next = createHandler(current, bounds);
+        handle = next;
+        resolve(next);
+      }
+    },
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();
@@ -74,6 +94,8 @@ export async function listen(given: ListenOptions): Promise<Listening> {
     },
   };
 }
+
+type Handle = ReturnType<typeof createHandler>;
 
 /** The reply to input that `node:http` cannot read as a request, by the code of its error. */
 function toRefusal(reason: string | undefined): Refusal & { status: number } {

@@ -24,6 +24,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   testing: ["protocol"],
   client: ["protocol"],
   react: ["protocol", "client"],
+  cli: ["protocol", "stores", "testing", "agent/index.ts", "server/index.ts"],
   "agent/support": [],
   "agent/files": leaves,
   "agent/adk": [...leaves, ...adk],
@@ -67,7 +68,7 @@ const withAdk = [...agentRooms.filter((room) => room !== "agent/support"), "test
 
 /** The folders that may import a package. */
 const mayUse: Readonly<Record<string, readonly string[]>> = {
-  "@google/adk": withAdk,
+  "@google/adk": [...withAdk, "cli"],
   "@google/genai": withAdk,
   "node:http": [...serverRooms, "testing"],
   ws: [...serverRooms, "testing"],

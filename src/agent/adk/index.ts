@@ -8,6 +8,7 @@
  *   refuse-agents                           what cannot be gated, refused when the bridge starts
  *   session-service, runners, request-run   sessions on our store, and runs by request
  *   gate-plugin, gathered-calls, tool-…     the gate in front of every tool, and tools outside ADK's loop
+ *   model-record                            what the model is asked, for the inspector
  *   live/                                   the connection to a live model
  */
 export { agentTools, requireAgent } from "./agents.ts";
@@ -16,6 +17,8 @@ export { clientTool } from "./client-tool.ts";
 export { guardCompaction } from "./compaction.ts";
 export { GatePlugin } from "./gate-plugin.ts";
 export { idempotencyKey } from "./idempotency-key.ts";
+export { createModelRecord, type ModelExchange, type ModelRecord } from "./model-record.ts";
+export { type AgentOutline, findOtherModel, memoryServices, outlineAgent, quietAdk } from "./outline-agent.ts";
 export { refuseAgents, refuseToolsets } from "./refuse-agents.ts";
 export { type AdkServices, Runners } from "./runners.ts";
 export { StoreSessionService } from "./session-service.ts";

@@ -1,4 +1,4 @@
-import type { Store } from "adk-stream-protocol/stores";
+import type { Store } from "../agent/index.ts";
 
 /** The first line of a downloaded log. */
 export interface LogHead {

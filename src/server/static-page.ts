@@ -45,7 +45,10 @@ interface File {
   hash: string;
 }
 
-/** Reads the pages. `pages` maps the path for which a page was built ("/", "/v6/") to its folder. */
+/**
+ * Reads built pages, for the option `fallback` of `listen`. `pages` maps the path for which a page was built, such as "/",
+ * to its folder. Every file has headers that forbid frames, foreign sources and guessing of types.
+ */
 export function loadStaticPage(pages: Record<string, string>): StaticPage {
   const files = new Map<string, File>();
   for (const [base, folder] of Object.entries(pages)) {
@@ -59,7 +62,7 @@ export function loadStaticPage(pages: Record<string, string>): StaticPage {
   return {
     respond(request) {
       const url = new URL(request.url);
-      const file = files.get(pathOf(url));
+      const file = files.get(url.pathname) ?? files.get(`${url.pathname.replace(/\/$/, "")}/index.html`);
       if (!file) return undefined;
       if (request.method !== "GET" && request.method !== "HEAD") {
         return new Response(null, { status: 405, headers: { allow: "GET, HEAD" } });
@@ -99,13 +102,6 @@ function readFile(path: string, contentType: string, caching: string): File {
 function hasTag(header: string | null, etag: string): boolean {
   if (header === null) return false;
   return header.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag || tag.trim() === "*");
-}
-
-/** The file of a URL. `/?ai=6` and `/v6/` are both the page for AI SDK 6. */
-function pathOf(url: URL): string {
-  if (url.pathname === "/") return url.searchParams.get("ai") === "6" ? "/v6/index.html" : "/index.html";
-  if (url.pathname === "/v6" || url.pathname === "/v6/") return "/v6/index.html";
-  return url.pathname;
 }
 
 /** Files under assets/ have a hash of their content in their names, so they never change. */

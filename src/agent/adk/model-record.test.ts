@@ -1,24 +1,23 @@
 import { expect, test } from "vitest";
 import { createModelRecord } from "./model-record.ts";
 
-type Before = Parameters<
-  Extract<ReturnType<typeof createModelRecord>["callbacks"]["beforeModelCallback"], (...args: never[]) => unknown>
->[0];
+type Before = Parameters<ReturnType<typeof createModelRecord>["plugin"]["beforeModelCallback"]>[0];
 
 function stage(limit?: number) {
   let clock = 0;
   const record = createModelRecord({ ...(limit !== undefined && { limit }), now: () => ++clock });
-  const { beforeModelCallback, afterModelCallback } = record.callbacks;
-  const context = (session: string) => ({ sessionId: session, invocationId: `run of ${session}` }) as Before["context"];
+  const { plugin } = record;
+  const callbackContext = (session: string) =>
+    ({ sessionId: session, invocationId: `run of ${session}` }) as Before["callbackContext"];
   return {
     record,
     ask(session: string, contents: unknown[]) {
       const request = { model: "m", contents, config: { systemInstruction: "Be kind." }, toolsDict: { pay: {} } };
-      if (typeof beforeModelCallback === "function")
-        void beforeModelCallback({ context: context(session), request: request as unknown as Before["request"] });
+      const llmRequest = request as unknown as Before["llmRequest"];
+      void plugin.beforeModelCallback({ callbackContext: callbackContext(session), llmRequest });
     },
-    respond(session: string, response: Record<string, unknown>) {
-      if (typeof afterModelCallback === "function") void afterModelCallback({ context: context(session), response });
+    respond(session: string, llmResponse: Record<string, unknown>) {
+      void plugin.afterModelCallback({ callbackContext: callbackContext(session), llmResponse });
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { LlmAgentConfig, LlmRequest, LlmResponse } from "@google/adk";
+import { BasePlugin, type Context, type LlmRequest, type LlmResponse } from "@google/adk";
 
 /** One request to the model and its response, as the inspector shows them. */
 export interface ModelExchange {
@@ -17,8 +17,8 @@ export interface ModelExchange {
 
 /** Records what the model is asked by request and what it responds. Calls of a live model are not requests. */
 export interface ModelRecord {
-  /** The callbacks of the agent. */
-  callbacks: Required<Pick<LlmAgentConfig, "beforeModelCallback" | "afterModelCallback">>;
+  /** For the option `plugins` of `createBridge`. */
+  readonly plugin: BasePlugin;
   /** The last exchanges of a session, oldest first. */
   of(session: string): ModelExchange[];
 }
@@ -33,31 +33,59 @@ export interface ModelRecordOptions {
 const maxContents = 20;
 const maxTextLength = 4000;
 
-/** Creates an empty record. */
+interface Recorded {
+  session: string;
+  invocation: string;
+  exchange: ModelExchange;
+}
+
+/** Creates an empty record. `createInspectorRoutes` shows it. */
 export function createModelRecord({ limit = 60, now = Date.now }: ModelRecordOptions = {}): ModelRecord {
-  const exchanges: { session: string; invocation: string; exchange: ModelExchange }[] = [];
+  const exchanges: Recorded[] = [];
   return {
-    callbacks: {
-      beforeModelCallback: ({ context, request }) => {
-        exchanges.push({
-          session: context.sessionId,
-          invocation: context.invocationId,
-          exchange: open(request, now()),
-        });
-        if (exchanges.length > limit) exchanges.shift();
-        return undefined;
-      },
-      afterModelCallback: ({ context, response }) => {
-        const { sessionId, invocationId } = context;
-        const last = exchanges.findLast(
-          ({ session, invocation }) => session === sessionId && invocation === invocationId,
-        );
-        if (last && response.partial !== true) close(last.exchange, response, now());
-        return undefined;
-      },
-    },
+    plugin: new ModelRecordPlugin(exchanges, { limit, now }),
     of: (id) => exchanges.filter(({ session }) => session === id).map(({ exchange }) => exchange),
   };
+}
+
+/** A plugin sees the requests of every agent below the root, and those of agents that are run as tools. */
+class ModelRecordPlugin extends BasePlugin {
+  readonly #exchanges: Recorded[];
+  readonly #options: Required<ModelRecordOptions>;
+
+  constructor(exchanges: Recorded[], options: Required<ModelRecordOptions>) {
+    super("model_record");
+    this.#exchanges = exchanges;
+    this.#options = options;
+  }
+
+  override async beforeModelCallback({
+    callbackContext,
+    llmRequest,
+  }: {
+    callbackContext: Context;
+    llmRequest: LlmRequest;
+  }): Promise<undefined> {
+    const { sessionId: session, invocationId: invocation } = callbackContext;
+    this.#exchanges.push({ session, invocation, exchange: open(llmRequest, this.#options.now()) });
+    if (this.#exchanges.length > this.#options.limit) this.#exchanges.shift();
+    return undefined;
+  }
+
+  override async afterModelCallback({
+    callbackContext,
+    llmResponse,
+  }: {
+    callbackContext: Context;
+    llmResponse: LlmResponse;
+  }): Promise<undefined> {
+    const { sessionId, invocationId } = callbackContext;
+    const last = this.#exchanges.findLast(
+      ({ session, invocation }) => session === sessionId && invocation === invocationId,
+    );
+    if (last && llmResponse.partial !== true) close(last.exchange, llmResponse, this.#options.now());
+    return undefined;
+  }
 }
 
 function open({ model, contents, config, toolsDict }: LlmRequest, at: number): ModelExchange {

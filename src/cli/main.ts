@@ -1,0 +1,16 @@
+#!/usr/bin/env node
+// Runs on any Node: what is too new for an old one is imported after the check.
+import process from "node:process";
+
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+if (major < 22 || (major === 22 && minor < 13)) {
+  process.stderr.write(`adk-stream-protocol needs Node 22.13 or newer; this is ${process.versions.node}.\n`);
+  process.exit(1);
+}
+// Node says once per process that removing types is experimental, and that SQLite is.
+const warn = process.emitWarning;
+process.emitWarning = (warning, ...rest) => {
+  if (!/stripTypeScriptTypes|SQLite|Type Stripping/.test(String(warning)))
+    Reflect.apply(warn, process, [warning, ...rest]);
+};
+void import("./run-command.ts").then(({ runCommand }) => runCommand(process.argv.slice(2)));
