@@ -55,7 +55,7 @@ export function markdownToHtml(context: MarkdownContext, { text, file, address, 
       },
       code(code, info) {
         const language = info?.split(/\s/)[0] ?? "";
-        const colored = highlight(code, language, find);
+        const colored = highlight(code, language, (name) => (isOurs(code, name) ? find(name) : undefined));
         return `<pre class="code" tabindex="0" data-language="${escapeHtml(language)}"><code>${colored}</code></pre>\n`;
       },
       codespan(html) {
@@ -82,6 +82,14 @@ export function markdownToHtml(context: MarkdownContext, { text, file, address, 
     },
   });
   return marked.parse(text) as string;
+}
+
+/** Whether a name in an example is one of the package: it is imported from there, or it is hardly an ordinary word. */
+function isOurs(code: string, name: string): boolean {
+  if (new RegExp(`\\b(?:const|let|function|class|type|interface) ${name}\\b`).test(code)) return false;
+  const imports = [...code.matchAll(/import [^;]* from "([^"]+)";/g)];
+  const [source] = imports.flatMap(([text, from = ""]) => (new RegExp(`\\b${name}\\b`).test(text) ? from : []));
+  return source === undefined ? /[A-Z]/.test(name) : source.startsWith("adk-stream-protocol");
 }
 
 /** Where a picture is on the site. */

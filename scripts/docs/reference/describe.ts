@@ -1,5 +1,6 @@
 /** Describes a declaration for the reference: its signature, its comment and its members. */
 import { relative } from "node:path";
+import type { TSInterfaceHeritage } from "oxc-parser";
 import {
   type DeclarationFile,
   type DeclarationNode,
@@ -78,22 +79,40 @@ function membersOf(file: DeclarationFile, node: DeclarationNode): Member[] {
   if (node.type === "ClassDeclaration") return readMembers(file, node.body.body);
   if (node.type === "TSInterfaceDeclaration") {
     const own = readMembers(file, node.body.body);
-    const inherited = node.extends.flatMap(({ expression }) =>
-      expression.type === "Identifier" ? inheritedMembers(file, expression.name) : [],
-    );
+    const inherited = node.extends.flatMap((parent) => inheritedMembers(file, parent));
     return [...own, ...inherited.filter(({ name }) => !own.some((member) => member.name === name))];
   }
-  if (node.type === "TSTypeAliasDeclaration" && node.typeAnnotation.type === "TSTypeLiteral")
-    return readMembers(file, node.typeAnnotation.members);
-  return [];
+  if (node.type !== "TSTypeAliasDeclaration") return [];
+  const { typeAnnotation } = node;
+  if (typeAnnotation.type === "TSTypeLiteral") return readMembers(file, typeAnnotation.members);
+  if (typeAnnotation.type !== "TSTypeReference" || typeAnnotation.typeName.type !== "Identifier") return [];
+  return inheritedMembers(file, { expression: typeAnnotation.typeName, typeArguments: typeAnnotation.typeArguments });
 }
 
-function inheritedMembers(file: DeclarationFile, name: string): Member[] {
-  const origin = findDeclaration(file.path, name);
+type Parent = Pick<TSInterfaceHeritage, "expression" | "typeArguments">;
+
+/** The members of an interface of ours, also through `Omit`. */
+function inheritedMembers(file: DeclarationFile, { expression, typeArguments }: Parent): Member[] {
+  if (expression.type !== "Identifier") return [];
+  const [first, second] = typeArguments?.params ?? [];
+  if (
+    expression.name === "Omit" &&
+    first?.type === "TSTypeReference" &&
+    first.typeName.type === "Identifier" &&
+    second
+  ) {
+    const omitted = new Set(
+      [...file.text.slice(second.start, second.end).matchAll(/"(\w+)"/g)].map(([, name]) => name),
+    );
+    const all = inheritedMembers(file, { expression: first.typeName, typeArguments: null });
+    return all.filter(({ name }) => !omitted.has(name));
+  }
+  const origin = findDeclaration(file.path, expression.name);
   if (!origin) return [];
   const parent = readDeclarationFile(origin.file);
   const [declared] = parent.declarations.get(origin.name) ?? [];
-  return declared ? membersOf(parent, declared.node).map((member) => ({ ...member, from: member.from ?? name })) : [];
+  const members = declared ? membersOf(parent, declared.node) : [];
+  return members.map((member) => ({ ...member, from: member.from ?? expression.name }));
 }
 
 interface MemberNode {

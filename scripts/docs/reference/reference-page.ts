@@ -97,7 +97,8 @@ class PageWriter {
   }
 
   #find(name: string, except: string | undefined): string | undefined {
-    if (name === except) return undefined;
+    // Names of functions are the names of parameters too (`text`, `call`), and signatures do not call functions.
+    if (name === except || !/^[A-Z]/.test(name)) return undefined;
     if (this.#own.has(name)) return `#${name}`;
     const address = this.#context.findReference(name);
     return address === undefined ? undefined : linkBetween(this.#address, address);
@@ -139,9 +140,10 @@ class PageWriter {
 /** Takes the sentence about the default out of a comment. */
 export function splitDefault(comment: string): [text: string, standard: string | undefined] {
   const joined = comment.replaceAll(/(?<!\n)\n(?![\n\s|*-])/g, " ");
-  const match = /(?<=^|[.!?)]\s)Default:? ([^.;]+(?:\.\d[^.;]*)*)\.(?=\s|$)/.exec(joined);
+  const match = /(?<=^|[.!?)]\s)Default:? ((?:`[^`]*`|[^.`]|\.(?=\S))+)\.(?=\s|$)/.exec(joined);
   if (!match) return [joined, undefined];
-  return [`${joined.slice(0, match.index)}${joined.slice(match.index + match[0].length)}`.trim(), match[1]];
+  const rest = `${joined.slice(0, match.index).trimEnd()}${joined.slice(match.index + match[0].length)}`;
+  return [rest.trim(), match[1]];
 }
 
 /** Code in a short text. */
