@@ -61,17 +61,22 @@ export function markdownToHtml(context: MarkdownContext, { text, file, address, 
       codespan(html) {
         // Names in a sentence are ordinary words too (`text`, `call`), so only those with a capital letter are linked.
         const name = textOf(html);
-        const found = /[A-Z]/.test(name) ? find(name.replace(/\(.*$/, "")) : undefined;
-        const fallback = context.findReference(name) !== undefined && name.includes("/") ? find(name) : undefined;
-        const reference = found ?? fallback;
+        const isName = /[A-Z]/.test(name) || name.startsWith("adk-stream-protocol");
+        const reference = isName ? find(name.replace(/\(.*$/, "")) : undefined;
         return reference === undefined ? `<code>${html}</code>` : `<a href="${reference}"><code>${html}</code></a>`;
       },
       table(head, body) {
-        return `<div class="table" tabindex="0"><table><thead>${head}</thead><tbody>${body}</tbody></table></div>\n`;
+        // A heading without words is announced as an empty one.
+        const named = head.replaceAll("<th></th>", "<td></td>");
+        return `<div class="table" tabindex="0"><table><thead>${named}</thead><tbody>${body}</tbody></table></div>\n`;
       },
       link(href, _title, html) {
         const target = resolveLink(context, file, address, href);
-        return target === undefined ? html : `<a href="${escapeHtml(target)}">${withoutLinks(html)}</a>`;
+        const words = withoutLinks(html).replace(
+          /^(?:[\w/-]+\/)?[\w-]+\.md\b/,
+          (name) => titleOf(context, file, href) ?? name,
+        );
+        return target === undefined ? html : `<a href="${escapeHtml(target)}">${words}</a>`;
       },
       image(href, _title, alt) {
         const picture = normalize(join(dirname(file), href));
@@ -82,6 +87,13 @@ export function markdownToHtml(context: MarkdownContext, { text, file, address, 
     },
   });
   return marked.parse(text) as string;
+}
+
+/** The title of the page that a link leads to. On GitHub a link says which file it opens; on the site there are no files. */
+function titleOf(context: MarkdownContext, file: string, href: string): string | undefined {
+  const target = normalize(join(dirname(file), href.split("#")[0] ?? ""));
+  if (!context.files.has(target)) return undefined;
+  return /^# (.+)$/m.exec(readFileSync(join(context.root, target), "utf8"))?.[1];
 }
 
 /** Whether a name in an example is one of the package: it is imported from there, or it is hardly an ordinary word. */

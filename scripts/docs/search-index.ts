@@ -13,7 +13,8 @@ export function searchIndex(pages: readonly SitePage[]): SearchRow[] {
     const pieces = page.html.split(/(?=<h[1-3] id=")/);
     return pieces.flatMap((piece): SearchRow[] => {
       const heading = /^<h[1-3] id="([^"]*)">([\s\S]*?)<\/h[1-3]>/.exec(piece);
-      const title = textOf((heading?.[2] ?? "").replaceAll(/<a class="anchor"[\s\S]*?<\/a>/g, ""));
+      const shown = /<a class="anchor"[\s\S]*?<\/a>|<span class="kind">[\s\S]*?<\/span>/g;
+      const title = textOf((heading?.[2] ?? "").replaceAll(shown, ""));
       const text = textOf(piece.slice(heading?.[0].length ?? 0)).slice(0, maxText);
       if (title === "" && text === "") return [];
       const address = heading?.[1] ? `${page.address}#${heading[1]}` : page.address;

@@ -127,7 +127,7 @@ class PageWriter {
     const [text, standard] = splitDefault(comment ?? "");
     const facts = [
       ...(isOptional ? ["optional"] : []),
-      ...(standard === undefined ? [] : [`default ${inline(standard)}`]),
+      ...(standard === undefined ? [] : [`default: ${inline(standard)}`]),
       ...(from === undefined ? [] : [`from <code>${from}</code>`]),
     ];
     const id = `${owner}.${name}`;
