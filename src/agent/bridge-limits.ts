@@ -2,23 +2,29 @@ import { readLimits } from "../protocol/read-limits.ts";
 
 /** What owners may use of a bridge. PROTOCOL.md §7 says what a client gets beyond each limit. */
 export interface BridgeLimits {
-  /** Turns that requests have started and that are not over. */
+  /** Turns that requests have started and that are not over. Default 2,000. */
   turns: number;
+  /** Such turns of one owner. Default 1,000. */
   turnsPerOwner: number;
-  /** Chats in the store. */
+  /** Chats in the store. Default 1,000,000. */
   chats: number;
+  /** Chats of one owner. Default 20,000. */
   chatsPerOwner: number;
-  /** Calls without an outcome: questions, approved calls, running calls, calls that wait for a report. */
+  /** Calls without an outcome: questions, approved calls, running calls, calls that wait for a report. Default 200,000. */
   waitingCalls: number;
+  /** Such calls of one owner. Default 5,000. */
   waitingCallsPerOwner: number;
+  /** Such calls of one chat. Default 256. */
   waitingCallsPerChat: number;
-  /** Calls in one response of the model. */
+  /** Calls in one response of the model. Default 256. */
   callsPerResponse: number;
-  /** Connections to a Gemini Live model. */
+  /** Connections to a Gemini Live model. Default 2,000. */
   liveConnections: number;
+  /** Such connections of one owner. Default 200. */
   liveConnectionsPerOwner: number;
-  /** Requests to the model in any 60 seconds; in live mode, what the model is told and its responses with calls. */
+  /** Requests to the model in any 60 seconds; in live mode, what the model is told and its responses with calls. Default: no limit. */
   modelCallsPerMinute: number;
+  /** Such requests of one owner. Default: no limit. */
   modelCallsPerMinutePerOwner: number;
 }
 

@@ -8,8 +8,11 @@ import type { MakeTitle, RetentionOptions } from "./chat/index.ts";
 import type { LiveOptions } from "./conversation/index.ts";
 import { checkNumber, type Logger } from "./support/index.ts";
 
+/** How `createBridge` makes a bridge. Only `agent` and `store` are required. */
 export interface BridgeOptions extends PolicyOptions, AdkServices {
+  /** The root agent. */
   agent: BaseAgent;
+  /** Where chats, messages and approvals are kept: `sqliteStore`, `postgresStore` or `memoryStore`. */
   store: Store;
   /**
    * Whose rows these are in a store that several bridges share: a bridge sees only the chats of its app. Keep it when you
@@ -18,7 +21,7 @@ export interface BridgeOptions extends PolicyOptions, AdkServices {
   appName?: string;
   /** Who may decide about a call. Default: every actor of the chat's owner. */
   authorize?: Authorize;
-  /** Your own ADK plugins; they run after the gate. */
+  /** Your own ADK plugins; they run after the gate. Default: none. */
   plugins?: BasePlugin[];
   /** How long a person has to answer. Default 15 minutes. */
   approvalTtlMs?: number;
@@ -39,9 +42,9 @@ export interface BridgeOptions extends PolicyOptions, AdkServices {
    * seconds.
    */
   drainMs?: number;
-  /** What owners may use, each alone and all together. The defaults are far above what people do. */
+  /** What owners may use, each alone and all together. Default: the limits named there, far above what people do. */
   limits?: Partial<BridgeLimits>;
-  /** Which files users may attach, and how files travel. See docs/files.md. */
+  /** Which files users may attach, and how files travel. See docs/files.md. Default: pictures, sound, text and PDF up to 10 MiB. */
   files?: FileOptions;
   /** Outputs of tools with more bytes of JSON travel as a preview with an address. Default 256 KiB. */
   largeOutputBytes?: number;
@@ -49,7 +52,7 @@ export interface BridgeOptions extends PolicyOptions, AdkServices {
   retention?: RetentionOptions;
   /** Makes the title of a chat from its first message, within 30 seconds. Default: the first words of the message. */
   title?: MakeTitle;
-  /** How a Gemini Live model is reached. */
+  /** How a Gemini Live model is reached. Default: the agent's own model, with the limits named there. */
   live?: LiveOptions;
   /**
    * Receives details. Default: warnings and errors go to the console. `createConsoleLogger({ level: "info" })` also prints

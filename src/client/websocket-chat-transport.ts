@@ -8,10 +8,11 @@ import { RepeatedSends } from "./repeated-sends.ts";
 import { WebSocketConnection } from "./websocket-connection.ts";
 import type { WebSocketConnectionOptions } from "./websocket-connection-options.ts";
 
+/** How `WebSocketChatTransport` connects, and what it tells the page. Only `url` is required. */
 export interface WebSocketChatTransportOptions extends WebSocketConnectionOptions {
   /**
    * Called with every chunk of the chat as it comes, also with those of turns that no request asked for. `data-withdrawn`
-   * with `data: { from }` says that the messages from this id on were withdrawn; no stream has it.
+   * with `data: { from }` says that the messages from this id on were withdrawn; no stream has it. Default: chunks go to their streams only.
    */
   onChunk?: (chunk: UIMessageChunk) => void;
   /**
@@ -21,7 +22,7 @@ export interface WebSocketChatTransportOptions extends WebSocketConnectionOption
   hold?: boolean;
   /** How many chunks of turns that no request has read are kept for a later request. Default 10,000. */
   maxKept?: number;
-  /** Ids of requests. They must be unique, because the server recognises a repeated request by its id. */
+  /** Ids of requests. They must be unique, because the server recognises a repeated request by its id. Default: random ones. */
   newId?: () => string;
 }
 

@@ -1,10 +1,11 @@
 import type { Timers } from "./timers.ts";
 import type { WebSocketLike } from "./websocket-like.ts";
 
+/** How the transport connects to the server's `/live`. */
 export interface WebSocketConnectionOptions {
   /** The server's `/live`; `http:` becomes `ws:`, and a path is resolved against the page's own address. */
   url: string | URL | (() => string | URL | Promise<string | URL>);
-  /** Default: the global one. */
+  /** The class of the socket. Default: the global `WebSocket`. */
   webSocket?: new (url: string) => WebSocketLike;
   /** How often the server is pinged. Default 10 seconds. */
   pingMs?: number;
@@ -12,7 +13,10 @@ export interface WebSocketConnectionOptions {
   timeoutMs?: number;
   /** How long to try to restore a lost connection. Default 60 seconds. */
   giveUpMs?: number;
+  /** The clock, in milliseconds. Default `Date.now`. */
   now?: () => number;
+  /** Spreads the attempts of many clients to connect again. Default `Math.random`. */
   random?: () => number;
+  /** For tests that hold the time. Default: the global timers. */
   timers?: Timers;
 }

@@ -16,6 +16,7 @@ import type { ApprovalCard } from "./card.ts";
  * docs/design/approval.md names each rule.
  */
 
+/** Every state of an approval. The drawing above shows how they follow each other. */
 export const approvalStates = [
   "pending",
   "approved",
@@ -28,8 +29,10 @@ export const approvalStates = [
   "cancelled",
   "indeterminate",
 ] as const;
+/** Where an approval is between the question and the outcome. */
 export type ApprovalState = (typeof approvalStates)[number];
 
+/** Everything that can happen to an approval. */
 export const approvalEvents = [
   "approve",
   "deny",
@@ -42,6 +45,7 @@ export const approvalEvents = [
   "fail",
   "lose",
 ] as const;
+/** What moves an approval from one state to another. */
 export type ApprovalEvent = (typeof approvalEvents)[number];
 
 /** Why an event does not apply: the row is not decided yet, decided already, running, or over. */

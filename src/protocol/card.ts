@@ -20,16 +20,21 @@ export interface ApprovalCard {
  */
 export type LocalText = string | Readonly<Record<string, string>>;
 
+/** How much care a decision needs, from the least to the most. */
 export const cardTones = ["neutral", "caution", "danger"] as const;
+/** One of `cardTones`. */
 export type CardTone = (typeof cardTones)[number];
 
+/** The ways to show an argument. */
 export const fieldFormats = ["text", "multiline", "code", "number", "money", "date", "boolean"] as const;
 /** How to show one argument. A value that does not fit its format is shown as it is. */
 export type FieldFormat = (typeof fieldFormats)[number];
 
+/** How a card shows one argument of a call. */
 export interface CardField {
   /** Shown instead of the argument's name. */
   label?: LocalText;
+  /** How to show the value. Default: as it is. */
   format?: FieldFormat;
   /** For `money`: the ISO 4217 code. In a policy also the name of the argument that has the code. */
   currency?: string;

@@ -20,6 +20,7 @@ export const errorTable = {
   unavailable: { status: 503, close: 1013, retryAfter: 1 },
 } as const satisfies Record<string, { status: number; close: number; retryAfter?: number }>;
 
+/** Why a request was refused or failed: a name of `errorTable`. */
 export type ErrorCode = keyof typeof errorTable;
 
 /** After how many seconds a refused request may be sent again; undefined if it would be refused again. */

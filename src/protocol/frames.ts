@@ -43,7 +43,9 @@ const chatRequestSchema = z.looseObject({
   /** True if the stream of the reply shall stay open while a call waits, and go on with what follows the answer. */
   hold: z.boolean().optional(),
 });
+/** What a client asks for with `POST /stream`: a message, answers, or another reply. PROTOCOL.md §1 has every field. */
 export type ChatRequest = z.output<typeof chatRequestSchema>;
+/** One message of a chat request, with `parts` also if the client sent `content`. */
 export type ChatRequestMessage = ChatRequest["messages"][number];
 
 /**
@@ -55,6 +57,7 @@ const decisionRequestSchema = z.strictObject({
   reason: z.string().max(4000).optional(),
   key: z.string().min(1).max(256).optional(),
 });
+/** A decision as `POST /approvals/:id` takes it: `approved`, and perhaps a `reason` and a `key` that makes it repeatable. */
 export type DecisionRequest = z.output<typeof decisionRequestSchema>;
 
 /** The body of `POST /calls/:key`: what became of a call that has begun. */
@@ -65,6 +68,7 @@ const reportRequestSchema = z.union(
   ],
   "has either a result or an error, which is text",
 );
+/** What became of a call that has begun: a `result` or an `error`. */
 export type ReportRequest = z.output<typeof reportRequestSchema>;
 
 /** The body of `POST /stream/:id/results`: the result of a browser tool's call. */
@@ -83,10 +87,12 @@ const resolutionRequestSchema = z.looseObject({
   outcome: z.json().optional(),
   reason: z.string().max(4000).optional(),
 });
+/** What a person says became of a call whose outcome is not known. */
 export type ResolutionRequest = z.output<typeof resolutionRequestSchema>;
 
 /** The body of `PATCH /chats/:id`. */
 const chatChangeSchema = z.looseObject({ title: z.string().max(4000) });
+/** What a client may change about a chat: its `title`. */
 export type ChatChange = z.output<typeof chatChangeSchema>;
 
 const requestId = z.string().max(256);
@@ -115,6 +121,7 @@ const bridgeFrameSchema = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("audio_control") }),
   z.looseObject({ type: z.literal("audio_chunk") }),
 ]);
+/** A client's frame on the chat wire. PROTOCOL.md §5 has each kind. */
 export type BridgeFrame = z.output<typeof bridgeFrameSchema>;
 
 /**
@@ -126,6 +133,7 @@ const aiSdkFrameSchema = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("resume"), id, requestId }),
   z.looseObject({ type: z.literal("abort"), requestId }),
 ]);
+/** A client's frame on the wire of AI SDK 7's own `WebSocketChatTransport`. */
 export type AiSdkFrame = z.output<typeof aiSdkFrameSchema>;
 
 /** What a client may send on `WS /live`. */
@@ -145,6 +153,7 @@ export type ControlFrame =
   | { type: "accepted"; requestId: string; turn: string }
   | { type: "refused"; requestId: string; code: ErrorCode; message: string; /** In seconds. */ retryAfter?: number };
 
+/** The version that frames of the chat wire carry. */
 export const frameVersion = "1.0";
 
 const bridgeTypes: ReadonlySet<unknown> = new Set<BridgeFrame["type"]>([
@@ -192,12 +201,18 @@ export function requestIdOf(value: unknown): string | undefined {
   return requestId.safeParse(named).data;
 }
 
+/** Parses the body of `POST /stream`. Throws `invalid` with a sentence that names the wrong field, as the next ones do. */
 export const parseChatRequest = (body: unknown): ChatRequest => parseWith(chatRequestSchema, withId(body));
+/** Parses the body of `POST /approvals/:id`. */
 export const parseDecisionRequest = (body: unknown): DecisionRequest => parseWith(decisionRequestSchema, body);
+/** Parses the body of `POST /calls/:key`. */
 export const parseReportRequest = (body: unknown): ReportRequest => parseWith(reportRequestSchema, body);
+/** Parses the body of `POST /stream/:id/results`. */
 export const parseResultRequest = (body: unknown): ResultRequest => parseWith(resultRequestSchema, body);
+/** Parses the body of `POST /approvals/:id/resolution`. */
 export const parseResolutionRequest = (body: unknown): ResolutionRequest => parseWith(resolutionRequestSchema, body);
 
+/** Parses the body of `PATCH /chats/:id`. */
 export const parseChatChange = (body: unknown): ChatChange => parseWith(chatChangeSchema, body);
 
 /** Some clients call the id of the chat `chatId`. */

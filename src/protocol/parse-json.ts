@@ -6,13 +6,13 @@ import { jsonPath, type PathSegment } from "./json-path.ts";
 export interface ParseLimits {
   /** Nested arrays and objects; `[]` is one deep. */
   maxDepth: number;
-  /** Object members in the whole text; unlimited when absent. */
+  /** Object members in the whole text. Default: no limit. */
   maxKeys?: number;
-  /** Members of one object; unlimited when absent. Very many in one object take far longer than in many. */
+  /** Members of one object. Very many in one object take far longer than in many. Default: no limit. */
   maxObjectKeys?: number;
-  /** Objects, lists and what is in them, in the whole text; unlimited when absent. */
+  /** Objects, lists and what is in them, in the whole text. Default: no limit. */
   maxValues?: number;
-  /** Where the text is inside a larger one, for error sentences. Its levels count. */
+  /** Where the text is inside a larger one, for error sentences. Its levels count. Default: it is the whole. */
   at?: readonly PathSegment[];
 }
 

@@ -7,16 +7,19 @@ import { ServerBounds } from "./server-bounds.ts";
 import { toNodeHandler } from "./to-node-handler.ts";
 import { attachWebSocket } from "./websocket/index.ts";
 
+/** How `listen` serves a bridge: the options of `createHandler`, and where to listen. */
 export interface ListenOptions extends HandlerOptions {
-  /** Default 3000; 0 picks a free one. */
+  /** The port; 0 picks a free one. Default 3000. */
   port?: number;
-  /** Default 127.0.0.1. Any address that other machines can reach needs `authenticate`. */
+  /** The address. Any address that other machines can reach needs `authenticate`. Default 127.0.0.1. */
   host?: string;
 }
 
 /** A server that listens. */
 export interface Listening {
+  /** Its address, such as `http://127.0.0.1:3000`. */
   url: string;
+  /** The port, also if a free one was picked. */
   port: number;
   /**
    * Serves other options from now on, for example another bridge. `prepare` returns them; requests that come meanwhile wait

@@ -45,11 +45,13 @@ export interface ChatPlace {
   id: string;
 }
 
+/** A chat of the list of chats. */
 export interface ListedChat extends Omit<Session, "state" | "chat" | "revision"> {
   /** How many questions wait in it. */
   pending: number;
 }
 
+/** Which page of the list of approvals to return. */
 export interface ApprovalPageRange {
   after?: number | undefined;
   limit: number;
@@ -57,6 +59,7 @@ export interface ApprovalPageRange {
   maxOutput: number;
 }
 
+/** A row of the list of approvals. */
 export interface ListedApproval {
   /** Its place in the order of creation. */
   position: number;

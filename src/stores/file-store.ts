@@ -8,6 +8,7 @@ export interface FileStore {
   findFile(owner: string, id: string, appName: string): Promise<StoredFile | undefined>;
 }
 
+/** A file to store. */
 export interface NewFile {
   /** Made from the content, so that a chat stores the same file once. */
   id: string;
@@ -17,6 +18,7 @@ export interface NewFile {
   data: Uint8Array;
 }
 
+/** A file as the store has it. */
 export interface StoredFile extends NewFile {
   at: number;
 }

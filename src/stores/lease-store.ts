@@ -48,6 +48,7 @@ export interface LeaseStore {
   isPresentElsewhere(key: string): Promise<boolean>;
 }
 
+/** Which node has a chat, and until when. */
 export interface ChatLease {
   node: string;
   /** Rises whenever a node takes the chat. What is written with an older one is refused. */
@@ -58,6 +59,7 @@ export interface ChatLease {
   isNew?: true;
 }
 
+/** A request that another node has posted to this one. */
 export interface Posted {
   id: string;
   chat: string;

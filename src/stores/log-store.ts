@@ -79,16 +79,20 @@ export interface Withdrawal {
   moved: { rows: readonly string[]; messageId: string };
 }
 
+/** Is told that a chat's log has more entries, or that the chat is gone. */
 export type LogListener = (news: LogNews) => void;
 
+/** What is new about a chat's log. */
 export interface LogNews {
   /** What was appended, if this process appended it. */
   entries?: readonly LogEntry[];
   isDeleted?: true;
 }
 
+/** An entry of a chat's log, with its number and its time. */
 export type LogEntry = NewLogEntry & { sequence: number; at: number };
 
+/** A message of a chat as the store has it. */
 export interface StoredMessage {
   message: UIMessage;
   /** Its place in the log: the user's message is where its turn begins, a reply directly after that. */

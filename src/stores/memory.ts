@@ -21,10 +21,11 @@ import {
   type Withdrawal,
 } from "./store.ts";
 
+/** What tests may set of a `memoryStore`. */
 export interface MemoryStoreOptions {
-  /** Milliseconds; the store's only clock. */
+  /** The store's only clock, in milliseconds. Default `Date.now`. */
   now?: () => number;
-  /** Ids of new chats: 128 random bits unless given. */
+  /** Makes the ids of new chats. Default: 128 random bits. */
   newId?: () => string;
 }
 

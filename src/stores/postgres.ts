@@ -14,6 +14,7 @@ import { postgresVacuum } from "./postgres-vacuum.ts";
 import { postgresWatch } from "./postgres-watch.ts";
 import type { Store } from "./store.ts";
 
+/** Which database `postgresStore` uses, and how. Only `url` is required. */
 export interface PostgresStoreOptions {
   /** The database: `postgres://user:password@host:5432/database`. The tables are in its schema `adk_stream_protocol`. */
   url: string;
@@ -24,9 +25,9 @@ export interface PostgresStoreOptions {
    * of a lease of a chat.
    */
   timeoutMs?: number;
-  /** Milliseconds; the store's only clock. Default: the clock of the database. */
+  /** The store's only clock, in milliseconds. Default: the clock of the database. */
   now?: () => number;
-  /** Ids of new chats: 128 random bits unless given. */
+  /** Makes the ids of new chats. Default: 128 random bits. */
   newId?: () => string;
 }
 

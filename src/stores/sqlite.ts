@@ -9,12 +9,13 @@ import { sqliteScrubber } from "./sqlite-scrubber.ts";
 import { sqliteSessions } from "./sqlite-sessions.ts";
 import type { Store } from "./store.ts";
 
+/** Where the database of `sqliteStore` is. Only `path` is required. */
 export interface SqliteStoreOptions {
   /** The database file; it and its folder are created when missing. `<path>.lock` beside it keeps other processes out. */
   path: string;
-  /** Milliseconds; the store's only clock. */
+  /** The store's only clock, in milliseconds. Default `Date.now`. */
   now?: () => number;
-  /** Ids of new chats: 128 random bits unless given. */
+  /** Makes the ids of new chats. Default: 128 random bits. */
   newId?: () => string;
   /** How long a write waits while another program (a shell, a backup) keeps the database locked. Default 10 seconds. */
   busyMs?: number;

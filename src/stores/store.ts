@@ -92,6 +92,7 @@ export interface ApprovalStore {
 /** The state of a row without an outcome. */
 export type OpenState = Extract<ApprovalState, "pending" | "approved" | "executing" | "waiting">;
 
+/** An object that JSON can hold. */
 export type JsonObject = Record<string, unknown>;
 
 /** A chat is a session with `chat === id` and a name that its owner knows it by. */
@@ -113,6 +114,7 @@ export interface Session {
   updatedAt: number;
 }
 
+/** An ADK event to append to a session. */
 export interface NewEvent {
   id: string;
   /** The ADK event as JSON. */
@@ -121,6 +123,8 @@ export interface NewEvent {
   responses: readonly string[];
   stateDelta?: JsonObject;
 }
+
+/** An ADK event as the store has it. */
 export interface StoredEvent {
   position: number;
   event: JsonObject;
@@ -128,6 +132,7 @@ export interface StoredEvent {
   size: number;
 }
 
+/** A held call, before it has a row. */
 export interface NewApproval {
   /** 128 random bits. */
   id: string;
@@ -180,6 +185,7 @@ export interface NewApproval {
   idempotencyKey?: string;
 }
 
+/** The row of a held call, from the question to the outcome. Only `move` and the marks change it. */
 export interface Approval extends Omit<NewApproval, "state" | "ttlMs"> {
   /** The app of the chat. The store sets it; it never changes. */
   appName: string;
@@ -212,6 +218,7 @@ export interface Approval extends Omit<NewApproval, "state" | "ttlMs"> {
   shown?: true;
 }
 
+/** Which rows to list. All fields that are given must fit. */
 export interface ApprovalFilter {
   appName?: string;
   chat?: string;
@@ -229,17 +236,19 @@ export interface ApprovalFilter {
   newest?: number;
 }
 
+/** Which rows that need work to return. */
 export interface DueBatch {
   /** Only rows of this app. */
   appName?: string;
   /** The id of the last row of the batch before. */
   after?: string;
-  /** Default 200. */
+  /** How many rows at most. Default 200. */
   limit?: number;
   /** Leaves out settled rows, which only have to be shown. */
   unsettled?: boolean;
 }
 
+/** What happens to a row: the event that moves it, and what the event brings. */
 export type Change =
   | { event: "approve" | "deny"; by: string; reason?: string; key?: string }
   | { event: "expire" }
@@ -270,6 +279,7 @@ export interface Moved {
   approval: Approval | undefined;
 }
 
+/** One change of an approval, in the audit of its chat. Each entry is hashed over the one before (`verifyAudit`). */
 export interface AuditEntry {
   sequence: number;
   at: number;

@@ -5,11 +5,11 @@ import type { GeminiResponseEnd, Piece } from "./script.ts";
 
 /** How live sessions behave beyond what the rules say. */
 export interface LiveSettings {
-  /** Whether the model waits for the responses to its calls, whatever the declarations of the tools say. */
+  /** Whether the model waits for the responses to its calls, whatever the declarations of the tools say. Default: as they say. */
   readonly behavior?: "BLOCKING" | "NON_BLOCKING";
-  /** Closes the connection instead of completing the setup, as Gemini does for a wrong key or an unknown model. */
+  /** Closes the connection instead of completing the setup, as Gemini does for a wrong key or an unknown model. Default: it accepts every setup. */
   readonly refuse?: { readonly code: number; readonly reason: string };
-  /** Accepts the setup and never completes it. */
+  /** Accepts the setup and never completes it. Default false. */
   readonly silent?: boolean;
 }
 

@@ -23,20 +23,20 @@ import { findRule, type GeminiResponseEnd, type Piece, type Rule } from "./scrip
 export interface ScriptedGeminiOptions {
   /** The script: the first rule that fits a request responds to it. */
   readonly rules: readonly Rule[];
-  /** The port to listen on; any free one by default. */
+  /** The port to listen on. Default: any free one. */
   readonly port?: number;
-  /** The address to listen on. `127.0.0.1` by default, because it responds to anyone and checks no key. */
+  /** The address to listen on. It responds to anyone and checks no key. Default `127.0.0.1`. */
   readonly host?: string;
-  /** Milliseconds between two streamed chunks, for a person who watches; 0 by default. */
+  /** Milliseconds between two streamed chunks, for a person who watches. Default 0. */
   readonly delayMs?: number;
-  /** Whether to refuse, as Gemini does, a conversation in which calls and responses do not pair; true by default. */
+  /** Whether to refuse, as Gemini does, a conversation in which calls and responses do not pair. Default true. */
   readonly strictPairing?: boolean;
   /**
-   * How many requests to keep for the test to look at, 100 by default; as many live sessions are kept. Older ones are
-   * forgotten, because each request holds its whole conversation.
+   * How many requests to keep for the test to look at; as many live sessions are kept. Older ones are forgotten, because
+   * each request holds its whole conversation. Default 100.
    */
   readonly maxRequests?: number;
-  /** How live sessions behave beyond what the rules say. */
+  /** How live sessions behave beyond what the rules say. Default: as Gemini's. */
   readonly live?: LiveSettings;
 }
 

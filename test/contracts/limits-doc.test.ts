@@ -1,11 +1,14 @@
-/** The table of limits in PROTOCOL.md §7 names every limit with its default. */
+/** The table of limits in PROTOCOL.md §7 and the comments of the types name every limit with its default. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { readEntries } from "../../scripts/docs/reference/read-entries.ts";
+import { splitDefault } from "../../scripts/docs/reference/reference-page.ts";
 import { defaultBridgeLimits } from "../../src/agent/bridge-limits.ts";
 import { defaultServerLimits } from "../../src/server/server-limits.ts";
 
-const protocol = readFileSync(join(import.meta.dirname, "../../PROTOCOL.md"), "utf8");
+const root = join(import.meta.dirname, "../..");
+const protocol = readFileSync(join(root, "PROTOCOL.md"), "utf8");
 const section = protocol.slice(protocol.indexOf("## 7. Limits"));
 
 /** A default as the table shows it. */
@@ -27,6 +30,19 @@ describe("the limits", () => {
       const row = section.split("\n").find((line) => line.startsWith(`| \`${name}\` `));
       expect(row, name).toBeDefined();
       expect(row?.split("|")[3]?.trim(), name).toBe(shown(name, value));
+    }
+  });
+
+  it.each([
+    ["BridgeLimits", defaultBridgeLimits],
+    ["ServerLimits", defaultServerLimits],
+  ])("of %s have their defaults in the reference", (name, defaults) => {
+    const members = readEntries(root).flatMap(
+      ({ exported }) => exported.find((one) => one.name === name)?.members ?? [],
+    );
+    for (const [limit, value] of Object.entries(defaults)) {
+      const comment = members.find((member) => member.name === limit)?.comment ?? "";
+      expect(splitDefault(comment)[1], limit).toBe(shown(limit, value));
     }
   });
 

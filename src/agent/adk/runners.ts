@@ -27,11 +27,11 @@ export interface RunnersOptions {
 
 /** ADK's services, for calls in its loop and for calls that waited. */
 export interface AdkServices {
-  /** Where tools keep files (`saveArtifact`, `loadArtifact`). Artifacts belong to the chat. */
+  /** Where tools keep files (`saveArtifact`, `loadArtifact`). Artifacts belong to the chat. Default: none. */
   artifactService?: BaseArtifactService;
-  /** Where tools look for earlier conversations (`searchMemory`). The bridge adds nothing to it. */
+  /** Where tools look for earlier conversations (`searchMemory`). The bridge adds nothing to it. Default: none. */
   memoryService?: BaseMemoryService;
-  /** Passed to ADK, which does not use it itself. */
+  /** Passed to ADK, which does not use it itself. Default: none. */
   credentialService?: BaseCredentialService;
 }
 

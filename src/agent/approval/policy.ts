@@ -54,11 +54,11 @@ type HintResult = LocalText | undefined;
 
 /** The policies of a bridge: its options `tools`, `toolsets` and `unlisted`. */
 export interface PolicyOptions {
-  /** By the name that the model calls. */
+  /** What the server knows of single tools, by the name that the model calls. Default: nothing. */
   tools?: Record<string, ToolPolicy>;
   /**
    * For every tool that a toolset brings. What `tools` says about such a tool comes first, field by field; a person is asked
-   * if either of the two asks.
+   * if either of the two asks. Default: toolsets are asked about only if `tools` or `unlisted` say so.
    */
   toolsets?: ToolPolicy;
   /** What happens to calls of tools that neither `tools` nor a `confirm` of `toolsets` speaks of. Default `run`. */

@@ -10,7 +10,7 @@ import { Presence } from "./presence.ts";
 import { updateHistory } from "./update-history.ts";
 
 export interface LiveOptions {
-  /** The model's name over a live connection, if it differs from the agent's own. */
+  /** The model's name over a live connection. Default: that of the agent's own model. */
   model?: string;
   /** How long connecting to the model may take. Default 10 seconds. */
   connectMs?: number;

@@ -2,7 +2,7 @@ import { checkNumber } from "../support/index.ts";
 
 /** Which files users may attach, and how files travel. */
 export interface FileOptions {
-  /** Media types that users may attach: exact ones, or all of a kind (`image/*`). */
+  /** Media types that users may attach: exact ones, or all of a kind (`image/*`). Default: the pictures, sounds and documents that Gemini reads and that carry no script. */
   types?: readonly string[];
   /** Largest file that a user may attach, in bytes. Default 10 MiB. The whole message must fit into `maxBodyBytes` too. */
   maxBytes?: number;
@@ -13,7 +13,7 @@ export interface FileOptions {
    * list of prefixes (`https://cdn.example/`) or a function. Default: none.
    */
   allowUrl?: readonly string[] | ((url: string) => boolean);
-  /** Files up to this size travel as data URLs, larger ones as an address. In bytes, default 256 KiB. */
+  /** Files up to this size travel as data URLs, larger ones as an address. In bytes. Default 256 KiB. */
   inlineBytes?: number;
 }
 

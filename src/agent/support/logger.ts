@@ -2,17 +2,21 @@ import { inspect } from "node:util";
 
 /** Receives details of what happens. Ids and digests are logged, arguments and secrets never are. */
 export interface Logger {
+  /** Something ordinary happened: a question, a decision, a claim, an outcome. */
   info(message: string, fields?: Record<string, unknown>): void;
+  /** Something is not as it should be, and the server goes on. */
   warn(message: string, fields?: Record<string, unknown>): void;
+  /** Something failed that an operator should look at. */
   error(message: string, fields?: Record<string, unknown>): void;
 }
 
+/** How `createConsoleLogger` prints. */
 export interface ConsoleLoggerOptions {
-  /** Leaves out what is less important. Default `warn`; `info` adds a line for every question, decision, claim and outcome. */
+  /** What to print; `info` adds a line for every question, decision, claim and outcome. Default `warn`. */
   level?: keyof Logger;
   /** Prints each line as one JSON object, for programs that collect logs. Default false: lines for people. */
   json?: boolean;
-  /** Milliseconds; the times of JSON lines. */
+  /** The clock for the times of JSON lines, in milliseconds. Default `Date.now`. */
   now?: () => number;
 }
 
@@ -38,6 +42,7 @@ export function createConsoleLogger({
 /** The default logger: warnings and errors go to the console. */
 export const consoleLogger: Logger = createConsoleLogger();
 
+/** A logger that drops everything, for tests. */
 export const silentLogger: Logger = { info: () => {}, warn: () => {}, error: () => {} };
 
 export const describeError = (error: unknown): string => (error instanceof Error ? error.message : String(error));

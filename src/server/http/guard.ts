@@ -4,10 +4,11 @@ import { quote } from "../../protocol/quote.ts";
 import { type Authenticate, identify } from "./identify.ts";
 import { warnOfOrigin } from "./warn-of-origin.ts";
 
+/** Who may send requests, and from where. */
 export interface GuardOptions {
-  /** Finds owner and actor. Without it only this machine is served, and all its requests have the same owner. */
+  /** Finds owner and actor. Default: only this machine is served, and all its requests have the same owner. */
   authenticate?: Authenticate;
-  /** Exact origins (`https://app.example`) besides the server's own that may send requests from a browser. */
+  /** Exact origins (`https://app.example`) besides the server's own that may send requests from a browser. Default: none. */
   allowedOrigins?: readonly string[];
   /** How long `authenticate` may take. Default 10 seconds. */
   authenticateMs?: number;

@@ -18,7 +18,9 @@ import { RequestPlace } from "./request-place.ts";
 import type { Call, Route } from "./route.ts";
 import { streamRoutes } from "./stream-routes.ts";
 
+/** How `createHandler` serves a bridge over HTTP. Only `bridge` is required. */
 export interface HandlerOptions extends GuardOptions {
+  /** What `createBridge` has returned. */
   bridge: Bridge;
   /**
    * The path below which the routes and the WebSocket are, for example `/agent`. Default: any path, so that a framework
@@ -26,15 +28,15 @@ export interface HandlerOptions extends GuardOptions {
    * several agents. `listen`, and a handler with a `fallback`, have the default `/`.
    */
   basePath?: string;
-  /** The dialect for connections that do not choose one with `?confirmation=`. */
+  /** The dialect for connections that do not choose one with `?confirmation=`. Default `approval`. */
   confirmation?: Confirmation;
   /** How many bytes of a chat request may be new, beside the history that stock clients send. Default 4 MiB. */
   maxBodyBytes?: number;
-  /** What clients may use of the server, each owner alone and all together. The defaults are far above what people do. */
+  /** What clients may use of the server, each owner alone and all together. Default: the limits named there, far above what people do. */
   limits?: Partial<ServerLimits>;
-  /** Fields that `GET /health` returns besides `ok`. Anyone can read them. */
+  /** Fields that `GET /health` returns besides `ok`. Anyone can read them. Default: none. */
   health?: () => Record<string, unknown>;
-  /** Handles requests to other paths: a page, your own routes. */
+  /** Handles requests to other paths: a page, your own routes. Default: they get 404. */
   fallback?: (request: Request, owner: string, actor: string) => Promise<Response | undefined> | Response | undefined;
 }
 
