@@ -20,3 +20,9 @@ export { listen, type Listening, type ListenOptions } from "./listen.ts";
 export { loadStaticPage, type StaticPage } from "./static-page.ts";
 export type { Confirmation } from "./views/index.ts";
 export type { ServerLimits } from "./server-limits.ts";
+
+// The names before `adk-stream-protocol/node`. They stay for servers that use them.
+export { sendResponse } from "./send-response.ts";
+export { toRequest } from "./to-request.ts";
+export { attachWebSocket as attachLive, type WebSocketEndpoint as Live } from "./websocket/index.ts";
+export type { HandlerOptions as LiveOptions } from "./http/index.ts";

@@ -2,7 +2,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { CardInfo } from "adk-stream-protocol/react";
-import { sendResponse, toRequest } from "adk-stream-protocol/server";
+import { toNodeHandler } from "adk-stream-protocol/node";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { buildPage } from "../fixtures/build-page.ts";
@@ -20,10 +20,7 @@ let requests: string[];
 beforeAll(async () => {
   const policy = { "content-security-policy": "default-src 'self'" };
   const [reply, browser] = await Promise.all([buildPage("components", policy), sharedBrowser()]);
-  server = createServer((incoming, outgoing) => {
-    const request = toRequest(incoming);
-    void sendResponse((request && reply(request)) ?? new Response(null, { status: 204 }), outgoing);
-  });
+  server = createServer(toNodeHandler((request) => reply(request) ?? new Response(null, { status: 204 })));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   page = await (await browser.newContext({ locale: "en-GB" })).newPage();
