@@ -37,7 +37,12 @@ const chatRequest = {
   trigger: z.enum(["submit-message", "regenerate-message"]).default("submit-message"),
   messageId: z.string().max(256).nullish(),
 };
-const chatRequestSchema = z.looseObject({ ...chatRequest, id: id.optional() });
+const chatRequestSchema = z.looseObject({
+  ...chatRequest,
+  id: id.optional(),
+  /** True if the stream of the reply shall stay open while a call waits, and go on with what follows the answer. */
+  hold: z.boolean().optional(),
+});
 export type ChatRequest = z.output<typeof chatRequestSchema>;
 export type ChatRequestMessage = ChatRequest["messages"][number];
 

@@ -2,6 +2,7 @@ import { parseChatRequest } from "../../protocol/index.ts";
 import { interpret } from "../interpret.ts";
 import { dialectOf, findRunning, messagesInDialect, viewOf } from "../views/index.ts";
 import { withHistory } from "../with-history.ts";
+import { heldResponse, resumedResponse } from "./held-response.ts";
 import { jsonResponse } from "./json-response.ts";
 import { nameChat } from "./name-chat.ts";
 import { limitOf } from "./page-limit.ts";
@@ -21,7 +22,10 @@ export function streamRoutes(context: RouteContext): Route[] {
           const body = parseChatRequest(await readChatBody(request, maxBodyBytes));
           const reply = await bridge.submit(identity, body.id, withHistory(interpret(body), body, body.id));
           const chatId = body.id === undefined ? reply.chatName : undefined;
-          const response = sseResponse(bridge, reply, viewOf({ bridge, owner, confirmation, chatId }), { logger });
+          const reader = { bridge, owner, confirmation };
+          const response = body.hold
+            ? heldResponse(reply, chatId, { ...reader, logger })
+            : sseResponse(bridge, reply, viewOf({ ...reader, chatId }), { logger });
           return nameChat(response, reply.chatName);
         },
       },
@@ -33,9 +37,12 @@ export function streamRoutes(context: RouteContext): Route[] {
           const confirmation = dialectOf(url, context);
           // The turn that runs here has stopped and goes on elsewhere, so "no turn runs" would be wrong.
           bridge.stopping.throwIfAborted();
-          const running = await findRunning(bridge, owner, id, confirmation);
-          if (!running) return new Response(null, { status: 204 });
           const after = lastEventId(request);
+          const nothing = () => new Response(null, { status: 204 });
+          if (url.searchParams.get("hold") === "1")
+            return (await resumedResponse(id, after, { bridge, owner, confirmation, logger })) ?? nothing();
+          const running = await findRunning(bridge, owner, id, confirmation);
+          if (!running) return nothing();
           // A reader that names the last event it has seen also has the message.
           const replay = after === undefined ? running.message : undefined;
           return sseResponse(bridge, running.reading, viewOf({ bridge, owner, confirmation, replay }), {
