@@ -63,20 +63,20 @@ export class ApprovalOutbox {
   readonly #now: () => number;
   readonly #storage: OutboxOptions["storage"];
   readonly #entries = new Map<string, Entry>();
-  readonly #unwatch: () => void;
+  #unwatch: (() => void) | undefined;
 
   constructor(options: OutboxOptions) {
     this.#options = options;
     this.#timers = options.timers ?? systemTimers;
     this.#now = options.now ?? Date.now;
     this.#storage = "storage" in options ? options.storage : sessionStore();
-    this.#unwatch = watchReturn(() => {
-      for (const entry of this.#entries.values()) if (entry.timer !== undefined) void this.#deliver(entry);
-    });
   }
 
   /** Sends what an earlier load of this page has left. */
-  restore(): void {
+  open(): void {
+    this.#unwatch ??= watchReturn(() => {
+      for (const entry of this.#entries.values()) if (entry.timer !== undefined) void this.#deliver(entry);
+    });
     const keys = Array.from({ length: this.#storage?.length ?? 0 }, (_, index) => this.#storage?.key(index) ?? "");
     for (const key of keys) {
       if (!key.startsWith(prefix)) continue;
@@ -89,10 +89,6 @@ export class ApprovalOutbox {
 
   get(approvalId: string): SentAnswer | undefined {
     return this.#entries.get(approvalId)?.answer;
-  }
-
-  list(): SentAnswer[] {
-    return [...this.#entries.values()].map(({ answer }) => answer);
   }
 
   /** Sends an answer. The second click on a card joins the first; another answer counts only if the first was not delivered. */
@@ -118,7 +114,8 @@ export class ApprovalOutbox {
   }
 
   close(): void {
-    this.#unwatch();
+    this.#unwatch?.();
+    this.#unwatch = undefined;
     for (const { timer } of this.#entries.values()) this.#timers.clearTimeout(timer);
   }
 

@@ -19,6 +19,8 @@ export interface AttachOptions<UI_MESSAGE extends UIMessage>
 /** The approvals of a chat, with what a page needs to stay up to date. */
 export interface AttachedApprovals extends ChatApprovals {
   subscribe(listener: () => void): () => void;
+  /** Changes whenever something else changes here, for `useSyncExternalStore`. */
+  readonly version: number;
   readonly sync: SyncState;
   /** Asks the server now whether the chat has gone on. */
   refresh(): Promise<void>;
@@ -80,13 +82,13 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
 
   /** Gives the part of a call its decision, as AI SDK does. Does nothing for a part that has one. */
   async function recordDecision({ approvalId, state, reason, errorText }: ApprovalData): Promise<boolean> {
-    const isAsked = chat.messages.some(({ parts }) =>
+    const asks = chat.messages.findLast(({ parts }) =>
       parts.some((part) => isAskedPart(part) && part.approval.id === approvalId && part.state === "approval-requested"),
     );
-    if (!isAsked || state === "pending") return false;
+    if (!asks || state === "pending") return false;
     const isUnanswered = state === "expired" || state === "cancelled";
-    // Its outcome comes with the stream, or with the server's messages.
-    if (isUnanswered && !isBusy(chat)) return false;
+    // Outside the message that is being read, the outcome comes with the server's messages.
+    if (isUnanswered && (!isBusy(chat) || asks !== chat.messages.at(-1))) return false;
     const why = reason ?? (isUnanswered ? errorText : undefined);
     await record({
       id: approvalId,
@@ -96,7 +98,7 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
     return isUnanswered;
   }
 
-  transport.hooks.onChunk = async (chunk) => {
+  const onChunk = async (chunk: UIMessageChunk) => {
     if (chunk.type !== "data-approval") return [chunk];
     const data = chunk.data as ApprovalData;
     reports.set(data.approvalId, data);
@@ -106,11 +108,11 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
     const denial: UIMessageChunk = { type: "tool-output-denied", toolCallId: data.toolCallId };
     return isUnanswered ? [chunk, denial] : [chunk];
   };
-  transport.hooks.onArrival = ({ type }) => {
+  const onArrival = ({ type }: UIMessageChunk) => {
     // The ledger has what a card shows beside the arguments; a turn that no stream shows changes the chat.
     if (type === "tool-approval-request" || (type === "start" && !isBusy(chat))) void sync.refresh();
   };
-  transport.hooks.onEnd = () => {
+  const onEnd = () => {
     sync.tellOthers();
     void sync.refresh();
   };
@@ -170,20 +172,24 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
+    get version() {
+      return version;
+    },
     get sync() {
       return sync.state;
     },
     refresh: () => sync.refresh(),
     loadOlder: () => sync.loadOlder(),
     open() {
-      outbox.restore();
-      void sync.refresh();
+      transport.hooks = { onChunk, onArrival, onEnd };
+      outbox.open();
+      sync.open();
     },
     close() {
+      transport.hooks = {};
       sync.close();
       outbox.close();
       transport.close();
-      listeners.clear();
     },
   };
 }

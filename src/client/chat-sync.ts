@@ -54,8 +54,8 @@ const maxResumes = 5;
 export class ChatSync<UI_MESSAGE extends UIMessage> {
   readonly #options: ChatSyncOptions<UI_MESSAGE>;
   readonly #timers: Timers;
-  readonly #unwatch: () => void;
-  readonly #others: BroadcastChannel | undefined;
+  #unwatch: (() => void) | undefined;
+  #others: BroadcastChannel | undefined;
   #state: SyncState = { isLoaded: false, hasOlder: false };
   #before: string | undefined;
   /** The sequence number that the chat's messages show. */
@@ -65,16 +65,20 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
   #asking: Promise<void> | undefined;
   #isAskedAgain = false;
   #timer: unknown;
-  #isClosed = false;
+  #isClosed = true;
 
   constructor(options: ChatSyncOptions<UI_MESSAGE>) {
     this.#options = options;
     this.#timers = options.timers ?? systemTimers;
-    this.#unwatch = watchReturn(() => void this.refresh());
-    this.#others = globalThis.BroadcastChannel
-      ? new BroadcastChannel(`adk-stream-protocol:${options.chat.id}`)
-      : undefined;
+  }
+
+  open(): void {
+    this.#isClosed = false;
+    this.#unwatch ??= watchReturn(() => void this.refresh());
+    this.#others ??=
+      globalThis.BroadcastChannel && new BroadcastChannel(`adk-stream-protocol:${this.#options.chat.id}`);
     if (this.#others) this.#others.onmessage = () => void this.refresh();
+    void this.refresh();
   }
 
   get state(): SyncState {
@@ -114,8 +118,9 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
 
   close(): void {
     this.#isClosed = true;
-    this.#unwatch();
+    this.#unwatch?.();
     this.#others?.close();
+    this.#unwatch = this.#others = undefined;
     this.#timers.clearTimeout(this.#timer);
   }
 

@@ -10,6 +10,8 @@ export interface HeldTransport<UI_MESSAGE extends UIMessage = UIMessage> extends
   hooks: TransportHooks;
   /** True if `reconnectToStream` also goes on with a reply that waits for an answer. */
   readonly resumesPaused: boolean;
+  /** Sends a browser tool's result beside the stream. Resolves when the server has accepted it. */
+  sendToolResult(result: ToolResult): Promise<void>;
   /** Ends the streams of the chat for the page alone: the reply goes on at the server. */
   release(): void;
   /** Connects now, without waiting for the next attempt that is due. */
@@ -18,6 +20,13 @@ export interface HeldTransport<UI_MESSAGE extends UIMessage = UIMessage> extends
   getState(): ConnectionState;
   subscribe(listener: () => void): () => void;
   close(): void;
+}
+
+export interface ToolResult {
+  chatId: string;
+  toolCallId: string;
+  /** What the tool returned, or `{ error: "why" }` if it failed. */
+  result: unknown;
 }
 
 export interface TransportHooks {
@@ -35,10 +44,10 @@ export interface TransportHooks {
  */
 export function hookedStream(
   chunks: AsyncGenerator<UIMessageChunk>,
-  hooks: TransportHooks,
+  transport: { hooks: TransportHooks },
 ): ReadableStream<UIMessageChunk> {
   // The chat becomes idle a moment after its stream has ended.
-  const end = () => void setTimeout(() => hooks.onEnd?.());
+  const end = () => void setTimeout(() => transport.hooks.onEnd?.());
   return new ReadableStream<UIMessageChunk>(
     {
       async pull(controller) {
@@ -49,7 +58,7 @@ export function hookedStream(
               end();
               return controller.close();
             }
-            for (const chunk of (await hooks.onChunk?.(value)) ?? [value]) {
+            for (const chunk of (await transport.hooks.onChunk?.(value)) ?? [value]) {
               controller.enqueue(chunk);
               isEmpty = false;
             }

@@ -1,7 +1,7 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
 import { decodeSse } from "../protocol/sse.ts";
 import type { ConnectionState } from "./connection-state.ts";
-import { type HeldTransport, hookedStream, type TransportHooks } from "./held-transport.ts";
+import { type HeldTransport, hookedStream, type ToolResult, type TransportHooks } from "./held-transport.ts";
 import { onlyNewMessages } from "./only-new-messages.ts";
 import { reconnectDelay } from "./reconnect-delay.ts";
 import { RepeatedSends } from "./repeated-sends.ts";
@@ -88,6 +88,14 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
     return this.#connect(stream, (signal) => this.#resume(chatId, undefined, signal));
   }
 
+  async sendToolResult({ chatId, toolCallId, result }: ToolResult): Promise<void> {
+    const { error, ...rest } = Object(result) as { error?: unknown };
+    const isError = typeof error === "string" && Object.keys(rest).length === 0;
+    const body = { toolCallId, ...(isError ? { error: error.slice(0, 4000) } : { result: result ?? null }) };
+    const response = await this.#server.send(`${pathOf(chatId)}/results`, { body });
+    if (!response.ok) throw await toError(response);
+  }
+
   release(): void {
     for (const { leave } of this.#streams) leave.abort();
   }
@@ -129,7 +137,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
         this.#become({ status: "idle" });
         return null;
       }
-      return hookedStream(this.#chunks(stream, response.body, connection), this.hooks);
+      return hookedStream(this.#chunks(stream, response.body, connection), this);
     } catch (error) {
       this.#become({ status: stream.leave.signal.aborted ? "idle" : "closed" });
       if (stream.leave.signal.aborted) throw new DOMException("The chat request was stopped.", "AbortError");

@@ -2,7 +2,7 @@ import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
 import type { ChatRequest } from "./chat-request.ts";
 import { FollowedChat } from "./followed-chat.ts";
 import type { ConnectionState } from "./connection-state.ts";
-import { chunksOf, type HeldTransport, hookedStream, type TransportHooks } from "./held-transport.ts";
+import { chunksOf, type HeldTransport, hookedStream, type ToolResult, type TransportHooks } from "./held-transport.ts";
 import { newKey } from "./new-key.ts";
 import { RepeatedSends } from "./repeated-sends.ts";
 import { WebSocketConnection } from "./websocket-connection.ts";
@@ -23,13 +23,6 @@ export interface WebSocketChatTransportOptions extends WebSocketConnectionOption
   maxKept?: number;
   /** Ids of requests. They must be unique, because the server recognises a repeated request by its id. */
   newId?: () => string;
-}
-
-export interface ToolResult {
-  chatId: string;
-  toolCallId: string;
-  /** What the tool returned, or `{ error: "why" }` if it failed. */
-  result: unknown;
 }
 
 type SendOptions<UI_MESSAGE extends UIMessage> = Parameters<ChatTransport<UI_MESSAGE>["sendMessages"]>[0];
@@ -168,7 +161,7 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
   }
 
   #readable({ stream }: ChatRequest): ReadableStream<UIMessageChunk> {
-    return this.#options.hold ? hookedStream(chunksOf(stream.readable), this.hooks) : stream.readable;
+    return this.#options.hold ? hookedStream(chunksOf(stream.readable), this) : stream.readable;
   }
 
   #follow(chatId: string): FollowedChat {

@@ -67,6 +67,16 @@ const reportRequestSchema = z.union(
 );
 export type ReportRequest = z.output<typeof reportRequestSchema>;
 
+/** The body of `POST /stream/:id/results`: the result of a browser tool's call. */
+const resultRequestSchema = z.union(
+  [
+    z.looseObject({ toolCallId: id, result: z.json(), error: z.undefined().optional() }),
+    z.looseObject({ toolCallId: id, error: z.string().min(1).max(4000), result: z.undefined().optional() }),
+  ],
+  "has a toolCallId, and either a result or an error, which is text",
+);
+export type ResultRequest = z.output<typeof resultRequestSchema>;
+
 /** The body of `POST /approvals/:id/resolution`: what became of a call whose outcome is not known. */
 const resolutionRequestSchema = z.looseObject({
   happened: z.boolean(),
@@ -185,6 +195,7 @@ export function requestIdOf(value: unknown): string | undefined {
 export const parseChatRequest = (body: unknown): ChatRequest => parseWith(chatRequestSchema, withId(body));
 export const parseDecisionRequest = (body: unknown): DecisionRequest => parseWith(decisionRequestSchema, body);
 export const parseReportRequest = (body: unknown): ReportRequest => parseWith(reportRequestSchema, body);
+export const parseResultRequest = (body: unknown): ResultRequest => parseWith(resultRequestSchema, body);
 export const parseResolutionRequest = (body: unknown): ResolutionRequest => parseWith(resolutionRequestSchema, body);
 
 export const parseChatChange = (body: unknown): ChatChange => parseWith(chatChangeSchema, body);

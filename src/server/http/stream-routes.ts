@@ -1,4 +1,4 @@
-import { parseChatRequest } from "../../protocol/index.ts";
+import { parseChatRequest, parseResultRequest } from "../../protocol/index.ts";
 import { interpret } from "../interpret.ts";
 import { dialectOf, findRunning, messagesInDialect, viewOf } from "../views/index.ts";
 import { withHistory } from "../with-history.ts";
@@ -6,6 +6,7 @@ import { heldResponse, resumedResponse } from "./held-response.ts";
 import { jsonResponse } from "./json-response.ts";
 import { nameChat } from "./name-chat.ts";
 import { limitOf } from "./page-limit.ts";
+import { readBody } from "./read-body.ts";
 import { readChatBody } from "./read-chat-body.ts";
 import type { Route, RouteContext } from "./route.ts";
 import { sseResponse } from "./sse-response.ts";
@@ -55,6 +56,18 @@ export function streamRoutes(context: RouteContext): Route[] {
     {
       path: /^\/stream\/([^/]+)\/stop$/,
       methods: { POST: async ({ owner, id }) => jsonResponse({ stopped: await bridge.stop(owner, id) }) },
+    },
+    {
+      path: /^\/stream\/([^/]+)\/results$/,
+      methods: {
+        async POST({ request, identity, id }) {
+          const { toolCallId, ...report } = parseResultRequest(await readBody(request, maxBodyBytes));
+          const { error: errorText } = report;
+          const result = errorText === undefined ? { output: report.result } : { errorText };
+          await bridge.submit(identity, id, { type: "answers", answers: [{ id: toolCallId, result }], aside: true });
+          return jsonResponse({ accepted: true });
+        },
+      },
     },
     {
       path: /^\/stream\/([^/]+)\/messages$/,
