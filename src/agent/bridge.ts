@@ -8,6 +8,7 @@ import {
   type ApprovalListFilter,
   type Chats,
   type DecisionResult,
+  type HeldReading,
   listApprovals,
   type Reading,
   type Report,
@@ -19,15 +20,16 @@ import {
 import {
   findTurnOf,
   followLog,
-  type LoggedChunk,
   type PageRange,
   readAllPages,
   readMessage,
+  readHeld,
   readMessages,
   type ReadOptions,
   readTurn,
 } from "./log/index.ts";
-import { atMost, describeError } from "./support/index.ts";
+import { closeParts } from "./close-parts.ts";
+import { describeError } from "./support/index.ts";
 
 /** Starts a bridge: recovers what a crash left behind, then watches for expiry. */
 export async function createBridge(options: BridgeOptions): Promise<Bridge> {
@@ -131,6 +133,16 @@ export class Bridge {
   }
 
   /**
+   * The reply that a held stream goes on with, and how a reader gets the part before it: the one that is being generated,
+   * or the last one if it waits for an answer or a result. With `after`, the one that has this entry of the log.
+   */
+  async held(owner: string, chatName: string, after?: number): Promise<HeldReading | undefined> {
+    this.#parts.unseen.noteVisit(owner, chatName);
+    const chat = await this.#parts.store.findChat(owner, chatName);
+    return chat && this.#parts.requests.held(chat.id, after);
+  }
+
+  /**
    * Messages of a chat, the newest page first, each page in order, with the approvals of their calls. The reply that is
    * being generated is not among them; it comes from `resume`.
    */
@@ -206,9 +218,12 @@ export class Bridge {
     return approval?.owner === owner ? (await this.#parts.store.getSession(approval.chat))?.name : undefined;
   }
 
-  /** The chunks of one turn as they are written, see {@link readTurn}. */
-  read({ turn, chat }: Reading, options: ReadOptions = {}): AsyncGenerator<LoggedChunk[]> {
-    return readTurn(this.#parts.store, chat, turn, options);
+  /**
+   * The chunks of one turn as they are written, see {@link readTurn}; with `hold` also those of the turns that continue its
+   * message, see {@link readHeld}.
+   */
+  read({ turn, chat }: Reading, { hold, ...options }: ReadOptions & { hold?: boolean | undefined } = {}) {
+    return (hold ? readHeld : readTurn)(this.#parts.store, chat, turn, options);
   }
 
   /** Everything that is written to a chat after `after` (default: from now on), until the signal aborts. */
@@ -253,36 +268,9 @@ export class Bridge {
 
   /** Stops turns and timers, and gives running tools `drainMs` to end. Does not close the store. */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
-  }
-
-  async #close(): Promise<void> {
-    this.#parts.readiness.stop();
     clearInterval(this.#timer);
-    this.#parts.relay.close();
-    this.#parts.policies.close();
-    let isOver = false;
-    const end = async () => {
-      await this.#parts.turns.close();
-      await this.#parts.conversations.closeAll();
-      await this.#sweeping;
-      // Another node may go on at once. Tools that run record their outcomes without the chat.
-      await this.#parts.turns.release();
-      await this.#parts.executor.idle();
-      isOver = true;
-    };
-    await atMost(this.#drainMs, end());
-    this.#parts.executor.close();
-    // Closing its toolset would end a call that still runs, and its outcome would be recorded as a failure.
-    if (isOver) return this.#parts.toolsets.close();
-    const { chats } = this.#parts.turns;
-    this.#parts.turns.abandon();
-    void this.#parts.conversations.closeAll();
-    void this.#parts.turns.release();
-    this.#parts.logger.warn("Closing has left work that takes longer than drainMs.", {
-      ...{ drainMs: this.#drainMs, calls: this.#parts.executor.running, chats },
-    });
+    this.#closing ??= closeParts(this.#parts, { drainMs: this.#drainMs, sweeping: () => this.#sweeping });
+    return this.#closing;
   }
 
   async #positionOf(chat: Session | undefined): Promise<{ sequence: number; running: boolean }> {

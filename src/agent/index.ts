@@ -19,6 +19,7 @@ export type { BridgeOptions } from "./bridge-options.ts";
 export {
   type Answer,
   type ChatView,
+  type HeldReading,
   type Reading,
   type Reply,
   type Report,
@@ -27,7 +28,7 @@ export {
   type Submitted,
 } from "./chat/index.ts";
 export type { FileOptions } from "./files/index.ts";
-export { ReplyMoved } from "./log/index.ts";
+export { isPause, ReplyMoved } from "./log/index.ts";
 export {
   consoleLogger,
   type ConsoleLoggerOptions,

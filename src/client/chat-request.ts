@@ -15,6 +15,10 @@ export interface ChatRequest {
   readonly accepted: Set<string>;
   /** The turn it reads. */
   turn: KeptTurn | undefined;
+  /** True while the turn it reads waits for an answer, and its stream stays open. */
+  isPaused: boolean;
+  /** True if the turn it reads continues the one for which it waited. */
+  hasGoneOn: boolean;
   /** The calls whose outcome it was given before that turn; undefined when it was given nothing. */
   settled: ReadonlySet<string> | undefined;
   /** Called with `begun` when its turn has begun, and once more at its end. */
@@ -30,6 +34,8 @@ export function newChatRequest(request: NewChatRequest): ChatRequest {
     sent: false,
     accepted: new Set(),
     turn: undefined,
+    isPaused: false,
+    hasGoneOn: false,
     settled: undefined,
   };
 }
@@ -59,6 +65,39 @@ export function write(
 ): void {
   const isRepeated = isAside && settled && settledCalls(chunks).every((call) => settled.has(call));
   if (!isRepeated) stream.write(chunks);
+}
+
+/** A turn has begun while the request waits. Returns true, and lets it read the turn, if that continues its message. */
+export function goesOn(request: ChatRequest, turn: KeptTurn): boolean {
+  request.isPaused = false;
+  request.hasGoneOn = request.turn?.reply === turn.reply;
+  if (!request.hasGoneOn) return false;
+  request.turn = turn;
+  turn.isClaimed = true;
+  return true;
+}
+
+/** The turn may never come. Those who read it as their first turn no longer do. */
+export function leaveTurn(turn: KeptTurn, requests: readonly ChatRequest[]): void {
+  const readers = requests.filter((request) => request.turn === turn);
+  turn.isClaimed = readers.some(({ hasGoneOn }) => hasGoneOn);
+  for (const request of readers) if (!request.hasGoneOn) request.turn = undefined;
+}
+
+/** Writes a turn of the same message that no request has read, without its beginning and its end. */
+export function writeEarlier(request: ChatRequest, earlier: KeptTurn): void {
+  earlier.isClaimed = true;
+  if (earlier.chunks.length === 0) return;
+  request.settled = new Set([...(request.settled ?? []), ...settledCalls(earlier.chunks)]);
+  request.stream.write(earlier.chunks.filter(({ type }) => type !== "start" && type !== "finish"));
+}
+
+/** The frame of a request. It says `resend` when the server may have received it before. */
+export function requestToFrame(request: ChatRequest, id: string): object {
+  const { message, requestId, sent } = request;
+  request.sent = true;
+  if (!message) return { type: "attach", id, requestId };
+  return { type: "message", id, requestId, ...message, ...(sent && { resend: true }) };
 }
 
 /** The frame that stops a reply. */

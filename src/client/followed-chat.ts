@@ -5,13 +5,24 @@ import {
   awaitsTurn,
   type ChatRequest,
   type NewChatRequest,
+  goesOn,
+  leaveTurn,
   newChatRequest,
+  requestToFrame,
   write,
+  writeEarlier,
   interrupt,
 } from "./chat-request.ts";
 import type { ServerFrame } from "./server-frame.ts";
+import { LogPosition } from "./log-position.ts";
 import { type KeptTurn, KeptTurns } from "./kept-turns.ts";
-import { settledCalls } from "./settled-calls.ts";
+
+interface FollowedChatOptions {
+  maxKept: number;
+  onChunk: (chunk: UIMessageChunk) => void;
+  /** Streams stay open while the server waits for an answer. */
+  hold?: boolean;
+}
 
 /**
  * One chat as its socket tells it: which turn the chunks belong to, which request reads the turn, and how much of the log
@@ -27,21 +38,21 @@ import { settledCalls } from "./settled-calls.ts";
 export class FollowedChat {
   readonly id: string;
   readonly #onChunk: (chunk: UIMessageChunk) => void;
+  readonly #holds: boolean;
   readonly #requests = new Set<ChatRequest>();
   readonly #turns: KeptTurns;
   #current: KeptTurn | undefined;
-  /** The last log entry received; undefined before the first one. */
-  #position: number | undefined;
-  #unnumbered: UIMessageChunk[] = [];
+  readonly #position = new LogPosition();
   /** True when the next socket must first stop the reply. */
   #interrupts = false;
   /** Turns that have not begun and reply to requests that are over. */
   readonly #unwanted = new Set<string>();
 
-  constructor(id: string, options: { maxKept: number; onChunk: ((chunk: UIMessageChunk) => void) | undefined }) {
+  constructor(id: string, { maxKept, onChunk, hold = false }: FollowedChatOptions) {
     this.id = id;
-    this.#turns = new KeptTurns(options.maxKept);
-    this.#onChunk = options.onChunk ?? (() => undefined);
+    this.#turns = new KeptTurns(maxKept);
+    this.#onChunk = onChunk;
+    this.#holds = hold;
   }
 
   /** True while a stream of this chat is open. */
@@ -57,12 +68,9 @@ export class FollowedChat {
 
   // ── frames to the server ───────────────────────────────────────────────────────────────────────────────────────
 
-  /** The frame of a request. It says `resend` when the server may have received it before. */
+  /** The frame of a request. */
   ask(request: ChatRequest): object {
-    const { message, requestId, sent } = request;
-    request.sent = true;
-    if (!message) return { type: "attach", id: this.id, requestId };
-    return { type: "message", id: this.id, requestId, ...message, ...(sent && { resend: true }) };
+    return requestToFrame(request, this.id);
   }
 
   /** The frames a new socket begins with: the position in the log, and the requests the server may not have received. */
@@ -70,7 +78,8 @@ export class FollowedChat {
     const open = [...this.#requests].filter(({ turn }) => turn === undefined);
     const replays = open.some(({ message }) => message === undefined);
     const frames: object[] = [];
-    if (this.#position !== undefined && !replays) frames.push({ type: "attach", id: this.id, after: this.#position });
+    const { sequence: after } = this.#position;
+    if (after !== undefined && !replays) frames.push({ type: "attach", id: this.id, after });
     // A message makes the socket follow from its turn on; an `attach` before it would skip a turn that is over by now.
     else if (open.length === 0 || (this.#interrupts && !replays)) frames.push({ type: "attach", id: this.id });
     if (this.#interrupts) frames.push(interrupt);
@@ -88,6 +97,11 @@ export class FollowedChat {
     return request.sent && (hasBegun || request.message) ? interrupt : undefined;
   }
 
+  /** Ends all streams for the page. What was sent stays sent, and the turns go on. */
+  release(): void {
+    for (const request of this.#requests) if (request.turn) this.#settle(request, "ended");
+  }
+
   interruptLater(): void {
     this.#interrupts = true;
   }
@@ -99,12 +113,12 @@ export class FollowedChat {
       case "turn":
         return this.#begin(frame);
       case "chunk":
-        return this.#takeChunk(frame);
+        return this.#pass(this.#position.take(frame.chunk, frame.sequence));
       case "done":
         return this.#end();
       case "parked":
-        this.#advance(frame.sequence);
-        if (this.#current?.id === frame.turn) this.#end();
+        this.#position.advance(frame.sequence);
+        if (this.#current?.id === frame.turn) this.#end(this.#holds);
         return;
       case "withdrawn":
         return this.#withdraw(frame);
@@ -125,14 +139,12 @@ export class FollowedChat {
 
   /** The socket is lost, and with it everything that is not in the log. */
   lost(): void {
-    this.#unnumbered = [];
+    this.#position.flush();
     this.#unwanted.clear();
     const turn = this.#current;
-    // No chunk of it came. Its requests are sent again, and read this turn if it comes after all.
-    if (turn && !turn.isSeen) {
-      turn.isClaimed = false;
-      for (const request of this.#requests) if (request.turn === turn) request.turn = undefined;
-    }
+    // No chunk of it came. Its requests are sent again, and read this turn if it comes after all. A turn that continues a
+    // reply comes again by itself.
+    if (turn && !turn.isSeen) leaveTurn(turn, [...this.#requests]);
     for (const request of this.#requests) if (!request.turn && !request.stream.isOpen) this.#settle(request, "ended");
   }
 
@@ -144,34 +156,23 @@ export class FollowedChat {
   // ── turns ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #begin({ turn: id, reply, sequence }: ServerFrame & { type: "turn" }): void {
-    this.#unnumbered = [];
+    this.#position.flush();
     const known = this.#turns.find(id);
     if (known) {
       this.#current = known.hasEnded ? undefined : known;
       return;
     }
     this.#end();
-    this.#advance(sequence);
+    this.#position.advance(sequence);
     const turn = this.#turns.add({ id, reply, isClaimed: this.#unwanted.delete(id) });
     this.#current = turn;
+    this.#goOn(turn);
     for (const request of this.#requests) if (awaitsTurn(request, id)) this.#claim(request, turn);
     this.#trim();
   }
 
-  #takeChunk({ chunk, sequence }: ServerFrame & { type: "chunk" }): void {
-    this.#unnumbered.push(chunk);
-    if (sequence === undefined) return;
-    if (sequence <= (this.#position ?? -1)) this.#unnumbered = [];
-    else {
-      this.#position = sequence;
-      this.#release();
-    }
-  }
-
-  /** Passes on the chunks up to the last numbered one. */
-  #release(): void {
-    const chunks = this.#unnumbered;
-    this.#unnumbered = [];
+  /** Passes on chunks of the turn that is being sent. */
+  #pass(chunks: readonly UIMessageChunk[]): void {
     const turn = this.#current;
     if (!turn || chunks.length === 0) return;
     turn.isSeen = true;
@@ -183,33 +184,37 @@ export class FollowedChat {
 
   /** Messages were withdrawn, and the page is told once. A reply that is being read was cut off and begins again. */
   #withdraw({ from, sequence }: ServerFrame & { type: "withdrawn" }): void {
-    if (sequence <= (this.#position ?? -1)) return;
-    this.#advance(sequence);
+    if (!this.#position.advance(sequence)) return;
     this.#onChunk({ type: "data-withdrawn", transient: true, data: { from } });
     if (this.#current?.reply === from) this.#fail("The network connection was cut in the middle of the reply.");
   }
 
-  #end(): void {
+  /** A turn has begun. Streams that wait read it if it continues their message, and end if it does not. */
+  #goOn(turn: KeptTurn): void {
+    for (const request of this.#requests)
+      if (request.isPaused && !goesOn(request, turn)) this.#settle(request, "ended");
+  }
+
+  #end(pauses = false): void {
     const turn = this.#current;
     if (turn) turn.isAside = !turn.isSeen;
-    this.#release();
+    this.#pass(this.#position.flush());
     if (!turn) return;
     turn.hasEnded = true;
     this.#current = undefined;
-    for (const request of this.#requests) if (request.turn === turn) this.#settle(request, "ended");
+    for (const request of this.#requests)
+      if (request.turn === turn) {
+        request.isPaused = pauses && request.stream.isOpen;
+        if (!request.isPaused) this.#settle(request, "ended");
+      }
     this.#trim();
   }
 
-  #advance(sequence: number): void {
-    // The log counts from 1; a turn that is not in the log may say 0.
-    if (sequence > 0) this.#position = Math.max(sequence, this.#position ?? 0);
-  }
-
   #forget(position: number | undefined): void {
-    this.#position = position;
+    this.#position.sequence = position;
+    this.#position.flush();
     this.#current = undefined;
     this.#turns.clear();
-    this.#unnumbered = [];
   }
 
   #trim(): void {
@@ -248,9 +253,9 @@ export class FollowedChat {
       for (const request of replays)
         if (running) acceptAnyTurn(request);
         else this.#settle(request, "nothing");
-    } else if (this.#position === undefined) {
-      if (!running) this.#position = sequence;
-    } else if (sequence < this.#position) {
+    } else if (this.#position.sequence === undefined) {
+      if (!running) this.#position.sequence = sequence;
+    } else if (sequence < this.#position.sequence) {
       this.#forget(sequence);
       this.#fail("The network connection is back, but the server has lost this chat.");
     }
@@ -267,12 +272,7 @@ export class FollowedChat {
   #claim(request: ChatRequest, turn: KeptTurn): void {
     request.turn = turn;
     request.onSettled("begun");
-    for (const earlier of this.#turns.unclaimedBefore(turn)) {
-      earlier.isClaimed = true;
-      if (earlier.chunks.length === 0) continue;
-      request.settled = new Set([...(request.settled ?? []), ...settledCalls(earlier.chunks)]);
-      request.stream.write(earlier.chunks.filter(({ type }) => type !== "start" && type !== "finish"));
-    }
+    for (const earlier of this.#turns.unclaimedBefore(turn)) writeEarlier(request, earlier);
     turn.isClaimed = true;
     if (turn.isCut) {
       this.#settle(request, new TypeError("More came over the network than was kept. Read the chat again."));

@@ -8,11 +8,7 @@
  *
  * `only-new-messages.ts` is for pages that talk to the server over HTTP instead.
  */
-export {
-  type ToolResult,
-  WebSocketChatTransport,
-  type WebSocketChatTransportOptions,
-} from "./websocket-chat-transport.ts";
+export { WebSocketChatTransport, type WebSocketChatTransportOptions } from "./websocket-chat-transport.ts";
 export type {
   ApprovalAnswer,
   ApprovalCardTexts,
@@ -21,7 +17,14 @@ export type {
   CardState,
   ChatApprovals,
 } from "./chat-approvals.ts";
+export { AllApprovals, type AllApprovalsOptions } from "./all-approvals.ts";
+export { attachApprovals, type AttachedApprovals, type AttachOptions } from "./attach-approvals.ts";
+export type { SyncState } from "./chat-sync.ts";
+export type { HeldTransport, ToolResult, TransportHooks } from "./held-transport.ts";
+export { SseChatTransport, type SseChatTransportOptions } from "./sse-chat-transport.ts";
+export type { ServerOptions } from "./server-requests.ts";
 export { onlyNewMessages, type SendMessagesRequest } from "./only-new-messages.ts";
 export type { ConnectionState } from "./connection-state.ts";
-export type { Timers, WebSocketConnectionOptions as LiveSocketOptions } from "./websocket-connection-options.ts";
+export type { Timers } from "./timers.ts";
+export type { WebSocketConnectionOptions as LiveSocketOptions } from "./websocket-connection-options.ts";
 export type { WebSocketLike } from "./websocket-like.ts";

@@ -13,3 +13,17 @@ interface NetworkEvents {
   onOnline(this: void): void;
   onOffline(this: void): void;
 }
+
+/** Calls back when the person or the network comes back: the page is shown again, or the browser goes online. */
+export function watchReturn(callback: () => void): () => void {
+  const { document } = globalThis as { document?: Document };
+  const onVisible = () => {
+    if (!document?.hidden) callback();
+  };
+  const stop = watchNetwork({ onOnline: callback, onOffline: () => undefined });
+  document?.addEventListener("visibilitychange", onVisible);
+  return () => {
+    stop();
+    document?.removeEventListener("visibilitychange", onVisible);
+  };
+}

@@ -2,6 +2,9 @@ import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
 import type { ChatRequest } from "./chat-request.ts";
 import { FollowedChat } from "./followed-chat.ts";
 import type { ConnectionState } from "./connection-state.ts";
+import { chunksOf, type HeldTransport, hookedStream, type ToolResult, type TransportHooks } from "./held-transport.ts";
+import { newKey } from "./new-key.ts";
+import { RepeatedSends } from "./repeated-sends.ts";
 import { WebSocketConnection } from "./websocket-connection.ts";
 import type { WebSocketConnectionOptions } from "./websocket-connection-options.ts";
 
@@ -11,17 +14,15 @@ export interface WebSocketChatTransportOptions extends WebSocketConnectionOption
    * with `data: { from }` says that the messages from this id on were withdrawn; no stream has it.
    */
   onChunk?: (chunk: UIMessageChunk) => void;
+  /**
+   * A reply's stream stays open while the server waits for an answer, and goes on after it. The answer goes beside the
+   * stream: see `attachApprovals`, which needs this. Default: the stream closes, and AI SDK sends the answer.
+   */
+  hold?: boolean;
   /** How many chunks of turns that no request has read are kept for a later request. Default 10,000. */
   maxKept?: number;
   /** Ids of requests. They must be unique, because the server recognises a repeated request by its id. */
   newId?: () => string;
-}
-
-export interface ToolResult {
-  chatId: string;
-  toolCallId: string;
-  /** What the tool returned, or `{ error: "why" }` if it failed. */
-  result: unknown;
 }
 
 type SendOptions<UI_MESSAGE extends UIMessage> = Parameters<ChatTransport<UI_MESSAGE>["sendMessages"]>[0];
@@ -34,11 +35,14 @@ type ReconnectOptions<UI_MESSAGE extends UIMessage> = Parameters<ChatTransport<U
  *
  * It follows one chat at a time: a request for another chat leaves the first one.
  */
-export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implements ChatTransport<UI_MESSAGE> {
+export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implements HeldTransport<UI_MESSAGE> {
   /** Tells AI SDK that a resumed stream begins at the start of the turn. */
   readonly resumeStreamIsReplay = true;
+  readonly resumesPaused = false;
+  hooks: TransportHooks = {};
   readonly #options: WebSocketChatTransportOptions;
   readonly #connection: WebSocketConnection;
+  readonly #repeated = new RepeatedSends();
   #chat: FollowedChat | undefined;
 
   constructor(options: WebSocketChatTransportOptions) {
@@ -75,8 +79,9 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
         if (result !== "begun") ignore.abort();
       },
     });
+    this.#repeated.check(message);
     this.#ask(chat, request, { abortSignal, ignore: ignore.signal });
-    return request.stream.readable;
+    return this.#readable(request);
   }
 
   /**
@@ -93,7 +98,7 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
       const request = chat.add({
         requestId: this.#newId(),
         onSettled: (result) => {
-          if (result === "begun") resolve(request.stream.readable);
+          if (result === "begun") resolve(this.#readable(request));
           else ignore.abort();
           if (result === "nothing") resolve(null);
           else if (result === "ended") reject(abortError());
@@ -120,6 +125,11 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
       request.stream.close();
       this.#ask(chat, request, { abortSignal: undefined, ignore: new AbortController().signal });
     });
+  }
+
+  /** Ends the streams of the chat for the page alone: the reply goes on at the server. */
+  release(): void {
+    this.#chat?.release();
   }
 
   /** Connects now, without waiting for the next attempt that is due. */
@@ -150,13 +160,21 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
     else this.#connection.open();
   }
 
+  #readable({ stream }: ChatRequest): ReadableStream<UIMessageChunk> {
+    return this.#options.hold ? hookedStream(chunksOf(stream.readable), this) : stream.readable;
+  }
+
   #follow(chatId: string): FollowedChat {
     if (this.#chat?.id === chatId) return this.#chat;
     const wasFollowing = this.#chat !== undefined;
     // A TypeError about the network: AI SDK then knows that the stream can be resumed.
     this.#leave(new TypeError("The network connection is used for another chat now."));
-    const { maxKept = 10_000, onChunk } = this.#options;
-    this.#chat = new FollowedChat(chatId, { maxKept, onChunk });
+    const { maxKept = 10_000, hold = false } = this.#options;
+    const onChunk = (chunk: UIMessageChunk) => {
+      this.#options.onChunk?.(chunk);
+      this.hooks.onArrival?.(chunk);
+    };
+    this.#chat = new FollowedChat(chatId, { maxKept, onChunk, hold });
     // Chunks do not name their chat, so each chat gets a socket of its own.
     if (wasFollowing) this.#connection.replace();
     return this.#chat;
@@ -169,11 +187,7 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
   }
 
   #newId(): string {
-    if (this.#options.newId) return this.#options.newId();
-    // Unlike `randomUUID` this also works on a page without TLS.
-    return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join(
-      "",
-    );
+    return (this.#options.newId ?? newKey)();
   }
 }
 

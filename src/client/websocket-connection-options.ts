@@ -1,3 +1,4 @@
+import type { Timers } from "./timers.ts";
 import type { WebSocketLike } from "./websocket-like.ts";
 
 export interface WebSocketConnectionOptions {
@@ -14,9 +15,4 @@ export interface WebSocketConnectionOptions {
   now?: () => number;
   random?: () => number;
   timers?: Timers;
-}
-
-export interface Timers {
-  setTimeout(callback: () => void, ms: number): unknown;
-  clearTimeout(timer: unknown): void;
 }

@@ -3,7 +3,8 @@ import type { ConnectionState } from "./connection-state.ts";
 import { parseServerFrame, type ServerFrame } from "./server-frame.ts";
 import { reconnectDelay } from "./reconnect-delay.ts";
 import { watchNetwork } from "./watch-network.ts";
-import type { Timers, WebSocketConnectionOptions } from "./websocket-connection-options.ts";
+import { systemTimers, type Timers } from "./timers.ts";
+import type { WebSocketConnectionOptions } from "./websocket-connection-options.ts";
 import type { WebSocketHandlers, WebSocketLike } from "./websocket-like.ts";
 import { websocketUrl } from "./websocket-url.ts";
 
@@ -52,10 +53,7 @@ export class WebSocketConnection {
     this.#options = options;
     this.#events = events;
     this.#now = options.now ?? Date.now;
-    this.#timers = options.timers ?? {
-      setTimeout: (callback, ms) => setTimeout(callback, ms),
-      clearTimeout: (timer) => clearTimeout(timer as number),
-    };
+    this.#timers = options.timers ?? systemTimers;
   }
 
   getState = (): ConnectionState => this.#state;

@@ -37,7 +37,12 @@ const chatRequest = {
   trigger: z.enum(["submit-message", "regenerate-message"]).default("submit-message"),
   messageId: z.string().max(256).nullish(),
 };
-const chatRequestSchema = z.looseObject({ ...chatRequest, id: id.optional() });
+const chatRequestSchema = z.looseObject({
+  ...chatRequest,
+  id: id.optional(),
+  /** True if the stream of the reply shall stay open while a call waits, and go on with what follows the answer. */
+  hold: z.boolean().optional(),
+});
 export type ChatRequest = z.output<typeof chatRequestSchema>;
 export type ChatRequestMessage = ChatRequest["messages"][number];
 
@@ -61,6 +66,16 @@ const reportRequestSchema = z.union(
   "has either a result or an error, which is text",
 );
 export type ReportRequest = z.output<typeof reportRequestSchema>;
+
+/** The body of `POST /stream/:id/results`: the result of a browser tool's call. */
+const resultRequestSchema = z.union(
+  [
+    z.looseObject({ toolCallId: id, result: z.json(), error: z.undefined().optional() }),
+    z.looseObject({ toolCallId: id, error: z.string().min(1).max(4000), result: z.undefined().optional() }),
+  ],
+  "has a toolCallId, and either a result or an error, which is text",
+);
+export type ResultRequest = z.output<typeof resultRequestSchema>;
 
 /** The body of `POST /approvals/:id/resolution`: what became of a call whose outcome is not known. */
 const resolutionRequestSchema = z.looseObject({
@@ -180,6 +195,7 @@ export function requestIdOf(value: unknown): string | undefined {
 export const parseChatRequest = (body: unknown): ChatRequest => parseWith(chatRequestSchema, withId(body));
 export const parseDecisionRequest = (body: unknown): DecisionRequest => parseWith(decisionRequestSchema, body);
 export const parseReportRequest = (body: unknown): ReportRequest => parseWith(reportRequestSchema, body);
+export const parseResultRequest = (body: unknown): ResultRequest => parseWith(resultRequestSchema, body);
 export const parseResolutionRequest = (body: unknown): ResolutionRequest => parseWith(resolutionRequestSchema, body);
 
 export const parseChatChange = (body: unknown): ChatChange => parseWith(chatChangeSchema, body);

@@ -36,6 +36,7 @@ export {
   parseDecisionRequest,
   parseReportRequest,
   parseResolutionRequest,
+  parseResultRequest,
   parseFrame,
   requestIdOf,
 } from "./frames.ts";

@@ -11,7 +11,7 @@ export { DueWork, type Unshown } from "./due-work.ts";
 export { StateConflict, unknownChat } from "./errors.ts";
 export { Recovery } from "./recovery.ts";
 export { Relay } from "./relay.ts";
-export { Requests } from "./requests.ts";
+export { type HeldReading, Requests } from "./requests.ts";
 export type { Report, Resolution } from "./reports.ts";
 export { sayAgain } from "./say-again.ts";
 export { Retention, type RetentionOptions } from "./retention.ts";

@@ -1,5 +1,6 @@
 import type { ApprovalView, Decision, Identity } from "../../protocol/index.ts";
 import type { JsonObject, Store } from "../../stores/index.ts";
+import { findPausedTurn, findTurnAt } from "../log/find-held-turn.ts";
 import { findTurnOf } from "../log/find-turn-of.ts";
 import type { Mode } from "../turn-input.ts";
 import type { Admission } from "./admission.ts";
@@ -9,7 +10,7 @@ import type { Relay } from "./relay.ts";
 import type { Report, Resolution } from "./reports.ts";
 import type { DecisionResult, Settlement } from "./settlement.ts";
 import type { RepeatedAnswers } from "./repeated-answers.ts";
-import type { Submission, Submissions, Submitted } from "./submissions.ts";
+import type { Reading, Submission, Submissions, Submitted } from "./submissions.ts";
 import { findOpenTurn, turnElsewhere } from "./turn-elsewhere.ts";
 
 export interface RequestsContext {
@@ -34,6 +35,15 @@ type SubmitAnswer = { chatName: string } & (
   | { chat: string; turn: Pick<QueuedTurn, "id" | "reply" | "after"> }
   | { repeated: RepeatedAnswers }
 );
+
+/** A reply for a reader of a held stream. */
+export interface HeldReading extends Reading {
+  /**
+   * `after`: the reader has the reply up to this entry. `turn`: it has nothing, and the turn is being generated. `message`:
+   * it has nothing, and the stored message is the whole reply up to this entry.
+   */
+  from: { after: number } | "turn" | { message: number };
+}
 
 const stoppedByUser = () => new Error("The user stopped the turn.");
 
@@ -105,6 +115,21 @@ export class Requests {
     if (here) return here;
     const open = await findOpenTurn(store, chat);
     return open && this.#elsewhere(chat, open);
+  }
+
+  /** What a held stream goes on with. The part that a reader has may have been withdrawn: then it gets the reply again. */
+  async held(chat: string, after?: number): Promise<HeldReading | undefined> {
+    const { store } = this.#context;
+    const seen = after === undefined ? undefined : await findTurnAt(store, chat, after);
+    const running = await this.running(chat);
+    if (after !== undefined && seen && seen.end !== "cut")
+      return { turn: running?.id === seen.id ? running : this.#elsewhere(chat, seen), chat, from: { after } };
+    if (running) return { turn: running, chat, from: "turn" };
+    const sequence = await store.lastSequence(chat);
+    const paused = await findPausedTurn(store, chat);
+    // A turn has begun meanwhile.
+    if (sequence !== (await store.lastSequence(chat))) return this.held(chat, after);
+    return paused && { turn: this.#elsewhere(chat, paused), chat, from: { message: sequence } };
   }
 
   #submit({ identity, chatName, submission, mode }: ChatRequest): Promise<Submitted> {

@@ -4,5 +4,6 @@
  */
 export { findTurnOf } from "./find-turn-of.ts";
 export { followLog, lastMessageAt } from "./follow-log.ts";
+export { isPause, readHeld } from "./read-held.ts";
 export { type PageRange, readAllPages, readMessage, readMessages } from "./read-messages.ts";
-export { type LoggedChunk, type ReadOptions, readTurn, ReplyMoved } from "./read-turn.ts";
+export { type ReadOptions, readTurn, ReplyMoved } from "./read-turn.ts";

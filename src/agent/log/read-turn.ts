@@ -42,7 +42,7 @@ export class ReplyMoved extends BridgeError {
 }
 
 /** For a reader that comes too late, or reads too slowly. */
-const trimmed = () =>
+export const trimmedLog = () =>
   new BridgeError("unavailable", "Part of this message is no longer in the log. Read the chat again.");
 
 /**
@@ -68,7 +68,7 @@ export async function* readTurn(
     let ended = false;
     for (const entry of entries) {
       // Only chunks of turns that are read here matter.
-      if (entry.sequence > previous + 1 && (isRead || others.has(entry.turn))) throw trimmed();
+      if (entry.sequence > previous + 1 && (isRead || others.has(entry.turn))) throw trimmedLog();
       previous = entry.sequence;
       isRead ||= entry.turn === turn.id;
       if (entry.kind === "begin" && entry.reply === turn.reply && since !== undefined) others.add(entry.turn);

@@ -9,7 +9,11 @@ const keepAliveMs = 15_000;
 interface ReadOptions {
   logger: Logger;
   /** Leaves out the events up to this sequence number: the reader has them. */
-  after?: number;
+  after?: number | undefined;
+  /** The stream stays open while the reply waits, and goes on with the turns that continue its message. */
+  hold?: boolean | undefined;
+  /** What the reader gets first: the message up to this sequence number. */
+  first?: { chunks: readonly UIMessageChunk[]; sequence: number } | undefined;
 }
 
 /**
@@ -62,10 +66,11 @@ async function* encode(
   bridge: Bridge,
   reply: Reply,
   view: View,
-  { after = -1, logger, signal }: ReadOptions & { signal: AbortSignal },
+  { first, after = first?.sequence ?? -1, hold, logger, signal }: ReadOptions & { signal: AbortSignal },
 ): AsyncGenerator<string> {
-  const batches = "turn" in reply ? bridge.read(reply, { signal }) : single(reply.chunks());
+  const batches = "turn" in reply ? bridge.read(reply, { signal, hold }) : single(reply.chunks());
   try {
+    if (first) yield encodeChunks(first.chunks, first.sequence);
     for await (const batch of withKeepAlive(batches)) {
       let text = "";
       if (batch === "idle") text = sseComment("keep-alive");

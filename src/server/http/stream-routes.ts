@@ -1,10 +1,12 @@
-import { parseChatRequest } from "../../protocol/index.ts";
+import { parseChatRequest, parseResultRequest } from "../../protocol/index.ts";
 import { interpret } from "../interpret.ts";
 import { dialectOf, findRunning, messagesInDialect, viewOf } from "../views/index.ts";
 import { withHistory } from "../with-history.ts";
+import { heldResponse, resumedResponse } from "./held-response.ts";
 import { jsonResponse } from "./json-response.ts";
 import { nameChat } from "./name-chat.ts";
 import { limitOf } from "./page-limit.ts";
+import { readBody } from "./read-body.ts";
 import { readChatBody } from "./read-chat-body.ts";
 import type { Route, RouteContext } from "./route.ts";
 import { sseResponse } from "./sse-response.ts";
@@ -21,7 +23,10 @@ export function streamRoutes(context: RouteContext): Route[] {
           const body = parseChatRequest(await readChatBody(request, maxBodyBytes));
           const reply = await bridge.submit(identity, body.id, withHistory(interpret(body), body, body.id));
           const chatId = body.id === undefined ? reply.chatName : undefined;
-          const response = sseResponse(bridge, reply, viewOf({ bridge, owner, confirmation, chatId }), { logger });
+          const reader = { bridge, owner, confirmation };
+          const response = body.hold
+            ? heldResponse(reply, chatId, { ...reader, logger })
+            : sseResponse(bridge, reply, viewOf({ ...reader, chatId }), { logger });
           return nameChat(response, reply.chatName);
         },
       },
@@ -33,9 +38,12 @@ export function streamRoutes(context: RouteContext): Route[] {
           const confirmation = dialectOf(url, context);
           // The turn that runs here has stopped and goes on elsewhere, so "no turn runs" would be wrong.
           bridge.stopping.throwIfAborted();
-          const running = await findRunning(bridge, owner, id, confirmation);
-          if (!running) return new Response(null, { status: 204 });
           const after = lastEventId(request);
+          const nothing = () => new Response(null, { status: 204 });
+          if (url.searchParams.get("hold") === "1")
+            return (await resumedResponse(id, after, { bridge, owner, confirmation, logger })) ?? nothing();
+          const running = await findRunning(bridge, owner, id, confirmation);
+          if (!running) return nothing();
           // A reader that names the last event it has seen also has the message.
           const replay = after === undefined ? running.message : undefined;
           return sseResponse(bridge, running.reading, viewOf({ bridge, owner, confirmation, replay }), {
@@ -48,6 +56,18 @@ export function streamRoutes(context: RouteContext): Route[] {
     {
       path: /^\/stream\/([^/]+)\/stop$/,
       methods: { POST: async ({ owner, id }) => jsonResponse({ stopped: await bridge.stop(owner, id) }) },
+    },
+    {
+      path: /^\/stream\/([^/]+)\/results$/,
+      methods: {
+        async POST({ request, identity, id }) {
+          const { toolCallId, ...report } = parseResultRequest(await readBody(request, maxBodyBytes));
+          const { error: errorText } = report;
+          const result = errorText === undefined ? { output: report.result } : { errorText };
+          await bridge.submit(identity, id, { type: "answers", answers: [{ id: toolCallId, result }], aside: true });
+          return jsonResponse({ accepted: true });
+        },
+      },
     },
     {
       path: /^\/stream\/([^/]+)\/messages$/,

@@ -4,7 +4,10 @@
  * this folder changes a chat, and nothing knows on which transport the reader is.
  */
 export { type Confirmation, dialectOf, messagesInDialect } from "./dialect.ts";
+export { findHeld } from "./find-held.ts";
 export { findRunning } from "./find-running.ts";
+export { joinTurns } from "./join-turns.ts";
+export { messageToChunks } from "./message-to-chunks.ts";
 export { TurnView } from "./turn-view.ts";
 export type { View } from "./view.ts";
 export { viewOf } from "./view-of.ts";

@@ -1,0 +1,198 @@
+import type { ApprovalView } from "../protocol/approval.ts";
+import type { ApprovalAnswer } from "./chat-approvals.ts";
+import { newKey } from "./new-key.ts";
+import { reconnectDelay } from "./reconnect-delay.ts";
+import type { ServerRequests } from "./server-requests.ts";
+import { systemTimers, type Timers } from "./timers.ts";
+import { watchReturn } from "./watch-network.ts";
+
+/** What a browser's `sessionStorage` has of an answer. */
+interface KeptAnswer extends ApprovalAnswer {
+  /** The same with every attempt, so that the server records one decision. */
+  key: string;
+  /** When it was given. */
+  at: number;
+  chatId?: string;
+}
+
+/** An answer that was given in this page. */
+export interface SentAnswer extends KeptAnswer {
+  approvalId: string;
+  /** Why it could not be delivered. It is not sent again before a person says so. */
+  problem?: string;
+  /** How the approval stands, once the server has recorded a decision. */
+  decided?: ApprovalView;
+  /** True if another decision counts. */
+  isElsewhere?: boolean;
+}
+
+export interface OutboxOptions {
+  server: Pick<ServerRequests, "json">;
+  chatId?: string | undefined;
+  /** Keeps answers that were not delivered when the page is loaded again. Default: the tab's `sessionStorage`. */
+  storage?: Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length"> | undefined;
+  /** How often one answer is sent before a person has to say that it shall be sent again. Default 12. */
+  maxAttempts?: number | undefined;
+  /** After how long an answer is no longer sent by itself, because the person may have changed their mind. Default 10 min. */
+  maxAgeMs?: number | undefined;
+  now?: (() => number) | undefined;
+  random?: (() => number) | undefined;
+  timers?: Timers | undefined;
+  /** An answer has changed. If it was decided, what follows from that is awaited before `send` resolves. */
+  onChange: (answer: SentAnswer) => Promise<void> | void;
+}
+
+interface Entry {
+  answer: SentAnswer;
+  attempts: number;
+  timer?: unknown;
+  isSending: boolean;
+  /** Resolves when the server has recorded a decision; rejects with the problem. */
+  waiting: { resolve: () => void; reject: (error: Error) => void }[];
+}
+
+const prefix = "adk-stream-protocol:answer:";
+
+/**
+ * Delivers answers to the server. An answer counts only when the server has acknowledged it: until then it is kept, also
+ * when the page is loaded again, and sent again with the same key after a cut or a failed request.
+ */
+export class ApprovalOutbox {
+  readonly #options: OutboxOptions;
+  readonly #timers: Timers;
+  readonly #now: () => number;
+  readonly #storage: OutboxOptions["storage"];
+  readonly #entries = new Map<string, Entry>();
+  #unwatch: (() => void) | undefined;
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+    this.#timers = options.timers ?? systemTimers;
+    this.#now = options.now ?? Date.now;
+    this.#storage = "storage" in options ? options.storage : sessionStore();
+  }
+
+  /** Sends what an earlier load of this page has left. */
+  open(): void {
+    this.#unwatch ??= watchReturn(() => {
+      for (const entry of this.#entries.values()) if (entry.timer !== undefined) void this.#deliver(entry);
+    });
+    const keys = Array.from({ length: this.#storage?.length ?? 0 }, (_, index) => this.#storage?.key(index) ?? "");
+    for (const key of keys) {
+      if (!key.startsWith(prefix)) continue;
+      const kept = parse(this.#storage?.getItem(key));
+      if (!kept || kept.chatId !== this.#options.chatId) continue;
+      const approvalId = key.slice(prefix.length);
+      if (!this.#entries.has(approvalId)) void this.#deliver(this.#add({ ...kept, approvalId }));
+    }
+  }
+
+  get(approvalId: string): SentAnswer | undefined {
+    return this.#entries.get(approvalId)?.answer;
+  }
+
+  /** Sends an answer. The second click on a card joins the first; another answer counts only if the first was not delivered. */
+  send(approvalId: string, { approved, reason }: ApprovalAnswer): Promise<void> {
+    let entry = this.#entries.get(approvalId);
+    if (entry?.answer.decided) return Promise.resolve();
+    if (!entry || (entry.answer.problem !== undefined && entry.answer.approved !== approved)) {
+      const { chatId } = this.#options;
+      const key = newKey();
+      const given = { approvalId, approved, key, at: this.#now(), ...(reason !== undefined && { reason }) };
+      entry = this.#add({ ...given, ...(chatId !== undefined && { chatId }) });
+    }
+    const { waiting } = entry;
+    const sent = new Promise<void>((resolve, reject) => waiting.push({ resolve, reject }));
+    this.#begin(entry);
+    return sent;
+  }
+
+  /** Sends an answer again that could not be delivered. */
+  retry(approvalId: string): void {
+    const entry = this.#entries.get(approvalId);
+    if (entry && !entry.answer.decided) this.#begin(entry);
+  }
+
+  close(): void {
+    this.#unwatch?.();
+    this.#unwatch = undefined;
+    for (const { timer } of this.#entries.values()) this.#timers.clearTimeout(timer);
+  }
+
+  #add(answer: SentAnswer): Entry {
+    const entry: Entry = { answer, attempts: 0, isSending: false, waiting: [] };
+    this.#entries.set(answer.approvalId, entry);
+    return entry;
+  }
+
+  /** A person wants the answer to be sent. */
+  #begin(entry: Entry): void {
+    if (entry.isSending || entry.timer !== undefined) return;
+    entry.attempts = 0;
+    this.#change(entry, { problem: undefined, at: this.#now() });
+    void this.#deliver(entry);
+  }
+
+  async #deliver(entry: Entry): Promise<void> {
+    const { maxAttempts = 12, maxAgeMs = 600_000, server, random = Math.random } = this.#options;
+    const { approvalId, approved, reason, key, at } = entry.answer;
+    if (entry.isSending) return;
+    this.#timers.clearTimeout(entry.timer);
+    entry.timer = undefined;
+    if (this.#now() - at > maxAgeMs)
+      return this.#fail(entry, "This answer was given some time ago and could not be sent. Answer again.");
+    entry.isSending = true;
+    entry.attempts += 1;
+    const path = `/approvals/${encodeURIComponent(approvalId)}`;
+    const body = { approved, key, ...(reason !== undefined && { reason }) };
+    const reply = await server.json<{ approval?: ApprovalView }>(path, { body }).catch(() => undefined);
+    entry.isSending = false;
+    const { status = 0, body: { approval, message } = {} } = reply ?? {};
+    if (approval && (status === 200 || status === 409)) {
+      this.#change(entry, { decided: approval, isElsewhere: status === 409 });
+      await this.#options.onChange(entry.answer);
+      for (const { resolve } of entry.waiting.splice(0)) resolve();
+      return;
+    }
+    const mayPass = status === 0 || status === 408 || status === 429 || status >= 500;
+    if (!mayPass) return this.#fail(entry, message ?? `The server replied with status ${status}.`);
+    if (entry.attempts >= maxAttempts)
+      return this.#fail(entry, `The answer was sent ${entry.attempts} times without a reply that settles it.`);
+    entry.timer = this.#timers.setTimeout(() => void this.#deliver(entry), reconnectDelay(entry.attempts, random));
+  }
+
+  #fail(entry: Entry, problem: string): void {
+    this.#change(entry, { problem });
+    for (const { reject } of entry.waiting.splice(0)) reject(new Error(problem));
+  }
+
+  #change(entry: Entry, change: { [Key in keyof SentAnswer]?: SentAnswer[Key] | undefined }): void {
+    entry.answer = { ...entry.answer, ...change } as SentAnswer;
+    const { approvalId, decided, problem, isElsewhere: _, ...kept } = entry.answer;
+    try {
+      if (decided || problem !== undefined) this.#storage?.removeItem(prefix + approvalId);
+      else this.#storage?.setItem(prefix + approvalId, JSON.stringify(kept));
+    } catch {
+      // The browser forbids storage or has no room: then the answer lasts as long as the page.
+    }
+    if (!decided) void this.#options.onChange(entry.answer);
+  }
+}
+
+function parse(text: string | null | undefined): KeptAnswer | undefined {
+  try {
+    const kept = JSON.parse(text ?? "null") as Partial<KeptAnswer> | null;
+    const isAnswer = typeof kept?.approved === "boolean" && typeof kept.key === "string" && typeof kept.at === "number";
+    return isAnswer ? (kept as KeptAnswer) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function sessionStore(): Storage | undefined {
+  try {
+    return globalThis.sessionStorage;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,202 @@
+import type { AbstractChat, UIMessage, UIMessageChunk } from "ai";
+import type { ApprovalData, ApprovalView } from "../protocol/approval.ts";
+import { approvalDataOf, approvalInfo, isAskedPart } from "./approval-info.ts";
+import { ApprovalOutbox, type OutboxOptions } from "./approval-outbox.ts";
+import type { ApprovalInfo, ApprovalResolution, ChatApprovals } from "./chat-approvals.ts";
+import { ChatSync, type ChatSyncOptions, isBusy, type SyncState } from "./chat-sync.ts";
+import type { HeldTransport } from "./held-transport.ts";
+import { type ServerOptions, ServerRequests } from "./server-requests.ts";
+
+export interface AttachOptions<UI_MESSAGE extends UIMessage>
+  extends
+    ServerOptions,
+    Pick<OutboxOptions, "storage" | "maxAttempts" | "maxAgeMs" | "now" | "random" | "timers">,
+    Pick<ChatSyncOptions<UI_MESSAGE>, "pollMs" | "pageSize"> {
+  /** The transport of the chat: an `SseChatTransport`, or a `WebSocketChatTransport` with `hold`. */
+  transport: HeldTransport<UI_MESSAGE>;
+}
+
+/** The approvals of a chat, with what a page needs to stay up to date. */
+export interface AttachedApprovals extends ChatApprovals {
+  subscribe(listener: () => void): () => void;
+  /** Changes whenever something else changes here, for `useSyncExternalStore`. */
+  readonly version: number;
+  readonly sync: SyncState;
+  /** Asks the server now whether the chat has gone on. */
+  refresh(): Promise<void>;
+  /** Reads older messages than those of the page. */
+  loadOlder(): Promise<boolean>;
+  /** Begins: reads the chat's messages, sends answers that were left, and follows the chat until `close`. */
+  open(): void;
+  close(): void;
+}
+
+/**
+ * Gives any AI SDK chat acknowledged answers, sent beside its open stream, and keeps it up to date with the server. The
+ * chat's own `addToolApprovalResponse` goes through the outbox from now on: its part is `approval-responded` when the
+ * server has recorded a decision, and not before.
+ */
+export function attachApprovals<UI_MESSAGE extends UIMessage>(
+  chat: AbstractChat<UI_MESSAGE>,
+  options: AttachOptions<UI_MESSAGE>,
+): AttachedApprovals {
+  const { transport } = options;
+  const server = new ServerRequests(options);
+  const listeners = new Set<() => void>();
+  const rows = new Map<string, ApprovalView>();
+  /** What streams have reported and the messages may not have yet. */
+  const reports = new Map<string, ApprovalData>();
+  const record = chat.addToolApprovalResponse;
+  let clockOffset = 0;
+  let version = 0;
+  let known: { messages: UI_MESSAGE[]; version: number; infos: Map<string, ApprovalInfo> } | undefined;
+  const changed = () => {
+    version += 1;
+    for (const listener of [...listeners]) listener();
+  };
+
+  const outbox = new ApprovalOutbox({
+    ...options,
+    server,
+    chatId: chat.id,
+    async onChange({ decided }) {
+      if (decided) {
+        rows.set(decided.approvalId, decided);
+        await recordDecision(decided);
+        sync.tellOthers();
+        if (!isBusy(chat)) void sync.refresh();
+      }
+      changed();
+    },
+  });
+  const sync = new ChatSync<UI_MESSAGE>({
+    ...options,
+    chat,
+    server,
+    onLedger(ledger, offset) {
+      clockOffset = offset;
+      for (const row of ledger.approvals) rows.set(row.approvalId, row);
+    },
+    onChange: changed,
+  });
+
+  /** Gives the part of a call its decision, as AI SDK does. Does nothing for a part that has one. */
+  async function recordDecision({ approvalId, state, reason, errorText }: ApprovalData): Promise<boolean> {
+    const asks = chat.messages.findLast(({ parts }) =>
+      parts.some((part) => isAskedPart(part) && part.approval.id === approvalId && part.state === "approval-requested"),
+    );
+    if (!asks || state === "pending") return false;
+    const isUnanswered = state === "expired" || state === "cancelled";
+    // Outside the message that is being read, the outcome comes with the server's messages.
+    if (isUnanswered && (!isBusy(chat) || asks !== chat.messages.at(-1))) return false;
+    const why = reason ?? (isUnanswered ? errorText : undefined);
+    await record({
+      id: approvalId,
+      approved: state !== "denied" && !isUnanswered,
+      ...(why !== undefined && { reason: why }),
+    });
+    return isUnanswered;
+  }
+
+  const onChunk = async (chunk: UIMessageChunk) => {
+    if (chunk.type !== "data-approval") return [chunk];
+    const data = chunk.data as ApprovalData;
+    reports.set(data.approvalId, data);
+    const isUnanswered = await recordDecision(data);
+    changed();
+    // AI SDK has no chunk for a question without an answer. The server's messages show it as a denial, too.
+    const denial: UIMessageChunk = { type: "tool-output-denied", toolCallId: data.toolCallId };
+    return isUnanswered ? [chunk, denial] : [chunk];
+  };
+  const onArrival = ({ type }: UIMessageChunk) => {
+    // The ledger has what a card shows beside the arguments; a turn that no stream shows changes the chat.
+    if (type === "tool-approval-request" || (type === "start" && !isBusy(chat))) void sync.refresh();
+  };
+  const onEnd = () => {
+    sync.tellOthers();
+    void sync.refresh();
+  };
+
+  const { sendMessage, regenerate, resumeStream } = chat;
+  let active: Promise<unknown> = Promise.resolve();
+  /** A chat reads one stream at a time: the one that waits is left before another request. */
+  const alone = async (request: () => Promise<void>) => {
+    if (isBusy(chat)) {
+      transport.release();
+      await active;
+    }
+    const done = request();
+    active = done.catch(() => undefined);
+    sync.tellOthers();
+    return done;
+  };
+  chat.sendMessage = (...given) => alone(() => sendMessage(...given));
+  chat.regenerate = (...given) => alone(() => regenerate(...given));
+  chat.resumeStream = (...given) => {
+    const done = resumeStream(...given);
+    active = done.catch(() => undefined);
+    return done;
+  };
+  chat.addToolApprovalResponse = ({ id, approved, reason }) =>
+    outbox.send(id, { approved, ...(reason !== undefined && { reason }) });
+
+  function infos(): Map<string, ApprovalInfo> {
+    const { messages } = chat;
+    if (known?.messages === messages && known.version === version) return known.infos;
+    const parts = new Map(
+      messages.flatMap((message) => message.parts.filter(isAskedPart)).map((part) => [part.approval.id, part] as const),
+    );
+    const data = approvalDataOf(messages);
+    for (const [id, report] of reports) if (!data.has(id)) data.set(id, report);
+    const next = new Map<string, ApprovalInfo>();
+    for (const id of new Set([...parts.keys(), ...rows.keys()])) {
+      const facts = { part: parts.get(id), data: data.get(id), row: rows.get(id), answer: outbox.get(id) };
+      const info = approvalInfo(id, { ...facts, chatId: chat.id, clockOffset });
+      const before = known?.infos.get(id);
+      if (info) next.set(id, before && JSON.stringify(before) === JSON.stringify(info) ? before : info);
+    }
+    known = { messages, version, infos: next };
+    return next;
+  }
+
+  return {
+    get: (approvalId) => infos().get(approvalId),
+    list: () => [...infos().values()],
+    answer: (approvalId, answer) => outbox.send(approvalId, answer),
+    retry: (approvalId) => outbox.retry(approvalId),
+    async resolve(approvalId: string, resolution: ApprovalResolution) {
+      await resolveApproval(server, approvalId, resolution);
+      await sync.refresh();
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    get version() {
+      return version;
+    },
+    get sync() {
+      return sync.state;
+    },
+    refresh: () => sync.refresh(),
+    loadOlder: () => sync.loadOlder(),
+    open() {
+      transport.hooks = { onChunk, onArrival, onEnd };
+      outbox.open();
+      sync.open();
+    },
+    close() {
+      transport.hooks = {};
+      sync.close();
+      outbox.close();
+      transport.close();
+    },
+  };
+}
+
+/** Rejects with the server's sentence if it refuses. */
+export async function resolveApproval(server: ServerRequests, id: string, resolution: object): Promise<void> {
+  const path = `/approvals/${encodeURIComponent(id)}/resolution`;
+  const { status, body } = await server.json(path, { body: resolution });
+  if (status !== 200) throw new Error(body.message ?? `The server replied with status ${status}.`);
+}

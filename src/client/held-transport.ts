@@ -1,0 +1,88 @@
+import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
+import type { ConnectionState } from "./connection-state.ts";
+
+/**
+ * What {@link attachApprovals} needs of a transport, beside AI SDK's interface: its streams stay open while a call waits,
+ * and the page can see and change what the chat reads.
+ */
+export interface HeldTransport<UI_MESSAGE extends UIMessage = UIMessage> extends ChatTransport<UI_MESSAGE> {
+  /** Set by `attachApprovals`. */
+  hooks: TransportHooks;
+  /** True if `reconnectToStream` also goes on with a reply that waits for an answer. */
+  readonly resumesPaused: boolean;
+  /** Sends a browser tool's result beside the stream. Resolves when the server has accepted it. */
+  sendToolResult(result: ToolResult): Promise<void>;
+  /** Ends the streams of the chat for the page alone: the reply goes on at the server. */
+  release(): void;
+  /** Connects now, without waiting for the next attempt that is due. */
+  reconnect(): void;
+  /** The state of the connection; with `subscribe` for `useSyncExternalStore`. */
+  getState(): ConnectionState;
+  subscribe(listener: () => void): () => void;
+  close(): void;
+}
+
+export interface ToolResult {
+  chatId: string;
+  toolCallId: string;
+  /** What the tool returned, or `{ error: "why" }` if it failed. */
+  result: unknown;
+}
+
+export interface TransportHooks {
+  /** Called with each chunk before the chat gets it. Returns the chunks that the chat gets instead. */
+  onChunk?: (chunk: UIMessageChunk) => Promise<readonly UIMessageChunk[]>;
+  /** Called with each chunk as it arrives, also with those that no stream of this page has. */
+  onArrival?: (chunk: UIMessageChunk) => void;
+  /** A stream has ended, failed or been left. */
+  onEnd?: () => void;
+}
+
+/**
+ * A stream that asks for a chunk only when the chat has handled the one before it. So what `onChunk` does to the chat's
+ * messages happens between two chunks.
+ */
+export function hookedStream(
+  chunks: AsyncGenerator<UIMessageChunk>,
+  transport: { hooks: TransportHooks },
+): ReadableStream<UIMessageChunk> {
+  // The chat becomes idle a moment after its stream has ended.
+  const end = () => void setTimeout(() => transport.hooks.onEnd?.());
+  return new ReadableStream<UIMessageChunk>(
+    {
+      async pull(controller) {
+        try {
+          for (let isEmpty = true; isEmpty;) {
+            const { done, value } = await chunks.next();
+            if (done) {
+              end();
+              return controller.close();
+            }
+            for (const chunk of (await transport.hooks.onChunk?.(value)) ?? [value]) {
+              controller.enqueue(chunk);
+              isEmpty = false;
+            }
+          }
+        } catch (error) {
+          end();
+          controller.error(error);
+        }
+      },
+      async cancel() {
+        end();
+        await chunks.return(undefined);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** The chunks of a stream. */
+export async function* chunksOf(stream: ReadableStream<UIMessageChunk>): AsyncGenerator<UIMessageChunk> {
+  const reader = stream.getReader();
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}

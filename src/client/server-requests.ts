@@ -1,0 +1,72 @@
+import { BridgeError, type ErrorCode, errorTable } from "../protocol/errors.ts";
+
+export interface ServerOptions {
+  /** Where the server's routes are: `/agent` if `POST /agent/stream` is one of them. Default: the root of the page's origin. */
+  api?: string;
+  /** Headers of every request, or a function that returns them: a token may expire. */
+  headers?: HeadersInit | (() => HeadersInit | Promise<HeadersInit>);
+  /** As in `fetch`. Default `same-origin`. */
+  credentials?: RequestCredentials;
+  fetch?: (input: string, init: RequestInit) => Promise<Response>;
+}
+
+interface ServerRequest {
+  /** Sent as JSON with `POST`, unless it is undefined. */
+  body?: object | undefined;
+  method?: string;
+  signal?: AbortSignal | undefined;
+  headers?: HeadersInit | undefined;
+}
+
+/** The parsed body of a response; of a refusal, its code and sentence. */
+export interface ServerReply<T> {
+  status: number;
+  body: T & { code?: string; message?: string };
+  /** How far the server's clock is ahead of the browser's, in milliseconds; 0 if that is not known. */
+  clockOffset: number;
+}
+
+/** Requests to the routes of the server (PROTOCOL.md §1). */
+export class ServerRequests {
+  readonly #options: ServerOptions;
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+  }
+
+  async send(path: string, { body, signal, method, headers }: ServerRequest = {}): Promise<Response> {
+    const { api = "", credentials, fetch = globalThis.fetch.bind(globalThis) } = this.#options;
+    const own = this.#options.headers;
+    const all = new Headers(typeof own === "function" ? await own() : own);
+    for (const [name, value] of new Headers(headers)) all.set(name, value);
+    if (body) all.set("content-type", "application/json");
+    return fetch(`${api.replace(/\/$/, "")}${path}`, {
+      method: method ?? (body ? "POST" : "GET"),
+      headers: all,
+      ...(body && { body: JSON.stringify(body) }),
+      ...(credentials && { credentials }),
+      ...(signal && { signal }),
+    });
+  }
+
+  /** Rejects only if there is no response. */
+  async json<T extends object>(path: string, request?: ServerRequest): Promise<ServerReply<T>> {
+    const sentAt = Date.now();
+    const response = await this.send(path, request);
+    const { status, headers } = response;
+    const date = Date.parse(headers.get("date") ?? "");
+    const offset = date + 500 - (sentAt + Date.now()) / 2;
+    // The header has whole seconds only.
+    const clockOffset = Math.abs(offset) > 2000 ? offset : 0;
+    const body = (await response.json().catch(() => ({}))) as ServerReply<T>["body"];
+    return { status, body, clockOffset };
+  }
+}
+
+/** The error of a response that refuses a request, in the server's words. */
+export async function toError(response: Response): Promise<BridgeError> {
+  const body = (await response.json().catch(() => ({}))) as { code?: string; message?: string };
+  const code = body.code && Object.hasOwn(errorTable, body.code) ? (body.code as ErrorCode) : "internal";
+  const retryAfter = Number(response.headers.get("retry-after")) || undefined;
+  return new BridgeError(code, body.message ?? `The server replied with status ${response.status}.`, { retryAfter });
+}

@@ -1,0 +1,263 @@
+/** A chat with its approvals over each of our transports: answers beside the open stream, recorded before they are shown. */
+import { describe, expect, it } from "vitest";
+import { type AgentPage, fastTimers, openPage, type PageOptions, tabStorage } from "../fixtures/agent-page.ts";
+import { openCutProxy } from "../fixtures/cut-proxy.ts";
+import { type Ai, majors, partStates, toolParts, wordsOf } from "../fixtures/stock-chat.ts";
+import { decide, messagesOf, openWorld, type World, type WorldOptions } from "../fixtures/world.ts";
+
+const wires = ["sse", "websocket"] as const;
+const cases = majors.flatMap(([name, ai]) => wires.map((over) => [`${over} on ${name}`, ai, over] as const));
+
+const live = { bridge: { live: { model: "gemini-2.5-flash" } } };
+
+async function open(ai: Ai, over: PageOptions["over"], options: WorldOptions = {}) {
+  const world = await openWorld({ ...live, ...options });
+  return { world, page: openPage(ai, { url: world.server.url, over }) };
+}
+
+/** Asks for a payment, and waits for its card. */
+async function ask(page: AgentPage, words = "pay"): Promise<string> {
+  void page.chat.sendMessage({ text: words });
+  await page.shows("asked");
+  return page.card()!.approvalId;
+}
+
+/** Checks that the page shows what the server has. */
+async function expectTruth(page: AgentPage, world: World, ai: Ai): Promise<void> {
+  const messages = await page.settled();
+  const stored = await messagesOf(world);
+  expect(messages.map(({ id }) => id)).toEqual(stored.map(({ id }) => id));
+  expect(messages.map(partStates)).toEqual(stored.map(partStates));
+  expect(messages.map(wordsOf)).toEqual(stored.map(wordsOf));
+  await ai.validateUIMessages({ messages });
+}
+
+describe.each(cases)("an approval over %s", (_, ai, over) => {
+  it.each([true, false])("takes one request: %s", async (approved) => {
+    const { world, page } = await open(ai, over);
+    const id = await ask(page);
+    expect(page.card()).toMatchObject({ toolName: "process_payment", input: { amount: 50, recipient: "Hanako" } });
+    expect(page.chat.status).toBe("streaming");
+    await page.approvals.answer(id, { approved, reason: "so be it" });
+    const [part] = toolParts(ai, page.chat.messages[1]!);
+    expect(["approval-responded", "output-available", "output-denied"]).toContain(part?.state);
+    expect(part?.approval).toMatchObject({ id, approved, reason: "so be it" });
+    await page.shows(approved ? "done" : "denied");
+    await page.until(() => page.chat.status === "ready");
+    expect(page.statuses).toEqual(["submitted", "streaming", "ready"]);
+    expect([page.count("POST /stream"), page.count(`POST /approvals/${id}`)]).toEqual([over === "sse" ? 1 : 0, 1]);
+    await expectTruth(page, world, ai);
+    expect([world.payments.length, page.errors]).toEqual([approved ? 1 : 0, []]);
+    expect(page.statuses).toEqual(["submitted", "streaming", "ready"]);
+  });
+
+  it("is made once, however often the button is clicked", async () => {
+    const { world, page } = await open(ai, over);
+    const id = await ask(page);
+    const clicks = Array.from({ length: 10 }, () => page.approvals.answer(id, { approved: true }));
+    expect(page.card()?.state).toBe("sending");
+    // The other button comes too late.
+    clicks.push(page.chat.addToolApprovalResponse({ id, approved: false }) as Promise<void>);
+    await Promise.all(clicks);
+    await page.shows("done");
+    await expectTruth(page, world, ai);
+    expect([world.payments.length, page.count(`POST /approvals/${id}`)]).toEqual([1, 1]);
+  });
+
+  it("shows the decision of another device, and says so if another answer was given here", async () => {
+    const { world, page } = await open(ai, over);
+    const id = await ask(page);
+    page.respondWith((path) => {
+      if (path !== `POST /approvals/${id}`) return undefined;
+      page.respondWith(undefined);
+      return Response.error();
+    });
+    const answered = page.approvals.answer(id, { approved: true });
+    await decide(world, id, false);
+    await answered;
+    await page.until(() => page.chat.status === "ready");
+    expect(page.card()).toMatchObject({ state: "denied", decidedElsewhere: true, answer: { approved: true } });
+    await expectTruth(page, world, ai);
+    expect([world.payments, page.statuses]).toEqual([[], ["submitted", "streaming", "ready"]]);
+  });
+
+  it("goes on when only the other device answers", async () => {
+    const { world, page } = await open(ai, over);
+    const id = await ask(page);
+    await decide(world, id, true);
+    await page.until(() => page.chat.status === "ready");
+    expect(page.card()).toMatchObject({ state: "done" });
+    expect(page.card()?.decidedElsewhere).toBeUndefined();
+    expect(toolParts(ai, page.chat.messages[1]!)[0]).toMatchObject({
+      state: "output-available",
+      approval: { id, approved: true },
+    });
+    await expectTruth(page, world, ai);
+    expect(page.statuses).toEqual(["submitted", "streaming", "ready"]);
+  });
+
+  it("expires while the computer sleeps, and an answer that comes too late is told so", async () => {
+    const { world, page } = await open(ai, over);
+    const id = await ask(page);
+    world.clock.now += 3_600_000;
+    const answered = page.approvals.answer(id, { approved: true });
+    await answered;
+    await world.bridge.sweep();
+    await page.until(() => page.chat.status === "ready");
+    expect(page.card()).toMatchObject({ state: "expired" });
+    await expectTruth(page, world, ai);
+    expect([world.payments, page.errors]).toEqual([[], []]);
+  });
+
+  it("answers one of two questions at once, and then the other", async () => {
+    const { world, page } = await open(ai, over);
+    void page.chat.sendMessage({ text: "two payments" });
+    await page.until(() => page.states().join() === "asked,asked");
+    const [first, second] = page.approvals.list();
+    await page.approvals.answer(first!.approvalId, { approved: true });
+    await page.until(() => page.states()[0] === "done");
+    expect([page.states()[1], page.chat.status]).toEqual(["asked", "streaming"]);
+    await page.approvals.answer(second!.approvalId, { approved: false });
+    await page.until(() => page.chat.status === "ready");
+    await expectTruth(page, world, ai);
+    expect(page.statuses).toEqual(["submitted", "streaming", "ready"]);
+    expect(world.payments).toHaveLength(1);
+  });
+
+  it("ends with the server's sentence if the server refuses the answer, and can be sent again", async () => {
+    const { world, page } = await open(ai, over);
+    const id = await ask(page);
+    const message = `There is no approval ${id} here.`;
+    page.respondWith((path) =>
+      path === `POST /approvals/${id}` ? Response.json({ code: "not_found", message }, { status: 404 }) : undefined,
+    );
+    await expect(page.approvals.answer(id, { approved: true })).rejects.toThrow(message);
+    expect(page.card()).toMatchObject({ state: "unsent", problem: message, answer: { approved: true } });
+    expect(toolParts(ai, page.chat.messages[1]!)[0]?.state).toBe("approval-requested");
+    expect(page.count(`POST /approvals/${id}`)).toBe(1);
+    page.respondWith(undefined);
+    page.approvals.retry(id);
+    await page.shows("done");
+    await expectTruth(page, world, ai);
+    expect(world.payments).toHaveLength(1);
+  });
+
+  it("is not sent for ever: the card says why, and a click goes on with the same key", async () => {
+    const { world, page } = await open(ai, over);
+    const id = await ask(page);
+    page.respondWith((path) => (path.startsWith("POST /approvals/") ? new Response("", { status: 502 }) : undefined));
+    await expect(page.approvals.answer(id, { approved: false })).rejects.toThrow("12 times");
+    expect([page.card()?.state, page.count(`POST /approvals/${id}`)]).toEqual(["unsent", 12]);
+    page.respondWith(undefined);
+    page.approvals.retry(id);
+    await page.shows("denied");
+    await expectTruth(page, world, ai);
+  });
+
+  it("leaves the stream that waits when the person writes something else", async () => {
+    const { world, page } = await open(ai, over);
+    const id = await ask(page);
+    await page.chat.sendMessage({ text: "hello" });
+    await page.settled();
+    const state = over === "sse" ? "cancelled" : "asked";
+    await page.until(() => page.approvals.get(id)?.state === state);
+    expect(page.statuses.slice(0, 6)).toEqual(["submitted", "streaming", "ready", "submitted", "streaming", "ready"]);
+    if (over === "websocket") {
+      await page.approvals.answer(id, { approved: true });
+      await page.until(() => page.approvals.get(id)?.state === "done");
+      expect(world.payments).toHaveLength(1);
+    }
+    await expectTruth(page, world, ai);
+    expect(page.errors).toEqual([]);
+  });
+});
+
+describe.each(cases)("a page over %s", (_, ai, over) => {
+  it("that is loaded again between the click and its acknowledgement sends the answer", async () => {
+    const world = await openWorld(live);
+    const proxy = await openCutProxy(world.server.url);
+    const storage = tabStorage();
+    const before = openPage(ai, { url: proxy.url, over, storage });
+    const id = await ask(before);
+    before.respondWith((path) => (path.startsWith("POST /approvals/") ? Response.error() : undefined));
+    void before.approvals.answer(id, { approved: true }).catch(() => undefined);
+    expect(before.card()?.state).toBe("sending");
+    before.close();
+    expect(storage.size()).toBe(1);
+    const page = openPage(ai, { url: proxy.url, over, storage });
+    await page.shows("done");
+    await expectTruth(page, world, ai);
+    expect([world.payments.length, storage.size()]).toEqual([1, 0]);
+    await proxy.close();
+  });
+
+  it("shows the open question after a reload, and goes on after the answer", async () => {
+    const { world, page: before } = await open(ai, over);
+    const id = await ask(before);
+    before.close();
+    const page = openPage(ai, { url: world.server.url, over });
+    await page.shows("asked");
+    expect(page.card()).toMatchObject({ approvalId: id, input: { amount: 50, recipient: "Hanako" } });
+    await page.approvals.answer(id, { approved: true });
+    await page.shows("done");
+    await page.until(() => wordsOf(page.chat.messages.at(-1)!).includes("process_payment gave"));
+    await expectTruth(page, world, ai);
+    expect([world.payments.length, page.count("POST /stream"), page.errors]).toEqual([1, 0, []]);
+  });
+
+  it("goes on when the server was away during the click and is back", async () => {
+    const world = await openWorld(live);
+    const proxy = await openCutProxy(world.server.url);
+    const page = openPage(ai, { url: proxy.url, over, timers: fastTimers });
+    const id = await ask(page);
+    proxy.refuse(true);
+    proxy.cut();
+    const answered = page.approvals.answer(id, { approved: true });
+    await page.until(() => page.count(`POST /approvals/${id}`) > 2);
+    expect(page.card()?.state).toBe("sending");
+    proxy.refuse(false);
+    await answered;
+    await page.until(() => page.chat.status === "ready");
+    await expectTruth(page, world, ai);
+    expect([world.payments.length, page.statuses, page.errors]).toEqual([1, ["submitted", "streaming", "ready"], []]);
+    await proxy.close();
+  });
+
+  it("shows in a second tab what the first one does", async () => {
+    const { world, page: first } = await open(ai, over);
+    const id = await ask(first);
+    const second = openPage(ai, { url: world.server.url, over });
+    await second.shows("asked");
+    const clicks = [first.approvals.answer(id, { approved: true }), second.approvals.answer(id, { approved: false })];
+    await Promise.all(clicks);
+    const counts = world.payments.length === 1 ? "done" : "denied";
+    await Promise.all([first.shows(counts), second.shows(counts)]);
+    await expectTruth(first, world, ai);
+    await expectTruth(second, world, ai);
+    expect([first.card(), second.card()].filter((card) => card?.decidedElsewhere)).toHaveLength(1);
+    await first.chat.sendMessage({ text: "hello" });
+    await second.until(() => second.chat.messages.length === 4);
+    await expectTruth(second, world, ai);
+  });
+
+  it("shows a run of words once, wherever the connection was cut", async () => {
+    const world = await openWorld(live);
+    const proxy = await openCutProxy(world.server.url);
+    for (const bytes of [200, 700, 1300, 1900, 2500]) {
+      const page = openPage(ai, { url: proxy.url, over, id: `chat-${bytes}` });
+      void proxy.cutAfter(bytes);
+      void page.chat.sendMessage({ text: "pay" });
+      await page.shows("asked");
+      await page.approvals.answer(page.card()!.approvalId, { approved: true });
+      await page.shows("done");
+      const messages = await page.settled();
+      expect(messages.map(wordsOf), `cut after ${bytes}`).toEqual([
+        "pay",
+        'process_payment gave {"success":true,"paid":50,"recipient":"Hanako"}.',
+      ]);
+      page.close();
+    }
+    expect(world.payments).toHaveLength(5);
+    await proxy.close();
+  });
+});
