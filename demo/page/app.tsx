@@ -1,3 +1,4 @@
+import { ApprovalLanguage } from "adk-stream-protocol/react";
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { fetchHealth, fetchMessages, type Health, type MessagePage } from "./api.ts";
 import { chatIdOf, newChatId, withChatId } from "./chat-id.ts";
@@ -98,40 +99,42 @@ export function App() {
 
   return (
     <WordsContext value={words}>
-      <div className="page">
-        <Header
-          health={health}
-          preferences={preferences}
-          wires={wires}
-          mode={mode}
-          busy={busy}
-          onMode={chooseMode}
-          onNewChat={newChat}
-          chats={{
-            isOpen: side.isOpen,
-            waiting: waitingElsewhere(list.chats ?? [], opened.chatId),
-            toggle: side.toggle,
-          }}
-          onShortcuts={() => setShowsKeys(true)}
-        />
-        <Intro mode={mode} />
-        <div className="body">
-          <ChatSide isWide={side.isWide} isOpen={side.isOpen} onClose={side.close}>
-            <ChatListView list={list} chatId={opened.chatId} onOpen={openFromList} onCurrentDeleted={newChat} />
-          </ChatSide>
-          <div className="body-chat">
-            <LoadedChat
-              key={opened.chatId}
-              opened={opened}
-              mode={mode}
-              music={music}
-              health={health}
-              onBusy={setBusy}
-            />
+      <ApprovalLanguage language={preferences.language}>
+        <div className="page">
+          <Header
+            health={health}
+            preferences={preferences}
+            wires={wires}
+            mode={mode}
+            busy={busy}
+            onMode={chooseMode}
+            onNewChat={newChat}
+            chats={{
+              isOpen: side.isOpen,
+              waiting: waitingElsewhere(list.chats ?? [], opened.chatId),
+              toggle: side.toggle,
+            }}
+            onShortcuts={() => setShowsKeys(true)}
+          />
+          <Intro mode={mode} />
+          <div className="body">
+            <ChatSide isWide={side.isWide} isOpen={side.isOpen} onClose={side.close}>
+              <ChatListView list={list} chatId={opened.chatId} onOpen={openFromList} onCurrentDeleted={newChat} />
+            </ChatSide>
+            <div className="body-chat">
+              <LoadedChat
+                key={opened.chatId}
+                opened={opened}
+                mode={mode}
+                music={music}
+                health={health}
+                onBusy={setBusy}
+              />
+            </div>
           </div>
+          {showsKeys && <ShortcutSheet onClose={() => setShowsKeys(false)} />}
         </div>
-        {showsKeys && <ShortcutSheet onClose={() => setShowsKeys(false)} />}
-      </div>
+      </ApprovalLanguage>
     </WordsContext>
   );
 }

@@ -13,7 +13,8 @@ beforeAll(async () => {
 afterEach(() => visitor.leave());
 afterAll(() => visitor.close());
 
-const shows = (page: Page, selector: string) => page.locator(selector).last().waitFor({ state: "attached", timeout: waiting });
+const shows = (page: Page, selector: string) =>
+  page.locator(selector).last().waitFor({ state: "attached", timeout: waiting });
 const says = (page: Page, words: string) => page.locator("li", { hasText: words }).last().waitFor({ timeout: waiting });
 const approve = (page: Page) => page.getByRole("button", { name: "Approve", exact: true }).last().click();
 async function say(page: Page, words: string): Promise<void> {

@@ -116,7 +116,7 @@ describe.each([
     await say(page, "Pay her");
     const card = cards(page).first();
     await inState(card, "asked");
-    const marks = await card.locator('[data-argument="recipient"] .mark').allInnerTexts();
+    const marks = await card.locator('[data-argument="recipient"] [data-part="mark"]').allInnerTexts();
     expect(marks).toEqual(["U+00A0", "U+2800", "mixes Latin + Armenian letters"]);
   });
 
