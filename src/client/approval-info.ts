@@ -23,13 +23,8 @@ const states: Record<ApprovalState, readonly [order: number, shown: CardState]> 
 
 const orderOf = ({ state }: { state: ApprovalState }): number => states[state]?.[0] ?? 0;
 
-/** True if the call can no longer be decided or run. */
-export function isOver(report: { state: ApprovalState } | undefined): boolean {
-  return report !== undefined && orderOf(report) >= 4;
-}
-
 /** The newer of two reports about an approval. */
-export function newest<T extends { state: ApprovalState }>(one: T | undefined, other: T | undefined): T | undefined {
+function newest<T extends { state: ApprovalState }>(one: T | undefined, other: T | undefined): T | undefined {
   return one && other ? (orderOf(other) >= orderOf(one) ? other : one) : (one ?? other);
 }
 

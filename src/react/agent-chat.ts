@@ -39,9 +39,9 @@ export class AgentChat<UI_MESSAGE extends UIMessage = UIMessage> extends Chat<UI
   constructor(options: AgentChatOptions<UI_MESSAGE>) {
     const { id, generateId, onData, onError, onFinish, messageMetadataSchema, dataPartSchemas, ...rest } = options;
     const connection = toTransport(options);
-    const given = { generateId, onData, onError, onFinish, messageMetadataSchema, dataPartSchemas };
-    const callbacks = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-    super({ id, transport: connection, ...callbacks } as ChatInit<UI_MESSAGE>);
+    const all = { generateId, onData, onError, onFinish, messageMetadataSchema, dataPartSchemas };
+    const callbacks = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+    super({ id, transport: connection, ...callbacks });
     this.connection = connection;
     this.approvals = attachApprovals<UI_MESSAGE>(this, { ...rest, transport: connection });
     const { resumeStream } = this;

@@ -1,7 +1,10 @@
 import type { UIMessage } from "ai";
+import type { ApprovalData } from "../protocol/approval.ts";
+import type { ToolTypesOf } from "../protocol/tool-types.ts";
 
 /** The metadata of a reply. */
 export interface AgentMetadata {
+  /** The sum over all turns of the message. */
   usage?: {
     inputTokens: number;
     outputTokens: number;
@@ -14,5 +17,8 @@ export interface AgentMetadata {
   chatId?: string;
 }
 
-/** The messages of a chat with this agent. */
-export type AgentMessage<Agent> = unknown extends Agent ? UIMessage : UIMessage<AgentMetadata>;
+/** The data parts of a reply: `data-approval`. */
+export type AgentData = { approval: ApprovalData };
+
+/** The messages of a chat with this agent: `AgentMessage<typeof agent>`. */
+export type AgentMessage<Agent> = UIMessage<AgentMetadata, AgentData, ToolTypesOf<Agent>>;

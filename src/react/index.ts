@@ -10,7 +10,7 @@
  *     connection-state.tsx   the state of the connection
  */
 export { AgentChat, type AgentChatOptions } from "./agent-chat.ts";
-export type { AgentMessage, AgentMetadata } from "./agent-message.ts";
+export type { AgentData, AgentMessage, AgentMetadata } from "./agent-message.ts";
 export { ApprovalCard, type ApprovalCardProps, type CardLookProps } from "./approval-card.tsx";
 export { ApprovalInbox, type ApprovalInboxProps } from "./approval-inbox.tsx";
 export { ApprovalLanguage, type LanguageProps } from "./approval-language.tsx";

@@ -11,8 +11,23 @@ export interface ClientToolContext {
   signal: AbortSignal;
 }
 
-/** The browser tools of the page, by their names. What one returns is the result of the call; what it throws, its failure. */
-export type ClientTools = Readonly<Record<string, (input: never, context: ClientToolContext) => unknown>>;
+/**
+ * The browser tools of the page, by their names. What one returns is the result of the call; what it throws, its failure.
+ * The types come from the agent's tools, if the chat knows them.
+ */
+export type ClientTools<UI_MESSAGE extends UIMessage = UIMessage> =
+  UI_MESSAGE extends UIMessage<infer _Metadata, infer _Data, infer Tools>
+    ? string extends keyof Tools
+      ? AnyTools
+      : {
+          readonly [Name in keyof Tools]?: (
+            input: Tools[Name]["input"],
+            context: ClientToolContext,
+          ) => Tools[Name]["output"] | Promise<Tools[Name]["output"]>;
+        }
+    : AnyTools;
+
+type AnyTools = Readonly<Record<string, (input: never, context: ClientToolContext) => unknown>>;
 
 /**
  * Runs the agent's browser tools in this page: free calls when they come, gated ones after the server has recorded the yes,
@@ -20,12 +35,12 @@ export type ClientTools = Readonly<Record<string, (input: never, context: Client
  */
 export function useClientTools<UI_MESSAGE extends UIMessage>(
   { chat, messages }: { chat: AgentChat<UI_MESSAGE>; messages: readonly UIMessage[] },
-  tools: ClientTools,
+  tools: ClientTools<UI_MESSAGE>,
 ): void {
   const started = useRef(new Set<string>());
-  const latest = useRef(tools);
+  const latest = useRef<AnyTools>(tools as AnyTools);
   useEffect(() => {
-    latest.current = tools;
+    latest.current = tools as AnyTools;
   });
   const left = useRef<AbortController>(undefined);
   useEffect(() => {
