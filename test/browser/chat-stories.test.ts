@@ -66,7 +66,7 @@ describe.each(majors)("the stories on %s", (major, ai) => {
             const told = await tell(tab, tab.id);
             await expectTruth(tab, told);
           } catch (error) {
-            const shown = await tab.page.evaluate(() => [window.stage.chat, document.body.innerText]).catch(() => "");
+            const shown = await tab.page.evaluate(() => [window.story.chat, document.body.innerText]).catch(() => "");
             throw new Error(`${tab.form}: ${String(error)}\n${JSON.stringify(shown)}\n${tab.requests.join()}`, {
               cause: error,
             });
