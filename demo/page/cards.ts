@@ -1,11 +1,11 @@
 import type { LocalText } from "adk-stream-protocol/protocol";
-import type { CardInfo } from "adk-stream-protocol/react";
+import type { ApprovalInfo } from "adk-stream-protocol/client";
 import { getToolName, isToolUIPart, type UIMessage } from "ai";
 import { cardState, type CardFacts } from "./card-state.ts";
 import { isClientTool } from "./client-tools.ts";
 
 /** What a card of this page shows. */
-export interface Card extends CardInfo {
+export interface Card extends ApprovalInfo {
   /** What the card calls the call. */
   title: LocalText;
   /** The server has described the call. Until then the card knows only the tool and what the model sent. */

@@ -80,7 +80,6 @@ function AssistantPart({ part, bridge }: { part: Part; bridge: BridgeChat }) {
         clockOffset={bridge.ledger.clockOffset}
         headingLevel={2}
         slots={cardSlots}
-        labels={part.type === "tool-process_payment" ? t.ofPayments : undefined}
       />
     );
   }

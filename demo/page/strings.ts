@@ -1,6 +1,5 @@
 import type { CardState } from "adk-stream-protocol/client";
 import type { ApprovalState, ErrorCode } from "adk-stream-protocol/protocol";
-import type { LabelChanges } from "adk-stream-protocol/react";
 
 import { type ChatStrings, chatStrings } from "./chat-strings.ts";
 import type { Mode } from "./mode.ts";
@@ -59,8 +58,6 @@ export interface Strings {
   states: Record<ApprovalState, string>;
   /** Why the server did not record what a person said about a call. */
   resolution: { already: (state: string) => string; missing: string };
-  /** Other labels on the cards of payments. */
-  ofPayments: LabelChanges;
   announceReply: string;
   wallet: string;
   balance: string;
@@ -208,7 +205,6 @@ const en: Strings = {
     already: (state) => `The state is known already: ${state}.`,
     missing: "The server does not know this call, or you may not decide about it.",
   },
-  ofPayments: { states: { done: "Paid" } },
   announceReply: "The assistant has replied.",
   wallet: "Wallet",
   balance: "Balance",
@@ -363,7 +359,6 @@ const ja: Strings = {
     already: (state) => `状態はすでに分かっています: ${state}。`,
     missing: "この呼び出しが見つからないか、決定する権限がありません。",
   },
-  ofPayments: { states: { done: "送金済み" } },
   announceReply: "アシスタントが応答しました。",
   wallet: "ウォレット",
   balance: "残高",

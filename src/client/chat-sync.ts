@@ -27,6 +27,8 @@ export interface ChatSyncOptions<UI_MESSAGE extends UIMessage> {
   server: ServerRequests;
   onLedger: (ledger: Ledger, clockOffset: number) => void;
   onChange: () => void;
+  /** The chat has the server's messages now. */
+  onShow?: () => void;
   /** How often the page asks whether the chat has gone on without it. Default 5 seconds. */
   pollMs?: number | undefined;
   /** How many messages a page has. Default 50. */
@@ -77,7 +79,7 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
     this.#unwatch ??= watchReturn(() => void this.refresh());
     this.#others ??=
       globalThis.BroadcastChannel && new BroadcastChannel(`adk-stream-protocol:${this.#options.chat.id}`);
-    if (this.#others) this.#others.onmessage = () => void this.refresh();
+    this.#others?.addEventListener("message", () => void this.refresh());
     void this.refresh();
   }
 
@@ -99,7 +101,6 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
 
   /** Something of this page has changed the chat: the other tabs ask now. */
   tellOthers(): void {
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has one origin, its own
     this.#others?.postMessage("changed");
   }
 
@@ -155,6 +156,7 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
       const page = sequence === 0 ? { messages: [] } : await this.#read();
       if (this.#isClosed || isBusy(chat) || chat.messages !== before) return;
       this.#show(page);
+      this.#options.onShow?.();
       this.#shown = sequence;
     }
     const isLost = chat.status === "error" && isNetworkError(chat.error);
@@ -216,7 +218,7 @@ export function isBusy({ status }: { status: string }): boolean {
 }
 
 /** True for a broken connection, as AI SDK recognises one. */
-export function isNetworkError(error: Error | undefined): boolean {
+function isNetworkError(error: Error | undefined): boolean {
   return error instanceof TypeError && /network|fetch/i.test(error.message);
 }
 

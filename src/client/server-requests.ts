@@ -10,7 +10,7 @@ export interface ServerOptions {
   fetch?: (input: string, init: RequestInit) => Promise<Response>;
 }
 
-interface ServerRequest {
+export interface ServerRequest {
   /** Sent as JSON with `POST`, unless it is undefined. */
   body?: object | undefined;
   method?: string;
@@ -49,7 +49,7 @@ export class ServerRequests {
     });
   }
 
-  /** Rejects only if there is no response. */
+  /** Rejects only if there is no response, or not all of it. */
   async json<T extends object>(path: string, request?: ServerRequest): Promise<ServerReply<T>> {
     const sentAt = Date.now();
     const response = await this.send(path, request);
@@ -58,7 +58,11 @@ export class ServerRequests {
     const offset = date + 500 - (sentAt + Date.now()) / 2;
     // The header has whole seconds only.
     const clockOffset = Math.abs(offset) > 2000 ? offset : 0;
-    const body = (await response.json().catch(() => ({}))) as ServerReply<T>["body"];
+    const body = (await response.json().catch((error: unknown) => {
+      // A refusal without JSON comes from something before the server. Otherwise the connection was cut in the body.
+      if (!response.ok && error instanceof SyntaxError) return {};
+      throw new TypeError("The network connection was cut in the middle of a response.");
+    })) as ServerReply<T>["body"];
     return { status, body, clockOffset };
   }
 }

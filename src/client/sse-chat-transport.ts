@@ -5,8 +5,9 @@ import { type HeldTransport, hookedStream, type ToolResult, type TransportHooks 
 import { onlyNewMessages } from "./only-new-messages.ts";
 import { reconnectDelay } from "./reconnect-delay.ts";
 import { RepeatedSends } from "./repeated-sends.ts";
-import { type ServerOptions, ServerRequests, toError } from "./server-requests.ts";
-import { watchReturn } from "./watch-network.ts";
+import { type ServerOptions, type ServerRequest, ServerRequests, toError } from "./server-requests.ts";
+import { waitBeforeRetry } from "./wait-before-retry.ts";
+import { watchSilence } from "./watch-silence.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 
 export interface SseChatTransportOptions extends ServerOptions {
@@ -31,6 +32,12 @@ interface OpenStream {
   leave: AbortController;
   /** Ends the connection in use, so that the next one is opened at once. */
   cut: () => void;
+}
+
+/** Since when and how often the server could not be reached. */
+interface Failing {
+  since: number;
+  times: number;
 }
 
 /** The reply cannot go on in its stream. AI SDK takes a TypeError about the network for one that can be resumed. */
@@ -77,13 +84,41 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
     const { body: sent } = onlyNewMessages({ id, messages, trigger, messageId, body });
     this.#repeated.check(sent);
     const stream = this.#open(id, abortSignal);
-    return this.#connect(stream, async (signal) => {
-      return this.#server.send("/stream", { body: { ...sent, hold: true }, headers, signal });
+    const isNew = trigger === "submit-message" && messageId === undefined && messages.at(-1)?.role === "user";
+    return this.#connect(stream, (signal) => {
+      const request = { body: { ...sent, hold: true }, headers, signal };
+      return this.#post(stream, request, isNew ? messages.at(-1)?.id : undefined);
     }) as Promise<ReadableStream<UIMessageChunk>>;
   }
 
+  /** Sends a chat request. A new message that got no response is sent again, unless it is in the chat. */
+  async #post({ chatId, leave: { signal } }: OpenStream, request: ServerRequest, id?: string): Promise<Response> {
+    const failing: Failing = { since: 0, times: 0 };
+    for (;;) {
+      try {
+        if (failing.times === 0 || !(await this.#has(chatId, id, signal)))
+          return await this.#server.send("/stream", request);
+        const resumed = await this.#resume(chatId, undefined, signal);
+        if (resumed.status === 204) throw new LostReply();
+        return resumed;
+      } catch (error) {
+        if (id === undefined || signal.aborted || !isUnreached(error)) throw error;
+      }
+      await this.#pause(failing, signal);
+      signal.throwIfAborted();
+    }
+  }
+
+  /** True if the chat has a message with this id. */
+  async #has(chatId: string, messageId: string | undefined, signal: AbortSignal): Promise<boolean> {
+    const path = `${pathOf(chatId)}/messages?limit=20`;
+    const { status, body } = await this.#server.json<{ messages?: UIMessage[] }>(path, { signal });
+    if (status >= 500) throw new TypeError(`The network request failed with status ${status}.`);
+    return body.messages?.some(({ id }) => id === messageId) ?? false;
+  }
+
   async reconnectToStream(options: ReconnectOptions<UI_MESSAGE>): Promise<ReadableStream<UIMessageChunk> | null> {
-    const { chatId, abortSignal } = options as ReconnectOptions<UI_MESSAGE> & { abortSignal?: AbortSignal };
+    const { chatId, abortSignal } = options;
     const stream = this.#open(chatId, abortSignal);
     return this.#connect(stream, (signal) => this.#resume(chatId, undefined, signal));
   }
@@ -140,6 +175,8 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
       return hookedStream(this.#chunks(stream, response.body, connection), this);
     } catch (error) {
       this.#become({ status: stream.leave.signal.aborted ? "idle" : "closed" });
+      // The chat shows the error a moment later. Then it is known whether the server has the message.
+      setTimeout(() => this.hooks.onEnd?.());
       if (stream.leave.signal.aborted) throw new DOMException("The chat request was stopped.", "AbortError");
       throw error instanceof TypeError ? new TypeError(`The network request failed. ${error.message}`) : error;
     }
@@ -153,7 +190,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
     const { signal } = stream.leave;
     let [body, connection] = [first, firstConnection];
     let last: string | undefined;
-    const failing = { since: 0, times: 0 };
+    const failing: Failing = { since: 0, times: 0 };
     this.#streams.add(stream);
     try {
       for (;;) {
@@ -162,7 +199,10 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
         let unnumbered: UIMessageChunk[] = [];
         const isResumed = last !== undefined;
         try {
-          for await (const { data, id } of decodeSse(this.#watched(stream, body, connection))) {
+          const { silenceMs = 40_000 } = this.#options;
+          const options = { silenceMs, now: this.#now, timers: this.#timers };
+          stream.cut = () => connection.abort();
+          for await (const { data, id } of decodeSse(watchSilence(body, connection, options))) {
             if (data === "[DONE]") return yield* unnumbered;
             const chunk = JSON.parse(data) as UIMessageChunk;
             this.hooks.onArrival?.(chunk);
@@ -194,15 +234,10 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
   async #reopen(
     { chatId, leave }: OpenStream,
     last: string | undefined,
-    failing: { since: number; times: number },
+    failing: Failing,
   ): Promise<[ReadableStream<Uint8Array>, AbortController]> {
-    const { giveUpMs = 60_000, random = Math.random } = this.#options;
-    if (failing.times === 0) failing.since = this.#now();
     for (;;) {
-      const delay = reconnectDelay(failing.times, random);
-      failing.times += 1;
-      this.#become({ status: "reconnecting", retryAt: this.#now() + delay });
-      await this.#wait(delay, leave.signal);
+      await this.#pause(failing, leave.signal);
       const connection = linked(leave.signal);
       if (leave.signal.aborted) return [new ReadableStream(), connection];
       try {
@@ -213,11 +248,21 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
         // A server that refuses for good would refuse again.
         if (error.retryAfter === undefined && response.status < 500) throw error;
       } catch (error) {
-        const isNetwork = error instanceof TypeError && !(error instanceof LostReply);
-        if (!isNetwork && !leave.signal.aborted) throw error;
+        if (!isUnreached(error) && !leave.signal.aborted) throw error;
       }
-      if (this.#now() - failing.since >= giveUpMs) throw new TypeError("The network connection to the chat is lost.");
     }
+  }
+
+  /** Waits before the next attempt, at first shortly and then longer. Throws when it is time to give up. */
+  async #pause(failing: Failing, signal: AbortSignal): Promise<void> {
+    const { giveUpMs = 60_000, random = Math.random } = this.#options;
+    if (failing.times === 0) failing.since = this.#now();
+    else if (this.#now() - failing.since >= giveUpMs)
+      throw new TypeError("The network connection to the chat is lost.");
+    const delay = reconnectDelay(failing.times, random);
+    failing.times += 1;
+    this.#become({ status: "reconnecting", retryAt: this.#now() + delay });
+    await waitBeforeRetry(delay, signal, this.#timers);
   }
 
   #resume(chatId: string, last: string | undefined, signal: AbortSignal): Promise<Response> {
@@ -225,62 +270,16 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
     return this.#server.send(`${pathOf(chatId)}/stream?hold=1`, { headers, signal });
   }
 
-  /** The same bytes. Ends the connection when none come for a while, for example after the computer has slept. */
-  #watched(
-    stream: OpenStream,
-    body: ReadableStream<Uint8Array>,
-    connection: AbortController,
-  ): ReadableStream<Uint8Array> {
-    const { silenceMs = 40_000 } = this.#options;
-    let timer: unknown;
-    let at = 0;
-    const listen = () => {
-      at = this.#now();
-      this.#timers.clearTimeout(timer);
-      timer = this.#timers.setTimeout(() => connection.abort(), silenceMs);
-    };
-    listen();
-    stream.cut = () => connection.abort();
-    const unwatch = watchReturn(() => {
-      // Timers may have stopped while the computer slept.
-      if (this.#now() - at >= silenceMs / 2) connection.abort();
-    });
-    const over = () => {
-      this.#timers.clearTimeout(timer);
-      unwatch();
-    };
-    connection.signal.addEventListener("abort", over, { once: true });
-    return body.pipeThrough(
-      new TransformStream({
-        transform(bytes: Uint8Array, controller) {
-          listen();
-          controller.enqueue(bytes);
-        },
-        flush: over,
-      }),
-    );
-  }
-
-  #wait(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const unwatch = watchReturn(() => end());
-      const timer = this.#timers.setTimeout(() => end(), ms);
-      const end = () => {
-        unwatch();
-        this.#timers.clearTimeout(timer);
-        signal.removeEventListener("abort", end);
-        resolve();
-      };
-      signal.addEventListener("abort", end);
-      if (signal.aborted) end();
-    });
-  }
-
   #become(next: ConnectionState): void {
     if (next.status === this.#state.status && next.retryAt === this.#state.retryAt) return;
     this.#state = next;
     for (const listener of [...this.#listeners]) listener();
   }
+}
+
+/** True if there was no response. */
+function isUnreached(error: unknown): boolean {
+  return error instanceof TypeError && !(error instanceof LostReply);
 }
 
 /** A controller that also aborts with a signal. */

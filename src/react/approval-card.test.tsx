@@ -2,9 +2,9 @@ import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
 import type { CardState, ChatApprovals } from "../client/chat-approvals.ts";
 import { ApprovalCard, type ApprovalCardProps } from "./approval-card.tsx";
-import type { CardInfo } from "./card-info.ts";
+import type { ApprovalInfo } from "../client/chat-approvals.ts";
 
-const info: CardInfo = {
+const info: ApprovalInfo = {
   approvalId: "a1",
   toolCallId: "c1",
   toolName: "process_payment",
@@ -13,7 +13,7 @@ const info: CardInfo = {
 };
 const none = () => Promise.reject(new Error("A card that is only drawn answers nothing."));
 
-function draw(changes: Partial<CardInfo> | undefined, props: Partial<ApprovalCardProps> = {}): string {
+function draw(changes: Partial<ApprovalInfo> | undefined, props: Partial<ApprovalCardProps> = {}): string {
   const known = changes && { ...info, ...changes };
   const approvals: ChatApprovals = {
     get: () => known,

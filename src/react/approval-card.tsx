@@ -1,12 +1,12 @@
 import { type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
-import type { ApprovalResolution, ChatApprovals } from "../client/chat-approvals.ts";
+import type { ApprovalInfo, ApprovalResolution, ChatApprovals } from "../client/chat-approvals.ts";
 import { textIn } from "../protocol/card.ts";
 import { ApprovalLanguage, type LanguageProps, useWords } from "./approval-language.tsx";
 import { CallArguments } from "./call-arguments.tsx";
 import { callWords } from "./call-words.ts";
 import { CardDetails } from "./card-details.tsx";
 import { CardHeader } from "./card-header.tsx";
-import { approvalIdOf, type CardInfo, infoOfPart, type MessagePart } from "./card-info.ts";
+import { approvalIdOf, infoOfPart, type MessagePart } from "./card-info.ts";
 import { CardNote } from "./card-note.tsx";
 import { CardOutcome } from "./card-outcome.tsx";
 import { type CardClassNames, CardParts, type CardSlots, Slot, useParts } from "./card-parts.tsx";
@@ -46,7 +46,7 @@ export function ApprovalCard({ chat, part, ...look }: ApprovalCardProps) {
 }
 
 export interface InfoCardProps extends CardLookProps {
-  info: CardInfo;
+  info: ApprovalInfo;
   approvals: ChatApprovals;
 }
 
@@ -187,11 +187,11 @@ function Card({
 }
 
 /** Whether the server has no decision yet. Then the card shows what is important for the decision. */
-export function isUndecided({ state }: CardInfo): boolean {
+export function isUndecided({ state }: ApprovalInfo): boolean {
   return state === "asked" || state === "sending" || state === "unsent";
 }
 
-function Retry({ info, name, onRetry }: { info: CardInfo; name: string; onRetry: () => void }) {
+function Retry({ info, name, onRetry }: { info: ApprovalInfo; name: string; onRetry: () => void }) {
   const { labels } = useWords();
   const part = useParts();
   const answer = info.answer?.approved === false ? labels.deny : labels.approve;
@@ -206,7 +206,7 @@ function Retry({ info, name, onRetry }: { info: CardInfo; name: string; onRetry:
  * The sentence of the policy. Without one, the hint of the tool: it may be wrong or a lie, so it is marked as the
  * assistant's and kept apart from the arguments.
  */
-function Hint({ info: { card, hint } }: { info: CardInfo }): ReactNode {
+function Hint({ info: { card, hint } }: { info: ApprovalInfo }): ReactNode {
   const { labels, language } = useWords();
   const part = useParts();
   const isPolicy = card?.hint !== undefined;

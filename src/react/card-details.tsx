@@ -1,12 +1,12 @@
 import { type ReactNode, useState } from "react";
 import { isLargeOutput } from "../protocol/large-output.ts";
 import { useWords } from "./approval-language.tsx";
-import type { CardInfo } from "./card-info.ts";
+import type { ApprovalInfo } from "../client/chat-approvals.ts";
 import { useParts } from "./card-parts.tsx";
 import { JsonBlock, JsonText } from "./json-text.tsx";
 
 /** The call as it is stored, what the model sent if that was something else, and the result. */
-export function CardDetails({ info }: { info: CardInfo }) {
+export function CardDetails({ info }: { info: ApprovalInfo }) {
   const { labels } = useWords();
   const part = useParts();
   const { toolName, input, rawInput, digest, output } = info;

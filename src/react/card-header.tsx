@@ -1,11 +1,11 @@
 import { visibleText } from "../protocol/visible-text.ts";
 import { useWords } from "./approval-language.tsx";
-import type { CardInfo } from "./card-info.ts";
+import type { ApprovalInfo } from "../client/chat-approvals.ts";
 import { Slot, useParts } from "./card-parts.tsx";
 import { VisibleText } from "./visible-text.tsx";
 
 export interface CardHeaderProps {
-  info: CardInfo;
+  info: ApprovalInfo;
   /** What the policy calls the call. The tool's own name is shown beside it. */
   title: string | undefined;
   level: 2 | 3 | 4 | 5 | 6;

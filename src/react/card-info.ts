@@ -1,16 +1,6 @@
 import type { ApprovalInfo, CardState } from "../client/chat-approvals.ts";
 import type { ApprovalCard } from "../protocol/card.ts";
 
-/** An approval with what a card also shows if the application knows it. */
-export interface CardInfo extends ApprovalInfo {
-  /** The actor whose message the call comes from. */
-  requestedBy?: string;
-  /** Who said what became of a call whose outcome was not known. */
-  resolvedBy?: string;
-  /** The digest of the action, shown with the exact call. */
-  digest?: string;
-}
-
 /** Any part of a message. */
 export interface MessagePart {
   type: string;
@@ -35,7 +25,7 @@ export function approvalIdOf(part: MessagePart): string | undefined {
 }
 
 /** What a part says about its approval, while the chat does not know the approval yet. */
-export function infoOfPart(part: MessagePart, approvalId: string): CardInfo {
+export function infoOfPart(part: MessagePart, approvalId: string): ApprovalInfo {
   const { toolCallId = "", state = "", input, output, errorText, approval } = part as ToolPart;
   const { hint, ...card } = Object(approval?.descriptor ?? {}) as ApprovalCard;
   const answer = approval?.approved === undefined ? undefined : { approved: approval.approved };

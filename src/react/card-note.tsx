@@ -1,6 +1,6 @@
 import { Fragment, type ReactNode } from "react";
 import { useWords } from "./approval-language.tsx";
-import type { CardInfo } from "./card-info.ts";
+import type { ApprovalInfo } from "../client/chat-approvals.ts";
 import { useParts } from "./card-parts.tsx";
 import { localeOf } from "./field-text.ts";
 import { VisibleText } from "./visible-text.tsx";
@@ -10,7 +10,7 @@ const nameless = "local";
 const isName = (name: string | undefined): name is string => name !== undefined && name !== nameless;
 
 /** Who asked, who decided, and what the state means. */
-export function CardNote({ info }: { info: CardInfo }) {
+export function CardNote({ info }: { info: ApprovalInfo }) {
   const { labels, language } = useWords();
   const part = useParts();
   const { state, requestedBy, decidedBy } = info;
@@ -52,7 +52,7 @@ function Unconfirmed({ approved }: { approved: boolean }) {
   );
 }
 
-function sentencesOf(info: CardInfo, labels: ReturnType<typeof useWords>["labels"], language: string): ReactNode[] {
+function sentencesOf(info: ApprovalInfo, labels: ReturnType<typeof useWords>["labels"], language: string): ReactNode[] {
   const { state, reportBy } = info;
   const sentences: string[] = [];
   if (info.decidedElsewhere) sentences.push(labels.elsewhere[state === "denied" ? "denied" : "approved"]);

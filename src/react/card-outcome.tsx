@@ -1,12 +1,12 @@
 import { useWords } from "./approval-language.tsx";
-import type { CardInfo } from "./card-info.ts";
+import type { ApprovalInfo } from "../client/chat-approvals.ts";
 import { useParts } from "./card-parts.tsx";
 import { LongValue } from "./long-value.tsx";
 import { interimText, outputSummary } from "./output-summary.ts";
 import { VisibleText } from "./visible-text.tsx";
 
 /** What a call that has begun says, its result in a few words, the error, or the reason for a denial. */
-export function CardOutcome({ info }: { info: CardInfo }) {
+export function CardOutcome({ info }: { info: ApprovalInfo }) {
   const { labels } = useWords();
   const part = useParts();
   const { label, text } = outcomeOf(info, labels);
@@ -25,7 +25,10 @@ export function CardOutcome({ info }: { info: CardInfo }) {
   );
 }
 
-function outcomeOf(info: CardInfo, labels: ReturnType<typeof useWords>["labels"]): { label: string; text?: string } {
+function outcomeOf(
+  info: ApprovalInfo,
+  labels: ReturnType<typeof useWords>["labels"],
+): { label: string; text?: string } {
   const { reason = info.answer?.reason } = info;
   switch (info.state) {
     case "waiting":

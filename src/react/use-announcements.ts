@@ -6,6 +6,7 @@ import { useWords } from "./approval-language.tsx";
 /** What was announced last about each approval, also if its card was removed from the page and added again. */
 const announced = new Map<string, CardState>();
 const rowsKept = 1000;
+const settleMs = 250;
 const warnBeforeMs = 60_000;
 /** The longest time that a browser's timer can wait for. */
 const longestTimerMs = 2 ** 31 - 1;
@@ -19,16 +20,21 @@ export function useAnnouncements(
   const { labels } = useWords();
   useEffect(() => {
     prepareAnnouncements();
-    const before = announced.get(approvalId);
-    if (before === state) return;
-    announced.set(approvalId, state);
-    for (const oldest of announced.keys()) {
-      if (announced.size <= rowsKept) break;
-      announced.delete(oldest);
-    }
-    if (state === "asked") announce(labels.isAsked(name));
-    // A card that was settled before this page saw it is no news.
-    else if (before !== undefined) announce(labels.isIn(name, labels.states[state]));
+    // An answer on its way is no news: the person has just given it, or it is sent again.
+    if (announced.get(approvalId) === state || state === "sending") return undefined;
+    // A moment later: the server's words for the call may come after the question, and states follow each other fast.
+    const timer = setTimeout(() => {
+      const before = announced.get(approvalId);
+      announced.set(approvalId, state);
+      for (const oldest of announced.keys()) {
+        if (announced.size <= rowsKept) break;
+        announced.delete(oldest);
+      }
+      if (state === "asked") announce(labels.isAsked(name));
+      // A card that was settled before this page saw it is no news.
+      else if (before !== undefined) announce(labels.isIn(name, labels.states[state]));
+    }, settleMs);
+    return () => clearTimeout(timer);
   }, [approvalId, state, name, labels]);
   const warnedOf = useRef<string | undefined>(undefined);
   useEffect(() => {

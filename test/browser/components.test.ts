@@ -1,7 +1,7 @@
 /** The components of `adk-stream-protocol/react` on a page of their own, under a strict content security policy. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { CardInfo } from "adk-stream-protocol/react";
+import type { ApprovalInfo } from "adk-stream-protocol/client";
 import { toNodeHandler } from "adk-stream-protocol/node";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -52,7 +52,7 @@ afterEach(async () => {
   expect(requests).toEqual([]);
 });
 
-const payment: CardInfo = {
+const payment: ApprovalInfo = {
   approvalId: "a1",
   toolCallId: "c1",
   toolName: "process_payment",
@@ -65,7 +65,7 @@ const payment: CardInfo = {
   },
 };
 const show = (next: Partial<StageProps>) => page.evaluate((props) => window.stage.show(props), next);
-const showCard = (info: Partial<CardInfo>, next: Partial<StageProps> = {}) =>
+const showCard = (info: Partial<ApprovalInfo>, next: Partial<StageProps> = {}) =>
   show({ infos: [{ ...payment, ...info }], ...next });
 const calls = () => page.evaluate(() => window.stage.calls);
 const card = () => cards(page).first();
@@ -301,7 +301,7 @@ describe("the keyboard and screen readers", () => {
 
 describe("the components", () => {
   const now = Date.now();
-  const every: CardInfo[] = (
+  const every: ApprovalInfo[] = (
     ["asked", "sending", "unsent", "approved", "running", "waiting", "done", "failed", "denied", "expired"] as const
   ).map((state, index) => ({
     ...payment,

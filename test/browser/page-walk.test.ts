@@ -149,9 +149,10 @@ describe("answers and messages that did not reach the server (W2, W5)", () => {
     await button("Try again: Deny $7.00 → Zed").waitFor({ timeout: waiting });
 
     await say(page, "hello one");
-    await page.getByText("Not sent").waitFor({ timeout: waiting });
+    const unsent = page.locator(".unsent").getByText("Not sent");
+    await unsent.waitFor({ timeout: waiting });
     await say(page, "hello two");
-    await page.getByText("Not sent").nth(1).waitFor({ timeout: waiting });
+    await unsent.nth(1).waitFor({ timeout: waiting });
     await page.getByText("hello one").waitFor({ timeout: waiting });
 
     // The answer is sent as soon as the server is back, and the last message after it.
@@ -161,13 +162,13 @@ describe("answers and messages that did not reach the server (W2, W5)", () => {
     await page.getByRole("button", { name: "Send", exact: true }).waitFor({ timeout: waiting });
     expect(await page.getByText("hello one").count()).toBe(1);
     await page.reload();
-    await page.getByText("Not sent").waitFor({ timeout: waiting });
+    await unsent.waitFor({ timeout: waiting });
     await page.locator(".unsent").getByText("Try again").click();
     await page
       .getByText(/Hello! I can/)
       .nth(1)
       .waitFor({ timeout: waiting });
-    await page.getByText("Not sent").waitFor({ state: "detached", timeout: waiting });
+    await unsent.waitFor({ state: "detached", timeout: waiting });
     expect(await page.locator('[data-role="user"]').allInnerTexts()).toEqual([
       expect.stringContaining("Send 7 dollars"),
       expect.stringContaining("hello two"),

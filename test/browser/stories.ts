@@ -217,7 +217,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       await page.evaluate(() => {
         new MutationObserver((_, observer) => {
           const buttons = document.querySelectorAll<HTMLButtonElement>(
-            'article[data-approval-id] [data-part="actions"] button',
+            "article[data-approval-id] [data-part=actions] button",
           );
           if (buttons.length === 0) return;
           observer.disconnect();

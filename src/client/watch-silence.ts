@@ -1,0 +1,42 @@
+import type { Timers } from "./timers.ts";
+import { watchReturn } from "./watch-network.ts";
+
+interface SilenceOptions {
+  silenceMs: number;
+  now: () => number;
+  timers: Timers;
+}
+
+/** The same bytes. Ends the connection when none come for a while, for example after the computer has slept. */
+export function watchSilence(
+  body: ReadableStream<Uint8Array>,
+  connection: AbortController,
+  { silenceMs, now, timers }: SilenceOptions,
+): ReadableStream<Uint8Array> {
+  let timer: unknown;
+  let at = 0;
+  const listen = () => {
+    at = now();
+    timers.clearTimeout(timer);
+    timer = timers.setTimeout(() => connection.abort(), silenceMs);
+  };
+  listen();
+  const unwatch = watchReturn(() => {
+    // Timers may have stopped while the computer slept.
+    if (now() - at >= silenceMs / 2) connection.abort();
+  });
+  const over = () => {
+    timers.clearTimeout(timer);
+    unwatch();
+  };
+  connection.signal.addEventListener("abort", over, { once: true });
+  return body.pipeThrough(
+    new TransformStream({
+      transform(bytes: Uint8Array, controller) {
+        listen();
+        controller.enqueue(bytes);
+      },
+      flush: over,
+    }),
+  );
+}
