@@ -37,7 +37,7 @@ const oneNodeOnly = [
   // They replace the store, or lock its file.
   ...["recording", "store-faults"],
   // They use a bridge without a stage.
-  ...["examples", "live-other-model"],
+  ...["examples", "live-other-model", "mounts"],
 ].map((name) => `test/journeys/${name}.test.ts`);
 
 /** Tests about counts of the whole process. */
