@@ -96,8 +96,13 @@ describe("the packed package", () => {
       expect(run(["-e", `await import("${part}")`]).stderr, part).toContain("Cannot find package '@google/adk'");
   });
 
-  it("runs the README's example, which asks and pays over both wires", async () => {
+  it("can be required by CommonJS", () => {
     install("@google/adk", "@google/genai");
+    const loads = ["adk-stream-protocol", "adk-stream-protocol/node"].map((name) => `require("${name}");`);
+    expect(run(["--input-type=commonjs", "-e", loads.join("\n")]).stderr).toBe("");
+  });
+
+  it("runs the README's example, which asks and pays over both wires", async () => {
     const port = await freePort();
     const example = readFileSync(join(root, "test/fixtures/readme-example.ts"), "utf8");
     writeFileSync(join(folder, "server.ts"), example.replace("3001", String(port)));
