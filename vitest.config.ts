@@ -39,7 +39,7 @@ const oneNodeOnly = [
   // They are about limits of one process, such as its turns at once.
   ...["limits", "server-limits"],
   // They use a bridge without a stage.
-  ...["examples", "live-other-model"],
+  ...["examples", "live-other-model", "mounts"],
 ].map((name) => `test/journeys/${name}.test.ts`);
 
 /** Tests about counts of the whole process. */

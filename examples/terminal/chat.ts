@@ -107,7 +107,7 @@ function answer(id: string, approved: boolean): void {
       ? { ...part, state: "approval-responded" as const, approval: { ...part.approval, approved } }
       : part,
   );
-  messages = [...messages.slice(0, -1), { ...last, parts: parts as UIMessage["parts"] }];
+  messages = [...messages.slice(0, -1), { ...last, parts }];
 }
 
 /** The messages that the server has. It knows a chat after its first message. */

@@ -10,6 +10,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { devPath } from "./dev-path.ts";
 import { nextPath } from "./next-path.ts";
 import { pagePath } from "./page-path.ts";
 import { readmePath } from "./readme-path.ts";
@@ -21,6 +22,7 @@ const paths: Readonly<Record<string, (tarball: string) => Promise<void>>> = {
   page: pagePath,
   readme: readmePath,
   next: nextPath,
+  dev: devPath,
 };
 
 const root = join(import.meta.dirname, "../..");

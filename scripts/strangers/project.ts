@@ -34,7 +34,12 @@ export class Project {
 
   /** Runs a program of the project or of the machine, and returns what it prints. Throws if the program fails. */
   run(program: string, ...args: readonly string[]): string {
-    const { status, stdout, stderr } = this.try(program, args);
+    return this.runWith({}, program, ...args);
+  }
+
+  /** The same with environment variables. */
+  runWith(env: Readonly<Record<string, string>>, program: string, ...args: readonly string[]): string {
+    const { status, stdout, stderr } = this.try(program, args, env);
     if (status !== 0) throw new Error(`${program} ${args.join(" ")} failed:\n${stdout}${stderr}`);
     return stdout;
   }
@@ -52,8 +57,13 @@ export class Project {
 
   /** Pays over both wires with `drive.ts`. */
   drive(base: string, socketUrl: string, ...command: readonly string[]): string {
+    return this.driveWith({}, base, socketUrl, ...command);
+  }
+
+  /** The same with environment variables. */
+  driveWith(env: Readonly<Record<string, string>>, ...args: readonly string[]): string {
     this.copy(join(import.meta.dirname, "drive.ts"), "drive.ts");
-    return this.run("node", "drive.ts", base, socketUrl, ...command);
+    return this.runWith(env, "node", "drive.ts", ...args);
   }
 
   /** How much the installed packages take on disk, in MB. */

@@ -1,7 +1,10 @@
-/** What the built package needs to be installed beside it. */
-import { existsSync, readFileSync } from "node:fs";
+/** What the built package needs to be installed beside it, and what it is without the rest of this project. */
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../../scripts/strangers/project.ts";
 
 const root = join(import.meta.dirname, "../..");
 const { exports, dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
@@ -40,3 +43,73 @@ describe.each(Object.entries(exports).filter(([, target]) => typeof target === "
     });
   },
 );
+
+/**
+ * The packed package in a folder of its own, without a registry: the packages beside it are links to those of this
+ * project. `npm run strangers` does the same with an npm install, for every version that is supported.
+ */
+describe("the packed package", () => {
+  const folder = mkdtempSync(join(tmpdir(), "package-"));
+  let files: string[] = [];
+
+  const run = (args: readonly string[], command = process.execPath) =>
+    spawnSync(command, args, { cwd: folder, encoding: "utf8", timeout: 60_000 });
+  const install = (...names: readonly string[]) => {
+    for (const name of names) {
+      mkdirSync(dirname(join(folder, "node_modules", name)), { recursive: true });
+      symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name));
+    }
+  };
+
+  beforeAll(() => {
+    const { stdout } = spawnSync("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder], {
+      cwd: root,
+      encoding: "utf8",
+    });
+    const [packed] = JSON.parse(stdout) as { filename: string; files: { path: string }[] }[];
+    if (!packed) throw new Error("npm pack has packed nothing.");
+    files = packed.files.map(({ path }) => path);
+    run(["-xzf", packed.filename], "tar");
+    mkdirSync(join(folder, "node_modules"));
+    cpSync(join(folder, "package"), join(folder, "node_modules/adk-stream-protocol"), { recursive: true });
+    writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+    install(...Object.keys(dependencies), "ai");
+  });
+
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it("has every file that the README links to, and no tests", () => {
+    const links = [...readFileSync(join(root, "README.md"), "utf8").matchAll(/\]\((?!https?:)([^)#]+)\)/g)];
+    const missing = links
+      .map(([, link = ""]) => link)
+      .filter((link) => !files.some((file) => file === link || (link.endsWith("/") && file.startsWith(link))));
+    expect(missing).toEqual([]);
+    expect(files.filter((file) => /\.test\.|node_modules|\.stamp/.test(file))).toEqual([]);
+  });
+
+  it("works without ADK in a page, and names it where it is needed", () => {
+    const loads = ["protocol", "client", "stores/memory", "stores/sqlite"].map(
+      (part) => `await import("adk-stream-protocol/${part}");`,
+    );
+    expect(run(["-e", loads.join("\n")]).stderr).toBe("");
+    for (const part of ["adk-stream-protocol", "adk-stream-protocol/node"])
+      expect(run(["-e", `await import("${part}")`]).stderr, part).toContain("Cannot find package '@google/adk'");
+  });
+
+  it("can be required by CommonJS", () => {
+    install("@google/adk", "@google/genai");
+    const loads = ["adk-stream-protocol", "adk-stream-protocol/node"].map((name) => `require("${name}");`);
+    expect(run(["--input-type=commonjs", "-e", loads.join("\n")]).stderr).toBe("");
+  });
+
+  it("runs the README's example, which asks and pays over both wires", async () => {
+    const port = await freePort();
+    const example = readFileSync(join(root, "test/fixtures/readme-example.ts"), "utf8");
+    writeFileSync(join(folder, "server.ts"), example.replace("3001", String(port)));
+    cpSync(join(root, "scripts/strangers/drive.ts"), join(folder, "drive.ts"));
+    const urls = [`http://127.0.0.1:${port}`, `ws://127.0.0.1:${port}/live`];
+    const { stdout, stderr, status } = run(["drive.ts", ...urls, process.execPath, "server.ts"]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toMatch(/SSE: asked, approved and paid.*WebSocket: asked, approved and paid/s);
+  });
+});
