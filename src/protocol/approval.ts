@@ -16,7 +16,7 @@ import type { ApprovalCard } from "./card.ts";
  * docs/design/approval.md names each rule.
  */
 
-/** Every state of an approval. The drawing above shows how they follow each other. */
+/** Every state of an approval. docs/design/approval.md draws how they follow each other. */
 export const approvalStates = [
   "pending",
   "approved",
