@@ -3,6 +3,7 @@
  * `signed-out`: the server has closed the socket because it no longer knows its user. It is not opened again by itself.
  */
 export interface ConnectionState {
+  /** Where the connection is between the first attempt and its end. */
   status: "idle" | "connecting" | "open" | "reconnecting" | "closed" | "signed-out";
   /** The round trip time of the last ping. */
   latencyMs?: number;

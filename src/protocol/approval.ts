@@ -16,7 +16,7 @@ import type { ApprovalCard } from "./card.ts";
  * docs/design/approval.md names each rule.
  */
 
-/** Every state of an approval. The drawing above shows how they follow each other. */
+/** Every state of an approval. docs/design/approval.md draws how they follow each other. */
 export const approvalStates = [
   "pending",
   "approved",
@@ -137,22 +137,31 @@ export type EffectClass = "readonly" | "idempotent" | "queryable" | "transaction
 
 /** A person's answer. */
 export interface Decision {
+  /** Which approval is decided. */
   approvalId: string;
+  /** True is a yes, false is a no. */
   approved: boolean;
+  /** What the person said about it. The model is told the reason of a no. */
   reason?: string;
 }
 
 /** The data of a `data-approval` part, which goes beside the stock tool parts. A later one replaces one with the same id. */
 export interface ApprovalData {
+  /** The id by which the approval is decided. */
   approvalId: string;
+  /** The call's id, which its tool part has too. */
   toolCallId: string;
+  /** The name that the model calls. */
   toolName: string;
+  /** Where the approval is now. */
   state: ApprovalState;
   /** What the server says about the call beside its arguments. */
   card?: ApprovalCard;
+  /** Until when a person may answer, in milliseconds since 1970. */
   expiresAt?: number;
   /** Who decided: the actor that authentication found. */
   decidedBy?: string;
+  /** What the person said, or why the call was cancelled. */
   reason?: string;
   /** Until when the result of a call that has begun may be reported. In the stream only while it waits. */
   reportBy?: number;
@@ -160,7 +169,9 @@ export interface ApprovalData {
   interim?: unknown;
   /** Who resolved a call whose outcome was not known. */
   resolvedBy?: string;
+  /** What the tool returned. */
   output?: unknown;
+  /** Why the call has no output. */
   errorText?: string;
 }
 

@@ -201,7 +201,7 @@ export function requestIdOf(value: unknown): string | undefined {
   return requestId.safeParse(named).data;
 }
 
-/** Parses the body of `POST /stream`. Throws `invalid` with a sentence that names the wrong field, as the next ones do. */
+/** Parses the body of `POST /stream`. Throws `invalid` with a sentence that names the wrong field. */
 export const parseChatRequest = (body: unknown): ChatRequest => parseWith(chatRequestSchema, withId(body));
 /** Parses the body of `POST /approvals/:id`. */
 export const parseDecisionRequest = (body: unknown): DecisionRequest => parseWith(decisionRequestSchema, body);

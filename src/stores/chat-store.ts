@@ -1,5 +1,6 @@
+import type { ApprovalState } from "../protocol/index.ts";
 import type { StoredMessage } from "./log-store.ts";
-import type { Approval, ApprovalFilter, JsonObject, Session } from "./store.ts";
+import type { Approval, ApprovalFilter, Change, JsonObject, Session } from "./store.ts";
 
 /** The chats of an owner as a list, and what is removed with time. */
 export interface ChatStore {
@@ -66,6 +67,19 @@ export interface ListedApproval {
   approval: Approval;
   /** Set if the outcome is left out because of its size. */
   outputSize?: number;
+}
+
+/** One change of an approval, in the audit of its chat. Each entry is hashed over the one before (`verifyAudit`). */
+export interface AuditEntry {
+  sequence: number;
+  at: number;
+  approvalId: string;
+  event: "create" | Change["event"];
+  state: ApprovalState;
+  by?: string;
+  digest: string;
+  /** SHA-256 over the previous hash and this entry's canonical JSON. */
+  hash: string;
 }
 
 /** An entry of a deleted chat's audit. It names no one and nothing. */

@@ -1,5 +1,5 @@
 import type { ApprovalCard, ApprovalState, EffectClass } from "../protocol/index.ts";
-import type { ChatStore } from "./chat-store.ts";
+import type { AuditEntry, ChatStore } from "./chat-store.ts";
 import type { FileStore } from "./file-store.ts";
 import type { LogStore, MessageStore } from "./log-store.ts";
 import type { LeaseStore } from "./lease-store.ts";
@@ -59,7 +59,8 @@ export interface SessionStore {
 /** The approvals and their audit. */
 export interface ApprovalStore {
   /**
-   * Inserts a row, or returns the existing row of the same call. Throws `too_many` or `unavailable` past one of the limits, `not_found` when the owner has no such session in the chat, `conflict` when another call has the id.
+   * Inserts a row, or returns the existing row of the same call. Throws `too_many` or `unavailable` past one of the limits,
+   * `not_found` when the owner has no such session in the chat, `conflict` when another call has the id.
    */
   createApproval(approval: NewApproval, limits?: CallLimits): Promise<Approval>;
   getApproval(id: string): Promise<Approval | undefined>;
@@ -77,10 +78,10 @@ export interface ApprovalStore {
   /** Marks that the chat's log shows the outcome. True for the first caller only, and only for a settled row. */
   markShown(id: string): Promise<boolean>;
   /**
-   * Rows that need work: pending past `expiresAt`, approved past `startBy`, approved calls that have not started,
-   * executing with a lapsed lease, waiting past `reportBy`, and settled rows that neither the log shows nor the model has
-   * been told about. Only rows of chats that no other node has. Oldest first, one batch at a time: `after` is the last row of the batch before. A batch after a row
-   * that is gone is empty.
+   * Rows that need work: pending past `expiresAt`, approved past `startBy`, approved calls that have not started, executing
+   * with a lapsed lease, waiting past `reportBy`, and settled rows that neither the log shows nor the model has been told
+   * about. Only rows of chats that no other node has. Oldest first, one batch at a time; a batch after a row that is gone
+   * is empty.
    */
   dueApprovals(batch?: DueBatch): Promise<Approval[]>;
   /** How many calls without an outcome there are, of all chats and nodes. For metrics: asked every few seconds at most. */
@@ -277,19 +278,6 @@ export interface Moved {
   applied?: Change["event"];
   /** The row afterwards, changed or not, so that a caller who came second sees what won; undefined for an unknown id. */
   approval: Approval | undefined;
-}
-
-/** One change of an approval, in the audit of its chat. Each entry is hashed over the one before (`verifyAudit`). */
-export interface AuditEntry {
-  sequence: number;
-  at: number;
-  approvalId: string;
-  event: "create" | Change["event"];
-  state: ApprovalState;
-  by?: string;
-  digest: string;
-  /** SHA-256 over the previous hash and this entry's canonical JSON. */
-  hash: string;
 }
 
 /** Another event of the session has answered this call already. */

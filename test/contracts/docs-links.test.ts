@@ -33,6 +33,15 @@ describe("the documents", () => {
     expect(listed.toSorted()).toEqual(documents());
   });
 
+  it("name every setting of the demo in docs/demo.md", () => {
+    const settings = [...readProjectFile("demo/server/settings.ts").matchAll(/env\["(\w+)"\]/g)];
+    expect(settings.length).toBeGreaterThan(10);
+    const rows = readProjectFile("docs/demo.md")
+      .split("\n")
+      .filter((line) => line.startsWith("| `"));
+    for (const [, name = ""] of settings) expect(rows.join("\n"), name).toContain(`\`${name}\``);
+  });
+
   it("lead from the README to the protocol and to the turn", () => {
     const links = linksOf("README.md");
     expect(links).toContain("PROTOCOL.md");

@@ -1,5 +1,6 @@
 /** Describes a declaration for the reference: its signature, its comment and its members. */
-import { relative } from "node:path";
+import { existsSync } from "node:fs";
+import { join, relative } from "node:path";
 import type { TSInterfaceHeritage } from "oxc-parser";
 import {
   type DeclarationFile,
@@ -56,9 +57,15 @@ export function describe(dist: string, name: string, origin: Origin): Descriptio
     comment: commentOf(declared),
     signature,
     members,
-    source: `src/${relative(dist, origin.file).replace(/\.d\.ts$/, ".ts")}`,
+    source: sourceOf(dist, origin.file),
     uses: usedTypes(file, described, origin.name, first.node),
   };
+}
+
+/** The source of a `.d.ts` file, from the root of the project. */
+function sourceOf(dist: string, file: string): string {
+  const source = `src/${relative(dist, file).replace(/\.d\.ts$/, "")}`;
+  return existsSync(join(dist, "..", `${source}.tsx`)) ? `${source}.tsx` : `${source}.ts`;
 }
 
 function commentOf(declared: readonly Declared[]): string | undefined {

@@ -18,7 +18,9 @@ export interface ChatView {
   id: string;
   /** Empty if its first message has no words. */
   title: string;
+  /** In milliseconds since 1970. */
   createdAt: number;
+  /** When it last changed, in milliseconds since 1970. */
   updatedAt: number;
   /** How many questions wait in it. */
   pending: number;

@@ -15,6 +15,7 @@ export const takenMessageId = (id: string) =>
 
 /** Another change came first. `approval` says how it stands. */
 export class StateConflict extends BridgeError {
+  /** The approval as it is now. */
   readonly approval: ApprovalView;
   constructor(message: string, approval: ApprovalView) {
     super("conflict", message);
