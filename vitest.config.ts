@@ -33,7 +33,7 @@ const oneNodeOnly = [
   // They open their own nodes, or several apps on one store.
   ...["nodes", "apps"],
   // They start and kill real processes, with SQLite.
-  ...["kill", "kill-reports"],
+  ...["kill", "kill-reports", "cli", "init"],
   // They replace the store, or lock its file.
   ...["recording", "store-faults"],
   // They are about limits of one process, such as its turns at once.

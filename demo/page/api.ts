@@ -35,6 +35,8 @@ export interface Health {
   scripted?: boolean;
   /** Whether the server has the routes of the inspector and of the “Break it” menu. */
   debug?: boolean;
+  /** Whether it is the demo's server, with a wallet, sample tools and browser tools. */
+  demo?: boolean;
   /** When the server started. */
   startedAt?: number;
   /** The name of the process that replied. */
@@ -73,8 +75,12 @@ export async function fetchLedger(chatId: string): Promise<Ledger & { clockOffse
   return { ...emptyLedger, ...body, clockOffset: clockOffset(response) };
 }
 
+let server: Promise<Health | undefined> | undefined;
+
+/** Only the demo's server has a wallet. What kind of server it is does not change, so it is asked once. */
 export async function fetchWallet(): Promise<Wallet | undefined> {
-  return getJson<Wallet>("/wallet");
+  server ??= fetchHealth().catch(() => (server = undefined));
+  return (await server)?.demo ? getJson<Wallet>("/wallet") : undefined;
 }
 
 export async function fetchHealth(): Promise<Health | undefined> {

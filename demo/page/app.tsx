@@ -2,8 +2,11 @@ import { ApprovalLanguage } from "adk-stream-protocol/react";
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { fetchHealth, fetchMessages, type Health, type MessagePage } from "./api.ts";
 import { chatIdOf, newChatId, withChatId } from "./chat-id.ts";
+import { AgentNotice } from "./agent-notice.tsx";
 import { ChatListView } from "./chat-list-view.tsx";
 import { waitingElsewhere } from "./chat-pages.ts";
+import { forgetClientTools } from "./client-tools.ts";
+import type { AgentInfo } from "./debug-api.ts";
 import { ChatSide } from "./chat-side.tsx";
 import { Conversation } from "./conversation.tsx";
 import { Header } from "./header.tsx";
@@ -14,6 +17,7 @@ import { rememberMode, storedMode, usePreferences, useWords, WordsContext } from
 import { ShortcutSheet } from "./shortcut-sheet.tsx";
 import { createStreamTap, type StreamTap } from "./stream-tap.ts";
 import { strings } from "./strings.ts";
+import { useAgent } from "./use-agent.ts";
 import { useChatList } from "./use-chat-list.ts";
 import { useChatSide } from "./use-chat-side.ts";
 import { useShortcuts } from "./use-shortcuts.ts";
@@ -53,8 +57,15 @@ export function App() {
   );
 
   useEffect(() => {
-    fetchHealth().then(setHealth, () => undefined);
+    fetchHealth().then(
+      (loaded) => {
+        if (loaded && !loaded.demo) forgetClientTools();
+        setHealth(loaded);
+      },
+      () => undefined,
+    );
   }, []);
+  const agent = useAgent(health);
   useEffect(() => {
     const onPop = () => {
       // If only the fragment has changed, it is still the same chat.
@@ -103,6 +114,7 @@ export function App() {
         <div className="page">
           <Header
             health={health}
+            name={agent?.name}
             preferences={preferences}
             wires={wires}
             mode={mode}
@@ -116,7 +128,7 @@ export function App() {
             }}
             onShortcuts={() => setShowsKeys(true)}
           />
-          <Intro mode={mode} />
+          {health?.demo ? <Intro mode={mode} /> : agent && <AgentNotice agent={agent} />}
           <div className="body">
             <ChatSide isWide={side.isWide} isOpen={side.isOpen} onClose={side.close}>
               <ChatListView list={list} chatId={opened.chatId} onOpen={openFromList} onCurrentDeleted={newChat} />
@@ -128,6 +140,7 @@ export function App() {
                 mode={mode}
                 music={music}
                 health={health}
+                agent={agent}
                 onBusy={setBusy}
               />
             </div>
@@ -144,10 +157,11 @@ interface LoadedChatProps {
   mode: Mode;
   music: Music;
   health: Health | undefined;
+  agent: AgentInfo | undefined;
   onBusy: (busy: boolean) => void;
 }
 
-function LoadedChat({ opened, mode, music, health, onBusy }: LoadedChatProps) {
+function LoadedChat({ opened, mode, music, health, agent, onBusy }: LoadedChatProps) {
   const { t } = useWords();
   const { chatId, tap, wires } = opened;
   const [page, setPage] = useState<MessagePage | undefined>(opened.isNew ? { messages: [] } : undefined);
@@ -169,7 +183,7 @@ function LoadedChat({ opened, mode, music, health, onBusy }: LoadedChatProps) {
 
   if (page) {
     const lines = { chatId, tap, wires, mode };
-    return <Conversation {...lines} initialPage={page} music={music} health={health} onBusy={onBusy} />;
+    return <Conversation {...lines} initialPage={page} music={music} health={health} agent={agent} onBusy={onBusy} />;
   }
   return (
     <main data-view="chat">

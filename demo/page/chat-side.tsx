@@ -16,6 +16,7 @@ export function ChatSide({ isWide, isOpen, onClose, children }: ChatSideProps) {
   if (!isWide) return <Drawer onClose={onClose}>{children}</Drawer>;
   return (
     <nav className="chat-side" aria-label={t.chats.title}>
+      <h2 className="chat-side-title">{t.chats.title}</h2>
       {children}
     </nav>
   );

@@ -7,10 +7,15 @@ import { firstParts } from "./first-parts.ts";
  * The tools that run in this page, and whether a person has to approve them first. The server checks this too. The page
  * checks it again so that it never shares its location because of a mistake on the server.
  */
-const clientTools: ReadonlyMap<string, { gated: boolean }> = new Map([
+const clientTools = new Map<string, { gated: boolean }>([
   ["change_bgm", { gated: false }],
   ["get_location", { gated: true }],
 ]);
+
+/** Other servers than the demo's may have server tools with the same names. */
+export function forgetClientTools(): void {
+  clientTools.clear();
+}
 
 export const isClientTool = (toolName: string): boolean => clientTools.has(toolName);
 

@@ -6,6 +6,7 @@ import { ApprovalTrack } from "./approval-track.tsx";
 import { BreakIt } from "./break-it.tsx";
 import { Composer } from "./composer.tsx";
 import type { Card } from "./cards.ts";
+import type { AgentInfo } from "./debug-api.ts";
 import { money } from "./format.ts";
 import { ModelName } from "./header.tsx";
 import { Inspector } from "./inspector.tsx";
@@ -22,7 +23,9 @@ import { isSecondClick } from "./second-click.ts";
 import { OlderButton } from "./older-button.tsx";
 import { Samples } from "./samples.tsx";
 import { showCard } from "./show-card.ts";
+import { StateView } from "./state-view.tsx";
 import type { StreamTap } from "./stream-tap.ts";
+import type { Strings } from "./strings.ts";
 import { useAttachments } from "./use-attachments.ts";
 import { useBridgeChat, type BridgeChat } from "./use-bridge-chat.ts";
 import { useHiddenCards } from "./use-hidden-cards.ts";
@@ -42,12 +45,13 @@ export interface ConversationProps {
   mode: Mode;
   music: Music;
   health: Health | undefined;
+  agent: AgentInfo | undefined;
   onBusy: (busy: boolean) => void;
 }
 
 /** One chat: the conversation on the left, the server's data on the right (on a phone, one at a time). */
 export function Conversation(props: ConversationProps) {
-  const { chatId, initialPage, tap, wires, mode, music, health, onBusy } = props;
+  const { chatId, initialPage, tap, wires, mode, music, health, agent, onBusy } = props;
   const { t, language } = useWords();
   const bridge = useBridgeChat({ chatId, initialPage, tap, wires, mode, music });
   const [view, setView] = useState<"chat" | "panel">("chat");
@@ -60,10 +64,13 @@ export function Conversation(props: ConversationProps) {
   const field = useRef<HTMLTextAreaElement>(null);
   const attachments = useAttachments();
   const { approvals, wallet } = bridge.ledger;
+  const isDemo = health?.demo === true;
+  const suggestions = suggestionsFor(health, agent, t);
+  const name = agent?.name ?? "adk-stream-protocol";
 
   useEffect(() => {
-    document.title = asked > 0 ? `(${asked}) adk-stream-protocol` : "adk-stream-protocol";
-  }, [asked]);
+    document.title = asked > 0 ? `(${asked}) ${name}` : name;
+  }, [asked, name]);
   const busy = isBusy(bridge.status);
   useEffect(() => {
     onBusy(busy);
@@ -88,7 +95,7 @@ export function Conversation(props: ConversationProps) {
   /** A click on a suggestion must not withdraw what waits, so the suggestion waits too. */
   const suggest = (text: string) => {
     if (asked === 0) return bridge.send(text);
-    setDraft((before) => (before.trim() === "" || t.suggestions.includes(before) ? text : `${before}\n${text}`));
+    setDraft((before) => (before.trim() === "" || suggestions.includes(before) ? text : `${before}\n${text}`));
     field.current?.focus();
   };
   useShortcuts({
@@ -112,13 +119,13 @@ export function Conversation(props: ConversationProps) {
           {asked > 0 && <span className="badge">{asked}</span>}
         </button>
         <button type="button" aria-pressed={view === "panel"} onClick={() => setView("panel")}>
-          {t.panelTab}
+          {isDemo ? t.panelTab : t.eventsTab}
           {wallet && <span className="views-balance">{money(wallet.balance, wallet.currency, language)}</span>}
         </button>
       </nav>
       <main data-view={view}>
         <div className="chat">
-          <Messages bridge={bridge} waiting={waiting} onHidden={setHidden} onSuggestion={suggest} />
+          <Messages {...{ bridge, waiting, suggestions, health, agent }} onHidden={setHidden} onSuggestion={suggest} />
           <div className="dock">
             <div className="column">
               <Notices bridge={bridge} />
@@ -127,7 +134,9 @@ export function Conversation(props: ConversationProps) {
                 cards={waiting.filter(({ approvalId }) => hidden.includes(approvalId))}
                 clockOffset={bridge.ledger.clockOffset}
               />
-              {bridge.messages.length > 0 && <Suggestions large={false} bridge={bridge} onSuggestion={suggest} />}
+              {bridge.messages.length > 0 && (
+                <Suggestions large={false} {...{ bridge, suggestions }} onSuggestion={suggest} />
+              )}
               <Composer
                 busy={busy}
                 failed={bridge.status === "error"}
@@ -145,7 +154,7 @@ export function Conversation(props: ConversationProps) {
             </div>
           </div>
         </div>
-        <aside aria-label={t.panelLabel} tabIndex={0}>
+        <aside aria-label={isDemo ? t.panelLabel : t.eventsLabel} tabIndex={0}>
           <section aria-labelledby="approvals-title">
             <h2 id="approvals-title">{t.approvals}</h2>
             {approvals.length === 0 ? (
@@ -158,15 +167,20 @@ export function Conversation(props: ConversationProps) {
               </ul>
             )}
           </section>
-          <WalletPanel wallet={wallet} onReset={bridge.ledger.refresh} />
-          <Samples mode={mode} bridge={bridge} />
-          <BreakIt chatId={chatId} mode={mode} debug={health?.debug === true} bridge={bridge} />
+          {isDemo && (
+            <>
+              <WalletPanel wallet={wallet} onReset={bridge.ledger.refresh} />
+              <Samples mode={mode} bridge={bridge} />
+              <BreakIt chatId={chatId} mode={mode} debug={health.debug === true} bridge={bridge} />
+            </>
+          )}
           <Inspector
             {...{ tap, chatId, mode }}
             debug={health?.debug === true}
             hasHistory={initialPage.messages.length > 0}
             sequence={bridge.ledger.sequence}
           />
+          {health?.debug === true && <StateView chatId={chatId} sequence={bridge.ledger.sequence} />}
           <p className="panel-foot">
             <ModelName health={health} mode={mode} />
             <span>AI SDK {__AI_MAJOR__}</span>
@@ -192,15 +206,26 @@ function isSpeaking(message: UIMessage | undefined): boolean {
   return part?.type === "text" && part.state === "streaming" && part.text !== "";
 }
 
+/** The demo's sentences, or sentences that make a scripted model call the agent's tools. A real model needs none. */
+function suggestionsFor(health: Health | undefined, agent: AgentInfo | undefined, t: Strings): readonly string[] {
+  if (health?.demo) return t.suggestions;
+  if (!health?.scripted || !agent) return [];
+  const { call, whatCanYouDo } = t.panel.agent;
+  return [...agent.tools.slice(0, 5).map(call), whatCanYouDo];
+}
+
 interface MessagesProps {
   bridge: BridgeChat;
   waiting: readonly Card[];
+  suggestions: readonly string[];
+  health: Health | undefined;
+  agent: AgentInfo | undefined;
   /** Tells which of the cards that wait are scrolled out of sight. */
   onHidden: (approvalIds: readonly string[]) => void;
   onSuggestion: (text: string) => void;
 }
 
-function Messages({ bridge, waiting, onHidden, onSuggestion }: MessagesProps) {
+function Messages({ bridge, waiting, suggestions, health, agent, onHidden, onSuggestion }: MessagesProps) {
   const { t } = useWords();
   const { messages, cards, outbox } = bridge;
   const content = useMemo(() => ({ messages, cards, outbox }), [messages, cards, outbox]);
@@ -234,9 +259,8 @@ function Messages({ bridge, waiting, onHidden, onSuggestion }: MessagesProps) {
                 <circle className="dot-next" cx="80" cy="17" r="5" />
                 <circle className="dot-next" cx="112" cy="17" r="5" />
               </svg>
-              <h2>{t.emptyTitle}</h2>
-              <p>{t.emptyText}</p>
-              <Suggestions large bridge={bridge} onSuggestion={onSuggestion} />
+              <Welcome health={health} agent={agent} />
+              <Suggestions large {...{ bridge, suggestions }} onSuggestion={onSuggestion} />
             </div>
           )}
           <OlderButton older={bridge.older} box={box} first={messages[0]?.id} />
@@ -286,17 +310,32 @@ function Messages({ bridge, waiting, onHidden, onSuggestion }: MessagesProps) {
   );
 }
 
+/** What the page is for. Before the server has said which agent it has, there is nothing to say. */
+function Welcome({ health, agent }: Pick<MessagesProps, "health" | "agent">) {
+  const { t } = useWords();
+  if (!health) return null;
+  const words = t.panel.agent;
+  return (
+    <>
+      <h2>{health.demo ? t.emptyTitle : (agent?.name ?? "adk-stream-protocol")}</h2>
+      <p>{health.demo ? t.emptyText : words.emptyText(health.scripted === true)}</p>
+    </>
+  );
+}
+
 interface SuggestionsProps {
   bridge: BridgeChat;
   large: boolean;
+  suggestions: readonly string[];
   onSuggestion: (text: string) => void;
 }
 
-function Suggestions({ bridge, large, onSuggestion }: SuggestionsProps) {
+function Suggestions({ bridge, large, suggestions, onSuggestion }: SuggestionsProps) {
   const { t } = useWords();
+  if (suggestions.length === 0) return null;
   return (
     <ul className={large ? "chips chips-large" : "chips"} aria-label={t.suggestionsLabel}>
-      {t.suggestions.map((text) => (
+      {suggestions.map((text) => (
         <li key={text}>
           <button
             type="button"

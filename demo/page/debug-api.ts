@@ -39,6 +39,31 @@ export async function fetchLogFile(chatId: string): Promise<Blob> {
   return response.blob();
 }
 
+/** The state of a chat's session. Empty before its first message. */
+export async function fetchState(chatId: string): Promise<Record<string, unknown>> {
+  const response = await fetch(pathOf(chatId, "state"), { cache: "no-store" });
+  if (response.status === 404) return {};
+  if (!response.ok) throw new Error(`The state cannot be read (${response.status}).`);
+  return ((await response.json()) as { state: Record<string, unknown> }).state;
+}
+
+/** The agent of a development server. */
+export interface AgentInfo {
+  name: string;
+  file: string;
+  /** The names of its tools and of those of its sub-agents, without what toolsets bring. */
+  tools: string[];
+  loadedAt: number;
+  /** Why the last change of the file was not taken. */
+  problem?: string;
+}
+
+/** Undefined if the server does not tell. */
+export async function fetchAgent(): Promise<AgentInfo | undefined> {
+  const response = await fetch("/debug/agent", { cache: "no-store" });
+  return response.ok ? ((await response.json()) as AgentInfo) : undefined;
+}
+
 export async function fetchModelSide(chatId: string): Promise<ModelSide> {
   const response = await fetch(pathOf(chatId, "model"), { cache: "no-store" });
   // The server does not know a chat before its first message.

@@ -8,6 +8,8 @@ import type { Wires } from "./wires.ts";
 
 export interface HeaderProps {
   health: Health | undefined;
+  /** The name of the agent, if the server tells. */
+  name: string | undefined;
   preferences: Preferences;
   wires: Wires;
   mode: Mode;
@@ -21,7 +23,7 @@ export interface HeaderProps {
 }
 
 export function Header(props: HeaderProps) {
-  const { health, preferences, wires, mode, busy, onMode, onNewChat, chats, onShortcuts } = props;
+  const { health, name, preferences, wires, mode, busy, onMode, onNewChat, chats, onShortcuts } = props;
   const { t } = useWords();
   const { theme, language } = preferences;
   const nextTheme = themes[(themes.indexOf(theme) + 1) % themes.length] ?? "auto";
@@ -40,7 +42,7 @@ export function Header(props: HeaderProps) {
           <path d="M3 5h12M3 9h12M3 13h8" strokeWidth="1.7" strokeLinecap="round" />
         </svg>
       </button>
-      <h1>adk-stream-protocol</h1>
+      <h1 title={name}>{name ?? "adk-stream-protocol"}</h1>
       <ModeSwitch mode={mode} busy={busy} onMode={onMode} />
       <Connection wires={wires} />
       <span className="grow" />

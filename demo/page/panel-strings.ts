@@ -17,6 +17,16 @@ export interface PanelStrings {
     read: string;
     close: string;
   };
+  /** What a page says that shows any agent: see `AgentInfo`. */
+  agent: {
+    emptyText: (scripted: boolean) => string;
+    call: (tool: string) => string;
+    whatCanYouDo: string;
+    problem: string;
+    keepsRunning: string;
+    reloaded: (time: string) => string;
+  };
+  state: { title: string; empty: string; failed: string };
   tabs: { stream: string; model: string };
   tabsLabel: string;
   filterLabel: string;
@@ -105,6 +115,22 @@ const en: PanelStrings = {
     ],
     read: "README.md, PROTOCOL.md and docs/ in the repository say the rest.",
     close: "Close",
+  },
+  agent: {
+    emptyText: (scripted) =>
+      scripted
+        ? "There is no API key, so a scripted Gemini stands in. Name a tool and it is called with made-up arguments."
+        : "Calls that need your approval wait for you. An approved call runs once.",
+    call: (tool) => `call ${tool}`,
+    whatCanYouDo: "What can you do?",
+    problem: "The change was not taken",
+    keepsRunning: "The last good agent keeps running.",
+    reloaded: (time) => `The agent was reloaded at ${time}.`,
+  },
+  state: {
+    title: "State",
+    empty: "The state of the session is empty.",
+    failed: "The state could not be read.",
   },
   tabs: { stream: "Chunks", model: "Model" },
   tabsLabel: "What the inspector shows",
@@ -213,6 +239,22 @@ const ja: PanelStrings = {
     ],
     read: "詳しくはリポジトリの README.md、PROTOCOL.md、docs/ をご覧ください。",
     close: "閉じる",
+  },
+  agent: {
+    emptyText: (scripted) =>
+      scripted
+        ? "API キーがないため、台本どおりに話す Gemini が応答します。ツール名を書くと、仮の引数で呼び出します。"
+        : "承認が必要な呼び出しは、あなたの回答を待ちます。承認された呼び出しは一度だけ実行されます。",
+    call: (tool) => `${tool} を呼んで`,
+    whatCanYouDo: "何ができますか？",
+    problem: "変更を読み込めませんでした",
+    keepsRunning: "直前のエージェントが動き続けています。",
+    reloaded: (time) => `エージェントを ${time} に読み込み直しました。`,
+  },
+  state: {
+    title: "状態",
+    empty: "セッションの状態は空です。",
+    failed: "状態を取得できませんでした。",
   },
   tabs: { stream: "チャンク", model: "モデル" },
   tabsLabel: "表示する内容",

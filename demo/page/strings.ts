@@ -23,6 +23,9 @@ export interface Strings {
   views: string;
   chatTab: string;
   panelTab: string;
+  /** The same for servers without a wallet. */
+  eventsTab: string;
+  eventsLabel: string;
   panelLabel: string;
   emptyTitle: string;
   emptyText: string;
@@ -130,6 +133,8 @@ const en: Strings = {
   views: "Views",
   chatTab: "Chat",
   panelTab: "Wallet",
+  eventsTab: "Events",
+  eventsLabel: "Approvals, events and state",
   panelLabel: "Wallet, approvals and stream",
   emptyTitle: "It asks before it pays.",
   emptyText:
@@ -215,7 +220,7 @@ const en: Strings = {
   track: { asked: "asked", approved: "approved", running: "running", waiting: "waiting", done: "done" },
   waitsForYou: "waiting for you",
   branches: { denied: "denied", expired: "expired", cancelled: "withdrawn", failed: "failed", unknown: "unknown" },
-  stream: "Stream",
+  stream: "Events",
   streamEmpty: "The raw chunks appear here as they arrive.",
   streamResumed: "resumed",
   streamConnected: "connected",
@@ -284,6 +289,8 @@ const ja: Strings = {
   views: "表示",
   chatTab: "チャット",
   panelTab: "残高",
+  eventsTab: "イベント",
+  eventsLabel: "承認、イベント、状態",
   panelLabel: "残高・承認・ストリーム",
   emptyTitle: "支払う前に、必ず確認します。",
   emptyText:
@@ -369,7 +376,7 @@ const ja: Strings = {
   track: { asked: "依頼", approved: "承認", running: "実行", waiting: "報告待ち", done: "完了" },
   waitsForYou: "承認待ち",
   branches: { denied: "拒否", expired: "期限切れ", cancelled: "取り下げ", failed: "失敗", unknown: "不明" },
-  stream: "ストリーム",
+  stream: "イベント",
   streamEmpty: "届いたチャンクをそのまま表示します。",
   streamResumed: "再開",
   streamConnected: "接続",

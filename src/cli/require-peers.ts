@@ -8,9 +8,9 @@ const needed = "2.0";
  * Finds the `@google/adk` that agent and bridge share: the project's, or the one beside this package. Returns a file of the
  * project if it is the project's. Throws a sentence if there is none, or another version.
  */
-export function requirePeers(file: string): string | undefined {
+export function requirePeers(file: string, own: string = ownFolder): string | undefined {
   const ofProject = versionOf("@google/adk", dirname(file));
-  const version = ofProject ?? versionOf("@google/adk", ownFolder);
+  const version = ofProject ?? versionOf("@google/adk", own);
   if (version === undefined)
     throw new Error("@google/adk is not installed. Run npm install @google/adk@~2.0.0 @google/genai ai zod.");
   if (!version.startsWith(`${needed}.`))

@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import type { SQLInputValue, StatementSync } from "node:sqlite";
 import { createPrivateFile, isBusy, lockFile } from "./file-lock.ts";
 import { DatabaseSync } from "./node-sqlite.ts";
+import { bindsNumbers, withoutNumbers } from "./numbered-parameters.ts";
 import type { Row } from "./sqlite-rows.ts";
 import { migrate, refuseNewerSchema } from "./sqlite-schema.ts";
 import { writeQueue } from "./write-queue.ts";
@@ -31,17 +32,27 @@ export interface SqliteDatabase {
   close(): Promise<void>;
 }
 
+interface Prepared {
+  statement: StatementSync;
+  /** Which value is bound to which parameter; undefined if they are bound as they come. */
+  order: readonly number[] | undefined;
+}
+
 /** Opens the database at `path`, creates or migrates its tables, and keeps other processes out until `close`. */
 export function openSqliteDatabase(path: string, now: number, busyMs: number): SqliteDatabase {
   const { db, unlock } = openLocked(path, now);
   const writes = writeQueue({ busyMs, isBusy });
-  const statements = new Map<string, StatementSync>();
+  const statements = new Map<string, Prepared>();
+  const hasNumbers = bindsNumbers(db);
   let isOpen = true;
 
-  const prepare = (sql: string): StatementSync => {
-    const statement = statements.get(sql) ?? db.prepare(sql);
-    statements.set(sql, statement);
-    return statement;
+  const prepare = (sql: string): Prepared => {
+    const known = statements.get(sql);
+    if (known) return known;
+    const { sql: bound, order } = hasNumbers ? { sql, order: undefined } : withoutNumbers(sql);
+    const prepared = { statement: db.prepare(bound), order };
+    statements.set(sql, prepared);
+    return prepared;
   };
 
   // Chunks need no sync of their own, everything else does. One connection that switches between transactions (SQLite
@@ -54,19 +65,28 @@ export function openSqliteDatabase(path: string, now: number, busyMs: number): S
   };
 
   return {
-    one: (sql, ...values) => prepare(sql).get(...values),
-    all: (sql, ...values) => prepare(sql).all(...values),
-    run: (sql, ...values) => Number(prepare(sql).run(...values).changes),
-    runNamed: (sql, parameters) => Number(prepare(sql).run(parameters).changes),
+    one(sql, ...values) {
+      const { statement, order } = prepare(sql);
+      return statement.get(...inOrder(values, order));
+    },
+    all(sql, ...values) {
+      const { statement, order } = prepare(sql);
+      return statement.all(...inOrder(values, order));
+    },
+    run(sql, ...values) {
+      const { statement, order } = prepare(sql);
+      return Number(statement.run(...inOrder(values, order)).changes);
+    },
+    runNamed: (sql, parameters) => Number(prepare(sql).statement.run(parameters).changes),
 
     transaction: (sync, work, onCommit) =>
       writes.write(() => {
         setSync(sync);
-        prepare("BEGIN IMMEDIATE").run();
+        prepare("BEGIN IMMEDIATE").statement.run();
         let result;
         try {
           result = work();
-          prepare("COMMIT").run();
+          prepare("COMMIT").statement.run();
         } catch (error) {
           rollBack(db);
           throw error;
@@ -95,6 +115,10 @@ export function openSqliteDatabase(path: string, now: number, busyMs: number): S
   };
 }
 
+function inOrder(values: SQLInputValue[], order: readonly number[] | undefined): SQLInputValue[] {
+  return order ? order.map((index) => values[index] ?? null) : values;
+}
+
 function openLocked(path: string, now: number): { db: DatabaseSync; unlock: () => void } {
   mkdirSync(dirname(path), { recursive: true });
   createPrivateFile(path);
@@ -115,9 +139,9 @@ function openLocked(path: string, now: number): { db: DatabaseSync; unlock: () =
     // A chat whose deletion was interrupted.
     db.exec("DELETE FROM session WHERE deleted = 1");
     // We hold the lock, so the process that was executing is dead, and its leases need not run out first.
-    db.prepare("UPDATE approval SET leaseUntil = ?1, dueAt = ?1 WHERE state = 'executing' AND leaseUntil > ?1").run(
-      now,
-    );
+    db.prepare("UPDATE approval SET leaseUntil = ?1, dueAt = ?1 WHERE state = 'executing' AND leaseUntil > ?1").run({
+      "?1": now,
+    });
     db.exec("COMMIT; PRAGMA busy_timeout = 0");
     return { db, unlock };
   } catch (error) {

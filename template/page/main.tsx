@@ -1,0 +1,13 @@
+import type { UIMessage } from "ai";
+import { createRoot } from "react-dom/client";
+import { Chat } from "./chat.tsx";
+import "./style.css";
+
+// The chat's id is kept, so a reload continues the chat.
+const id = localStorage.getItem("chat") ?? crypto.randomUUID();
+localStorage.setItem("chat", id);
+
+const response = await fetch(`/stream/${id}/messages`);
+const { messages = [] } = (await response.json()) as { messages?: UIMessage[] };
+const root = document.getElementById("root");
+if (root) createRoot(root).render(<Chat id={id} initialMessages={messages} />);
