@@ -5,6 +5,7 @@ import {
   guardCompaction,
   refuseAgents,
   refuseToolsets,
+  rememberContents,
   requireAgent,
   Runners,
   StoreSessionService,
@@ -52,6 +53,7 @@ export function buildParts(options: BridgeOptions) {
   const policies = new Policies({ ...options, inventory: toolsets, logger });
 
   guardCompaction(agent);
+  rememberContents(agent);
   const files = new ChatFiles({ ...options, store: appStore(notedStore(options.store, logger), appName) });
   const { store } = files;
   const sessions = new StoreSessionService(store);
