@@ -38,7 +38,7 @@ const anyPart = fc.oneof(
   fc.string({ unit: "binary", minLength: 1 }).map((text): Part => ({ text })),
   fc
     .jsonValue()
-    .map((value): Part => ({ text: "x", codeExecutionResult: Object.assign({}, { 2: value, 1: "$&", value }) })),
+    .map((value): Part => ({ text: "x", codeExecutionResult: { output: "$&", ...{ 2: value, 1: value } } })),
   fc.constant<Part>({ text: "look", inlineData: { data: "AAAA", mimeType: "image/png" } }),
 );
 const anyTurn = fc.tuple(
