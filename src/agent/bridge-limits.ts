@@ -5,6 +5,8 @@ export interface BridgeLimits {
   /** Turns that requests have started and that are not over. */
   turns: number;
   turnsPerOwner: number;
+  /** How long a turn after an answer, and the call that it approves, wait while other answers are being recorded. */
+  decisionsFirstMs: number;
   /** Chats in the store. */
   chats: number;
   chatsPerOwner: number;
@@ -26,6 +28,7 @@ export interface BridgeLimits {
 export const defaultBridgeLimits: BridgeLimits = {
   turns: 2000,
   turnsPerOwner: 1000,
+  decisionsFirstMs: 2000,
   chats: 1_000_000,
   chatsPerOwner: 20_000,
   waitingCalls: 200_000,
