@@ -21,7 +21,7 @@ const pagesPerPart = 20;
 
 /** Measures and prints. With `BENCH_SCREENS=directory` it writes pictures of the beginning of the chat. */
 export async function longPage(): Promise<void> {
-  execFileSync("npm", ["run", "-s", "build:demo"], { stdio: "ignore" });
+  execFileSync("npm", ["run", "-s", "build"], { stdio: "ignore" });
   const demo = await startDemo();
   const browser = await launchBrowser();
   try {

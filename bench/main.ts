@@ -49,12 +49,13 @@ const { positionals: wanted, values } = parseArgs({
   allowPositionals: true,
   options: { minutes: { type: "string", default: "10" } },
 });
+const words = wanted.flatMap((each) => each.split(" "));
 const minutes = Number(values.minutes);
 if (!(minutes >= 0.5 && minutes <= 10_080)) throw new Error("--minutes must be a number from 0.5 to 10080.");
-if (wanted.includes("soak")) sections["soak"] = () => soak(minutes);
-const chosen = Object.entries(sections).filter(([name]) => wanted.every((word) => name.split(" ").includes(word)));
+if (words.includes("soak")) sections["soak"] = () => soak(minutes);
+const chosen = Object.entries(sections).filter(([name]) => words.every((word) => name.split(" ").includes(word)));
 if (chosen.length === 0) {
-  console.error(`There is no section "${wanted.join(" ")}". The sections are: ${Object.keys(sections).join(", ")}.`);
+  console.error(`There is no section "${words.join(" ")}". The sections are: ${Object.keys(sections).join(", ")}.`);
   process.exitCode = 1;
 }
 for (const [, measure] of chosen) await measure();

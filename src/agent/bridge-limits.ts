@@ -6,6 +6,11 @@ export interface BridgeLimits {
   turns: number;
   /** Such turns of one owner. Default 1,000. */
   turnsPerOwner: number;
+  /**
+   * How long a turn after an answer, and the call that it approves, wait while other answers are being recorded. Default
+   * 2 seconds.
+   */
+  decisionsFirstMs: number;
   /** Chats in the store. Default 1,000,000. */
   chats: number;
   /** Chats of one owner. Default 20,000. */
@@ -32,6 +37,7 @@ export interface BridgeLimits {
 export const defaultBridgeLimits: BridgeLimits = {
   turns: 2000,
   turnsPerOwner: 1000,
+  decisionsFirstMs: 2000,
   chats: 1_000_000,
   chatsPerOwner: 20_000,
   waitingCalls: 200_000,

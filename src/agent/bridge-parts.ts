@@ -5,6 +5,7 @@ import {
   guardCompaction,
   refuseAgents,
   refuseToolsets,
+  rememberContents,
   requireAgent,
   Runners,
   StoreSessionService,
@@ -35,7 +36,7 @@ import {
 import { Conversations, ModelCalls } from "./conversation/index.ts";
 import { ChatFiles } from "./files/index.ts";
 import { lastMessageAt } from "./log/index.ts";
-import { consoleLogger, metrics } from "./support/index.ts";
+import { consoleLogger, DecisionsFirst, metrics } from "./support/index.ts";
 
 export type BridgeParts = ReturnType<typeof buildParts>;
 
@@ -52,6 +53,7 @@ export function buildParts(options: BridgeOptions) {
   const policies = new Policies({ ...options, inventory: toolsets, logger });
 
   guardCompaction(agent);
+  rememberContents(agent);
   const files = new ChatFiles({ ...options, store: appStore(notedStore(options.store, logger), appName) });
   const { store } = files;
   const sessions = new StoreSessionService(store);
@@ -74,7 +76,8 @@ export function buildParts(options: BridgeOptions) {
   );
   const agentNames = new Set(agentTools(agent).map(({ name }) => name));
   const quota = new Quota({ what: "turns at once", perOwner: limits.turnsPerOwner, total: limits.turns });
-  const context = { ...shared, conversations, unseen, agentTools: agentNames, quota };
+  const decisionsFirst = new DecisionsFirst(limits.decisionsFirstMs);
+  const context = { ...shared, conversations, unseen, agentTools: agentNames, quota, decisionsFirst };
 
   const turns = new ChatTurns(context);
   const relay = new Relay({ store, logger, leaseMs });

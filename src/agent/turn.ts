@@ -8,7 +8,7 @@ import type { Conversation, Conversations } from "./conversation/index.ts";
 import { chatDeleted } from "./log/chat-deleted.ts";
 import { type Progress, TurnLog } from "./log/turn-log.ts";
 import { measureTurn, type TurnOutcome } from "./measure-turn.ts";
-import { abortable, type Logger } from "./support/index.ts";
+import { abortable, type DecisionsFirst, type Logger } from "./support/index.ts";
 import { continuesElsewhere, type Turn, type TurnInput } from "./turn-input.ts";
 
 /** What every turn needs. */
@@ -21,6 +21,16 @@ export interface TurnContext {
   maxLlmCalls: number;
   /** Names of the agents that are run as tools. */
   agentTools: ReadonlySet<string>;
+  decisionsFirst: DecisionsFirst;
+}
+
+/** Turns after answers wait while other answers are being recorded. */
+export function whenItMayBegin(
+  { input, chat, signal }: Turn,
+  { decisionsFirst }: Pick<TurnContext, "decisionsFirst">,
+  run: () => Promise<void>,
+): Promise<void> {
+  return input.kind === "settled" ? decisionsFirst.run(chat.owner, run, signal) : run();
 }
 
 /** More events than any agent needs for one model request. */

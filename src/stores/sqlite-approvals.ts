@@ -122,7 +122,7 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
     },
 
     async move(id, change) {
-      return db.transaction("FULL", () => {
+      return db.sharedTransaction(() => {
         const row = getApproval(id);
         if (!row) return { moved: false, approval: undefined };
         const at = now();

@@ -6,10 +6,7 @@ import { DatabaseSync } from "./node-sqlite.ts";
 import { bindsNumbers, withoutNumbers } from "./numbered-parameters.ts";
 import type { Row } from "./sqlite-rows.ts";
 import { migrate, refuseNewerSchema } from "./sqlite-schema.ts";
-import { writeQueue } from "./write-queue.ts";
-
-/** How a transaction ends: `FULL` survives a power cut, `NORMAL` survives the end of the process. */
-type Sync = "NORMAL" | "FULL";
+import { type Sync, type Write, writeQueue } from "./write-queue.ts";
 
 /**
  * An open database with its lock. Statements are prepared once. Reads never wait. `run` and `runNamed` are for use inside a
@@ -28,6 +25,8 @@ export interface SqliteDatabase {
   transaction<T>(sync: Sync, work: () => T, onCommit?: () => void): Promise<T>;
   /** The same for work with one writing statement, which is a transaction by itself. */
   writeAlone<T>(sync: Sync, work: () => T, onCommit?: () => void): Promise<T>;
+  /** A synced transaction that is shared with others of the same kind: it is made at the end of this turn of the event loop. */
+  sharedTransaction<T>(work: () => T): Promise<T>;
   /** Waits for the writes that wait for the database, then closes it. */
   close(): Promise<void>;
 }
@@ -38,10 +37,12 @@ interface Prepared {
   order: readonly number[] | undefined;
 }
 
+/** How long one transaction keeps the event loop, if it has more than one write. */
+const sliceMs = 10;
+
 /** Opens the database at `path`, creates or migrates its tables, and keeps other processes out until `close`. */
 export function openSqliteDatabase(path: string, now: number, busyMs: number): SqliteDatabase {
   const { db, unlock } = openLocked(path, now);
-  const writes = writeQueue({ busyMs, isBusy });
   const statements = new Map<string, Prepared>();
   const hasNumbers = bindsNumbers(db);
   let isOpen = true;
@@ -64,6 +65,27 @@ export function openSqliteDatabase(path: string, now: number, busyMs: number): S
     level = sync;
   };
 
+  const transact = (batch: readonly Write[]): unknown[] => {
+    setSync(batch.some(({ sync }) => sync === "FULL") ? "FULL" : "NORMAL");
+    const [first] = batch;
+    if (first?.isAlone && batch.length === 1) return [first.work()];
+    prepare("BEGIN IMMEDIATE").statement.run();
+    try {
+      const results: unknown[] = [];
+      const sliceEnd = performance.now() + sliceMs;
+      for (const { work } of batch) {
+        results.push(work());
+        if (performance.now() > sliceEnd) break;
+      }
+      prepare("COMMIT").statement.run();
+      return results;
+    } catch (error) {
+      rollBack(db);
+      throw error;
+    }
+  };
+  const writes = writeQueue({ busyMs, isBusy, transact });
+
   return {
     one(sql, ...values) {
       const { statement, order } = prepare(sql);
@@ -79,29 +101,9 @@ export function openSqliteDatabase(path: string, now: number, busyMs: number): S
     },
     runNamed: (sql, parameters) => Number(prepare(sql).statement.run(parameters).changes),
 
-    transaction: (sync, work, onCommit) =>
-      writes.write(() => {
-        setSync(sync);
-        prepare("BEGIN IMMEDIATE").statement.run();
-        let result;
-        try {
-          result = work();
-          prepare("COMMIT").statement.run();
-        } catch (error) {
-          rollBack(db);
-          throw error;
-        }
-        onCommit?.();
-        return result;
-      }),
-
-    writeAlone: (sync, work, onCommit) =>
-      writes.write(() => {
-        setSync(sync);
-        const result = work();
-        onCommit?.();
-        return result;
-      }),
+    transaction: (sync, work, onCommit) => writes.write({ sync, work, onCommit }),
+    writeAlone: (sync, work, onCommit) => writes.write({ sync, work, onCommit, isAlone: true }),
+    sharedTransaction: (work) => writes.write({ sync: "FULL", work, isPatient: true }),
 
     async close() {
       if (!isOpen) return;

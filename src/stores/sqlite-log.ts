@@ -59,7 +59,8 @@ export function sqliteLog(db: SqliteDatabase, { now }: { now: () => number }): S
       };
       const remember = () => {
         // Not remembered after the end of a turn, so that the map does not grow with the number of chats.
-        if (entries.at(-1)?.kind !== "end") lastSequences.set(chat, last + entries.length);
+        if (entries.at(-1)?.kind === "end") lastSequences.delete(chat);
+        else lastSequences.set(chat, last + entries.length);
       };
       // By far the most frequent write: one statement is a transaction by itself.
       if (entries.length === 1 && entries[0]?.kind === "chunk" && !withdraw)

@@ -27,7 +27,8 @@ export interface SqliteStoreOptions {
  * lose the last chunks and questions of a turn that has not ended.
  *
  * Each method does all of its work in one transaction, before its first await unless another program keeps the database
- * locked. Then writes wait without blocking anything else, and keep their order; reads do not wait.
+ * locked. Then writes wait without blocking anything else, and keep their order; reads do not wait. Only `move` waits for the
+ * end of its turn of the event loop: a sync to disk takes long, and decisions that come together share one.
  */
 export function sqliteStore(options: SqliteStoreOptions): Store {
   const clock = options.now ?? Date.now;

@@ -113,6 +113,17 @@ describe("a database that another program has locked", () => {
     expect(await store.append(chat, [chunk("c")])).toMatchObject([{ sequence: 1 }]);
   });
 
+  test("a turn that ends while the database is locked leaves the right number for the next entry", async () => {
+    const { store, path, chat } = await openStore();
+    await store.append(chat, [chunk("before")]);
+    const release = lock(path);
+    const writes = [store.append(chat, [chunk("a")]), store.append(chat, [{ turn: "turn", kind: "end" }])];
+    release();
+    await Promise.all(writes);
+    expect(await store.lastSequence(chat)).toBe(3);
+    expect(await store.append(chat, [chunk("after")])).toMatchObject([{ sequence: 4 }]);
+  });
+
   test("X3: gets the writes in the order in which they were asked for, each once", async () => {
     const { store, path, chat, other } = await openStore();
     const seen: number[] = [];

@@ -64,6 +64,23 @@ describe("turns at once", () => {
     await expect.poll(async () => (await say(world, "hello")).status).toBe(200);
   });
 
+  test.each(storeKinds)("let many people answer at once before their calls run, on $name", async ({ options }) => {
+    const world = await openWorld(options());
+    const chats = Array.from({ length: 12 }, (_, index) => `chat-${index}`);
+    const questions: string[] = [];
+    for (const chat of chats) questions.push(asked(await say(world, "pay", { chat })).approvalId);
+    const paidWhenTold = await Promise.all(
+      questions.map(async (approvalId) => {
+        const decision = { approvalId, approved: true };
+        const { outcome } = await world.bridge.decide({ owner: "local", actor: "local" }, decision);
+        expect(outcome).toBe("accepted");
+        return world.payments.length;
+      }),
+    );
+    expect(Math.max(...paidWhenTold)).toBe(0);
+    await expect.poll(() => world.payments.length).toBe(12);
+  });
+
   const wires: [wire: Wire, major: (typeof majors)[number]][] = [
     ["SSE", majors[0]],
     ["SSE", majors[1]],

@@ -31,15 +31,33 @@ export function responsesOf(event: Event): FunctionResponse[] {
 
 /** The ids of all calls that have a response. */
 export function callsWithResponse(events: readonly Event[]): Set<string | undefined> {
-  return new Set(events.flatMap((event) => responsesOf(event).map(({ id }) => id)));
+  const answered = new Set<string | undefined>();
+  for (const { content } of events)
+    for (const { functionResponse } of content?.parts ?? none) if (functionResponse) answered.add(functionResponse.id);
+  return answered;
+}
+
+const none: readonly Part[] = [];
+
+/** The events with calls. Most events of a long history have none. */
+function eventsWithCalls(events: readonly Event[]): Event[] {
+  const found: Event[] = [];
+  for (const event of events)
+    for (const { functionCall } of event.content?.parts ?? none)
+      if (functionCall) {
+        found.push(event);
+        break;
+      }
+  return found;
 }
 
 /** Calls without a response, in the order they were made. */
 export function openCalls(events: readonly Event[]): OpenCall[] {
-  const answered = callsWithResponse(events);
-  return events.flatMap((event) =>
+  const made = eventsWithCalls(events);
+  const answered = made.length > 0 ? callsWithResponse(events) : undefined;
+  return made.flatMap((event) =>
     callsOf(event)
-      .filter(({ id }) => !answered.has(id))
+      .filter(({ id }) => !answered?.has(id))
       .map((call) => ({ call, event })),
   );
 }
@@ -51,9 +69,11 @@ export function keptOf(event: Event): readonly KeptPart[] {
 
 /** All results set aside in a history, by the id of their call. */
 export function keptResults(events: readonly Event[]): Map<string, Record<string, unknown>> {
-  return new Map(
-    events.flatMap((event) => keptOf(event).map(({ functionResponse: { id, response } }) => [id, response] as const)),
-  );
+  const kept = new Map<string, Record<string, unknown>>();
+  for (const event of events)
+    if (event.customMetadata)
+      for (const { functionResponse } of keptOf(event)) kept.set(functionResponse.id, functionResponse.response);
+  return kept;
 }
 
 /** The actions that were set aside with the results of a step, in the events since its calls. */

@@ -7,6 +7,7 @@
  *   toolsets, guarded-toolset               which toolset brings which tools, with a time limit
  *   refuse-agents                           what cannot be gated, refused when the bridge starts
  *   session-service, runners, request-run   sessions on our store, and runs by request
+ *   finished-contents, request-texts        a long history is not converted again for each request
  *   gate-plugin, gathered-calls, tool-…     the gate in front of every tool, and tools outside ADK's loop
  *   model-record                            what the model is asked, for the inspector
  *   live/                                   the connection to a live model
@@ -16,6 +17,7 @@ export { deleteArtifacts } from "./chat-artifacts.ts";
 export { defineAgent, type DefinedToolOptions, defineTool } from "./define-agent.ts";
 export { clientTool } from "./client-tool.ts";
 export { guardCompaction } from "./compaction.ts";
+export { rememberContents } from "./finished-contents.ts";
 export { GatePlugin } from "./gate-plugin.ts";
 export { idempotencyKey } from "./idempotency-key.ts";
 export { createModelRecord, type ModelExchange, type ModelRecord } from "./model-record.ts";

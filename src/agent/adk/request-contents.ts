@@ -1,5 +1,5 @@
 import type { Event } from "@google/adk";
-import type { Content, Part } from "@google/genai";
+import type { Content, FunctionCall, Part } from "@google/genai";
 
 /** Repairs what ADK is about to send to the model, in place. */
 export function repairContents(contents: Content[], events: readonly Event[]): void {
@@ -15,12 +15,20 @@ export function repairContents(contents: Content[], events: readonly Event[]): v
 function restoreResponses(contents: Content[], events: readonly Event[]): void {
   let stored: ReadonlyMap<string, Part> | undefined;
   for (let index = contents.length - 1; index >= 0; index -= 1) {
-    const calls = (contents[index]?.parts ?? []).flatMap(({ functionCall }) => functionCall ?? []);
+    const calls = callsIn(contents[index]);
     if (calls.length === 0 || contents[index + 1]?.parts?.some(({ functionResponse }) => functionResponse)) continue;
     const responses = (stored ??= responseParts(events));
     const found = calls.flatMap(({ id }) => responses.get(id ?? "") ?? []);
     if (found.length === calls.length) contents.splice(index + 1, 0, { role: "user", parts: structuredClone(found) });
   }
+}
+
+const none: readonly FunctionCall[] = [];
+
+/** The calls in a content. Most contents of a long history have none. */
+function callsIn(content: Content | undefined): readonly FunctionCall[] {
+  if (!content?.parts?.some(({ functionCall }) => functionCall)) return none;
+  return content.parts.flatMap(({ functionCall }) => functionCall ?? []);
 }
 
 /** The responses of a history by the ids of their calls. */
@@ -36,11 +44,11 @@ function responseParts(events: readonly Event[]): ReadonlyMap<string, Part> {
  * were given one by one, and ADK collects them in that order. A step with a call without an id got its responses in order.
  */
 export function orderResponses(contents: readonly Content[]): void {
-  for (const [index, { parts = [] }] of contents.entries()) {
-    const calls = parts.flatMap(({ functionCall }) => functionCall ?? []);
+  for (const [index, content] of contents.entries()) {
+    const calls = callsIn(content);
+    if (calls.length < 2) continue;
     const place = ({ functionResponse }: Part) => calls.findIndex(({ id }) => id === functionResponse?.id);
-    if (calls.length > 1 && calls.every(({ id }) => id !== undefined))
-      contents[index + 1]?.parts?.sort((a, b) => place(a) - place(b));
+    if (calls.every(({ id }) => id !== undefined)) contents[index + 1]?.parts?.sort((a, b) => place(a) - place(b));
   }
 }
 

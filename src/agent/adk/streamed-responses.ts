@@ -1,5 +1,6 @@
 import { type BaseAgent, type BaseLlm, Gemini, isLlmAgent } from "@google/adk";
 import { ApiError } from "@google/genai";
+import { keepRequestTexts, type RequestMaker } from "./request-texts.ts";
 
 /**
  * K34. The genai client reads a streamed response of Gemini event by event. For each it makes a `Response` with a copy of
@@ -34,6 +35,7 @@ export function prepareStreams(agent: BaseAgent): void {
     prepared.add(llm);
     const reader = llm.apiClient.models["apiClient"] as StreamReader | undefined;
     if (typeof reader?.processStreamResponse === "function") reader.processStreamResponse = streamedResponses;
+    keepRequestTexts(llm.apiClient.models as unknown as RequestMaker);
   } catch {
     // A model without a key. ADK says so when it makes the request.
   }

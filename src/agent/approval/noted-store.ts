@@ -1,4 +1,5 @@
 import type { Approval, AuditEntry, Store } from "../../stores/index.ts";
+import { overrideStore } from "../../stores/override-store.ts";
 import { type Logger, metrics } from "../support/index.ts";
 
 type Event = AuditEntry["event"];
@@ -43,13 +44,7 @@ export function notedStore(store: Store, logger: Logger): Store {
       return moved;
     },
   };
-  return new Proxy(store, {
-    get(target, name: keyof Store): unknown {
-      if (name === "createApproval" || name === "move") return own[name];
-      const value: unknown = target[name];
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
+  return overrideStore(store, own);
 }
 
 function noteChange(event: Event, row: Approval, { logger, now }: { logger: Logger; now: () => number }): void {

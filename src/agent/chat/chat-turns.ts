@@ -5,7 +5,7 @@ import { cancelFamily } from "../approval/family.ts";
 import type { UnseenQuestions } from "../approval/index.ts";
 import { atMost, describeError, newId } from "../support/index.ts";
 import { chatDeleted } from "../log/chat-deleted.ts";
-import { runTurn, type TurnContext } from "../turn.ts";
+import { runTurn, type TurnContext, whenItMayBegin } from "../turn.ts";
 import { type Mode, continuesElsewhere, type Turn, type TurnInput } from "../turn-input.ts";
 import type { BegunTurn } from "./begin-turn.ts";
 import { ChatQueue, type QueuedTurn } from "./chat-queue.ts";
@@ -229,7 +229,7 @@ export class ChatTurns {
   #newQueue(chat: Session): ChatQueue {
     const queue = new ChatQueue(
       chat,
-      (turn) => this.#run(turn),
+      (turn) => whenItMayBegin(turn, this.#context, () => this.#run(turn)),
       () => {
         this.#queues.delete(chat.id);
         this.#releaseIdle(chat.id);

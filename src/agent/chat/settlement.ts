@@ -48,14 +48,16 @@ export class Settlement {
     // Asked before the chat's queue is entered, so that a slow hook holds up only this decision.
     const isAllowed = found?.gated && (await this.#context.authorizer.allows(identity, found, decision));
     if (!isAllowed) throw unknownApproval(decision.approvalId);
-    return this.#turns.inChat(found.chat, async (queue) => {
+    const recorded = this.#context.decisionsFirst.enter();
+    const result = this.#turns.inChat(found.chat, async (queue): Promise<DecisionResult> => {
       const before = (await store.getApproval(found.id)) ?? found;
-      const { moved, expired, approval } = await this.record(before, decision, identity.actor);
+      const { moved, expired, approval } = await this.record(before, decision, identity.actor, recorded);
       if (moved || expired || (await this.#isLeft(approval))) await this.#continue(queue, approval, true);
       const view = approvalToView(approval);
       if (moved) return { outcome: "accepted", approval: view };
       return { outcome: matchesDecision(approval, decision.approved) ? "repeated" : "refused", approval: view };
     });
+    return result.finally(recorded);
   }
 
   /**
@@ -127,11 +129,12 @@ export class Settlement {
     await this.#turns.continue(queue, [approval], { reply: await this.#placeFor(chat, messageId), attended });
   }
 
-  /** Records a decision in the ledger and starts an approved call. */
+  /** Records a decision in the ledger, calls `recorded`, and starts an approved call. */
   async record(
     found: Approval,
     { approved, reason, key }: { approved: boolean; reason?: string; key?: string },
     by: string,
+    recorded: () => void = () => undefined,
   ) {
     const {
       moved,
@@ -143,6 +146,7 @@ export class Settlement {
       reason,
       key,
     });
+    recorded();
     // An answer that came too late may be the first to notice that the time of the row is over.
     const expired = !moved && applied !== undefined;
     if (!moved || approval.state !== "approved") return { moved, expired, approval };
@@ -157,8 +161,9 @@ export class Settlement {
   }
 
   #execute(approval: Approval): void {
-    this.#context.executor
-      .execute(approval)
+    const { executor, decisionsFirst } = this.#context;
+    decisionsFirst
+      .run(approval.owner, () => executor.execute(approval))
       // A call may outlive the turn it was answered in (new text, a stop). Its outcome is still shown.
       .then((settled) => this.#showOutcome(settled))
       .catch((error: unknown) => this.#logFailure(approval, error));

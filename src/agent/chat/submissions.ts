@@ -155,14 +155,15 @@ export class Submissions {
     { answers, messageId, aside }: Submission & { type: "answers" },
     mode: Mode,
   ): Promise<OwnReply> {
-    const { store, calls, turns, conversations } = this.#context;
+    const { store, calls, turns, conversations, decisionsFirst } = this.#context;
     const mayAnswer = await permittedAnswers(answers, identity, chat, this.#context);
-    return turns.exclusive(chat, async (queue) => {
+    const recorded = decisionsFirst.enter();
+    const reply = turns.exclusive(chat, async (queue): Promise<OwnReply> => {
       const rows = (await store.listApprovals({ chat: chat.id, about: answers.map(({ id }) => id) })).filter(mayAnswer);
       const given = await resolveAnswers(answers, rows, (approval) => calls.isClientCall(approval));
       // Such a result is not a copy of the history. Its call may be recorded in a moment, so the client sends it again.
       if (aside && given.length === 0 && answers[0]) throw unknownCall(answers[0].id);
-      const { changed, said } = await this.#apply(given, identity.actor);
+      const { changed, said } = await this.#apply(given, identity.actor, recorded);
       const about = given.at(-1)?.approval.messageId ?? messageId ?? newId("msg");
       const [here, elsewhere] = [
         changed.filter((approval) => approval.messageId === about),
@@ -170,7 +171,7 @@ export class Submissions {
       ];
       // Found before other turns begin: they write to older messages, and this one would no longer be the last.
       const isGone = here.length > 0 && (await this.#isWithdrawn(chat.id, about, queue));
-      const reply = aside || isGone ? await conversations.placeFor(chat.id, about) : about;
+      const place = aside || isGone ? await conversations.placeFor(chat.id, about) : about;
       for (const approval of elsewhere) await turns.continue(queue, [approval], { reply: approval.messageId, mode });
       if (here.length === 0) return this.#replyToRepeated(chat, queue, given, said, about);
       // Every answered call is settled in the reply to its answer. Stock clients send an unsettled answer again, for ever.
@@ -178,9 +179,10 @@ export class Submissions {
         .filter(({ answer, shown }) => answer.approved !== undefined && !shown)
         .map(({ approval }) => approval)
         .filter(({ id, messageId: shownIn }) => shownIn === about && !here.some((row) => row.id === id));
-      const turn = await turns.continue(queue, [...repeated, ...here], { reply, answered: said, mode });
+      const turn = await turns.continue(queue, [...repeated, ...here], { reply: place, answered: said, mode });
       return { chat: chat.id, turn };
     });
+    return reply.finally(recorded);
   }
 
   /** True for a message that was withdrawn. One that is being generated is not stored yet. */
@@ -190,7 +192,11 @@ export class Submissions {
   }
 
   /** Records decisions and results. Returns the rows this changed, and what the client said about each. */
-  async #apply(given: readonly Given[], actor: string): Promise<{ changed: Approval[]; said: Map<string, boolean> }> {
+  async #apply(
+    given: readonly Given[],
+    actor: string,
+    recorded: () => void,
+  ): Promise<{ changed: Approval[]; said: Map<string, boolean> }> {
     const { settlement, executor } = this.#context;
     const changed: Approval[] = [];
     const said = new Map<string, boolean>();
@@ -200,7 +206,7 @@ export class Submissions {
       if (answer.approved !== undefined && approval.gated) {
         said.set(approval.id, answer.approved);
         const decision = { approved: answer.approved, reason: answer.reason };
-        const decided = await settlement.record(approval, decision, actor);
+        const decided = await settlement.record(approval, decision, actor, recorded);
         ({ approval } = decided);
         changes = decided.moved || decided.expired;
       }
@@ -211,6 +217,7 @@ export class Submissions {
       }
       if (changes) changed.push(approval);
     }
+    recorded();
     return { changed, said };
   }
 

@@ -4,6 +4,7 @@
 export { abortable, type AbortableWaits, stepThrough, withWaits } from "./abortable.ts";
 export { atMost } from "./at-most.ts";
 export { checkNumber, showValue } from "./check-number.ts";
+export { DecisionsFirst } from "./decisions-first.ts";
 export { newId } from "./ids.ts";
 export { isMeasured } from "./instruments.ts";
 export { metrics } from "./metrics.ts";

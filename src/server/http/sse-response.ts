@@ -16,6 +16,9 @@ interface ReadOptions {
   first?: { chunks: readonly UIMessageChunk[]; sequence: number } | undefined;
 }
 
+/** The reason why a reader ends. Without one, each response would make an exception of its own, with a stack. */
+const readerGone = new Error("The reader is gone.");
+
 /**
  * A reply as an event stream: each chunk is one event with its sequence number as the id, and `[DONE]` comes once at the
  * end. The stream is pulled, so a slow reader costs a cursor in the log and no buffer. A reader that leaves stops only
@@ -34,7 +37,7 @@ export function sseResponse(bridge: Bridge, reply: Reply, view: View, options: R
     if (reader.signal.aborted) return;
     stopping?.removeEventListener("abort", cut);
     metrics.connections.streams.add(-1);
-    reader.abort();
+    reader.abort(readerGone);
   };
   const leave = async () => {
     end();

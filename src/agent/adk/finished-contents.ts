@@ -1,0 +1,160 @@
+import {
+  type BaseAgent,
+  BaseLlmRequestProcessor,
+  CONTENT_REQUEST_PROCESSOR,
+  type Event,
+  type InvocationContext,
+  isLlmAgent,
+  type LlmRequest,
+} from "@google/adk";
+import type { Content } from "@google/genai";
+import { agentsBelow } from "./agents.ts";
+import { callsOf, isSummary, responsesOf } from "./history.ts";
+import { copyContent } from "./same-content.ts";
+
+/**
+ * K35. For each request ADK makes the contents of the whole history again: it looks at every event several times and
+ * clones every content. The contents of finished turns stay the same. They are made once, by ADK, and each request gets a
+ * copy of its own, because callbacks may change what is sent.
+ */
+
+/** The contents of the finished turns at the beginning of a history. They are never changed. */
+export interface FinishedTurns {
+  readonly events: readonly Event[];
+  readonly contents: readonly Content[];
+  /** The ids of all calls in these events. */
+  readonly calls: ReadonlySet<string | undefined>;
+  /**
+   * The text of each content in the body of a request, by the client that made it (`request-texts.ts`). Longer histories
+   * of the same chat share it: the places stay the same.
+   */
+  readonly texts: WeakMap<object, (string | undefined)[]>;
+}
+
+const finishedIn = new WeakMap<readonly Content[], FinishedTurns>();
+
+/** The finished turns that the contents of a request begin with, if callbacks left their array in place. */
+export function finishedTurnsIn(contents: readonly Content[]): FinishedTurns | undefined {
+  return finishedIn.get(contents);
+}
+
+/** Lets every agent below `root` make its contents with {@link FinishedContents}. Processors of the application stay. */
+export function rememberContents(root: BaseAgent, minEvents = 50): void {
+  const remembered = new FinishedContents(minEvents);
+  for (const agent of agentsBelow(root)) {
+    if (!isLlmAgent(agent)) continue;
+    agent.requestProcessors = agent.requestProcessors.map((processor) =>
+      processor === CONTENT_REQUEST_PROCESSOR ? remembered : processor,
+    );
+  }
+}
+
+/** Makes the contents of requests as ADK does, and remembers those of finished turns. */
+export class FinishedContents extends BaseLlmRequestProcessor {
+  readonly #minEvents: number;
+  /** By their last event and their reader. They are removed with the event, which the cache of events holds. */
+  readonly #known = new WeakMap<Event, Map<string, FinishedTurns>>();
+
+  /** Shorter histories are left to ADK: there is little to gain. */
+  constructor(minEvents: number) {
+    super();
+    this.#minEvents = minEvents;
+  }
+
+  override async *runAsync(context: InvocationContext, request: LlmRequest): AsyncGenerator<Event, void, void> {
+    const finished = await this.#finishedTurns(context);
+    if (!finished) {
+      yield* CONTENT_REQUEST_PROCESSOR.runAsync(context, request);
+      return;
+    }
+    const rest = await contentsOf(context.session.events.slice(finished.events.length), context);
+    request.contents = [...finished.contents.map(copyContent), ...rest];
+    finishedIn.set(request.contents, finished);
+  }
+
+  /** The finished turns of a history. Undefined if ADK has to see the whole history. */
+  async #finishedTurns(context: InvocationContext): Promise<FinishedTurns | undefined> {
+    const { agent, branch, isolationScope, session } = context;
+    if (!agent || !isLlmAgent(agent) || agent.includeContents !== "default") return undefined;
+    if (session.events.length < this.#minEvents) return undefined;
+    const reader = JSON.stringify([agent.name, branch, isolationScope]);
+    const known = this.#find(session.events, reader);
+    const added = finishedSince(session.events, known);
+    if (!added) return undefined;
+    if (added.end === known.events.length) return known.events.length > 0 ? known : undefined;
+    const next = session.events[added.end];
+    // ADK treats the last event in a special way, so the message that follows is added and left out again.
+    const events = session.events.slice(known.events.length, added.end);
+    const contents = await contentsOf(next ? [...events, next] : events, context);
+    const finished: FinishedTurns = {
+      events: session.events.slice(0, added.end),
+      contents: [...known.contents, ...contents.slice(0, -1)],
+      calls: added.calls,
+      texts: known.texts,
+    };
+    this.#keep(finished, reader, known);
+    return finished;
+  }
+
+  /** What is known of the beginning of a history. The same event objects mean the same contents: they are frozen. */
+  #find(events: readonly Event[], reader: string): FinishedTurns {
+    for (let end = events.length; end > 0; end -= 1) {
+      const last = events[end - 1];
+      const known = last && this.#known.get(last)?.get(reader);
+      if (known?.events.length === end && known.events.every((event, index) => event === events[index])) return known;
+    }
+    return { events: [], contents: [], calls: new Set(), texts: new WeakMap() };
+  }
+
+  #keep(finished: FinishedTurns, reader: string, before: FinishedTurns): void {
+    const [last, lastBefore] = [finished.events.at(-1), before.events.at(-1)];
+    if (lastBefore) this.#known.get(lastBefore)?.delete(reader);
+    if (!last) return;
+    const readers = this.#known.get(last) ?? new Map<string, FinishedTurns>();
+    this.#known.set(last, readers.set(reader, finished));
+  }
+}
+
+/**
+ * Where the finished turns of a history end: before a message of the user, when every call before it has its response and
+ * nothing that follows belongs to one of these calls. Undefined if the history cannot be divided.
+ */
+function finishedSince(
+  events: readonly Event[],
+  known: FinishedTurns,
+): { end: number; calls: ReadonlySet<string | undefined> } | undefined {
+  const open = new Set<string | undefined>();
+  const calls = new Set(known.calls);
+  let end = known.events.length;
+  let isFrozen = true;
+  for (const [index, event] of events.entries()) {
+    if (index < known.events.length) continue;
+    // A summary stands for events by their time, wherever they are.
+    if (isSummary(event)) return undefined;
+    if (isFrozen && open.size === 0 && index > 0 && isMessage(event)) end = index;
+    for (const { id } of responsesOf(event)) if (!open.delete(id)) return undefined;
+    for (const { id } of callsOf(event)) {
+      if (calls.has(id)) return undefined;
+      calls.add(id);
+      open.add(id);
+    }
+    isFrozen &&= Object.isFrozen(event);
+  }
+  return { end, calls };
+}
+
+/** True for a message of the user that every agent gets. */
+function isMessage({ author, content, branch, isolationScope }: Event): boolean {
+  if (author !== "user" || content?.role !== "user" || branch !== undefined || isolationScope !== undefined)
+    return false;
+  return Boolean(content.parts?.[0]?.text) && !content.parts?.some(({ functionResponse }) => functionResponse);
+}
+
+/** The contents that ADK makes of some events. */
+async function contentsOf(events: Event[], context: InvocationContext): Promise<Content[]> {
+  const request: LlmRequest = { contents: [], toolsDict: {}, liveConnectConfig: {} };
+  const session = { ...context.session, events };
+  const view = Object.create(context, { session: { value: session } }) as InvocationContext;
+  for await (const _ of CONTENT_REQUEST_PROCESSOR.runAsync(view, request)) continue;
+  return request.contents;
+}

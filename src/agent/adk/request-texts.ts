@@ -1,0 +1,106 @@
+import type { Content } from "@google/genai";
+import { finishedTurnsIn, type FinishedTurns } from "./finished-contents.ts";
+import { isSameContent } from "./same-content.ts";
+
+/**
+ * K36. For each request the genai client converts every part of the history and writes it as JSON. The text of a finished
+ * turn stays the same, so it is kept. The client converts the rest of the request, with a mark in the place of the finished
+ * turns, and their text is put there when the client sends the body. A content that a callback has changed is not left out.
+ */
+
+interface Parameters {
+  contents: Content[];
+}
+
+/** The parts of the genai client that we wrap. They are private there. */
+export interface RequestMaker {
+  generateContentStreamInternal?: (parameters: Parameters) => Promise<unknown>;
+  apiClient?: { requestStream?: (request: { body?: unknown }) => Promise<unknown> };
+}
+
+/** Lets a client leave out what has a text. A client that makes its requests in another way is left alone. */
+export function keepRequestTexts(maker: RequestMaker): void {
+  const client = maker.apiClient;
+  const [make, send] = [maker.generateContentStreamInternal, client?.requestStream];
+  if (!client || typeof make !== "function" || typeof send !== "function") return;
+  const shortened = new Map<string, ShortRequest>();
+  maker.generateContentStreamInternal = async (parameters) => {
+    const short = shorten(parameters.contents, client);
+    if (!short) return make.call(maker, parameters);
+    shortened.set(short.mark, short);
+    try {
+      return await make.call(maker, { ...parameters, contents: short.contents });
+    } finally {
+      shortened.delete(short.mark);
+    }
+  };
+  client.requestStream = async (request) => {
+    const { body } = request;
+    for (const [mark, short] of shortened)
+      if (typeof body === "string" && body.includes(mark)) {
+        shortened.delete(mark);
+        return send.call(client, { ...request, body: complete(body, short) });
+      }
+    return send.call(client, request);
+  };
+}
+
+/** A request whose finished turns are left out. */
+interface ShortRequest {
+  /** The text of the contents that stand for others. It occurs nowhere else. */
+  mark: string;
+  contents: Content[];
+  /** What each of the contents stands for: texts, or the place of a finished turn whose text is not known yet. */
+  places: ({ texts: readonly string[] } | { place: number } | undefined)[];
+  texts: (string | undefined)[];
+}
+
+function shorten(contents: readonly Content[], client: object): ShortRequest | undefined {
+  const finished = finishedTurnsIn(contents);
+  if (!finished) return undefined;
+  const texts = textsOf(finished, client);
+  const mark = crypto.randomUUID();
+  const short: ShortRequest = { mark, contents: [], places: [], texts };
+  let run: string[] = [];
+  const endRun = () => {
+    // The first mark is always there: the body is found by it.
+    if (run.length === 0 && short.contents.length > 0) return;
+    short.contents.push({ role: "user", parts: [{ text: mark }] });
+    short.places.push({ texts: run });
+    run = [];
+  };
+  for (const [place, content] of contents.entries()) {
+    const isKnown = place < finished.contents.length && isSameContent(content, finished.contents[place]);
+    const text = isKnown ? texts[place] : undefined;
+    if (text !== undefined) {
+      run.push(text);
+      continue;
+    }
+    endRun();
+    short.contents.push(content);
+    short.places.push(isKnown ? { place } : undefined);
+  }
+  endRun();
+  return short;
+}
+
+function textsOf({ texts }: FinishedTurns, client: object): (string | undefined)[] {
+  const known = texts.get(client) ?? [];
+  texts.set(client, known);
+  return known;
+}
+
+/** The body with the texts in their places. Keeps the texts of finished turns that the client converted now. */
+function complete(body: string, { mark, places, texts }: ShortRequest): string {
+  const request = JSON.parse(body) as { contents: unknown[] };
+  const contents = request.contents.flatMap((content, index) => {
+    const known = places[index];
+    if (known && "texts" in known) return known.texts;
+    const text = JSON.stringify(content);
+    if (known) texts[known.place] = text;
+    return text;
+  });
+  const rest = JSON.stringify({ ...request, contents: mark });
+  const at = rest.indexOf(`"${mark}"`);
+  return `${rest.slice(0, at)}[${contents.join(",")}]${rest.slice(at + mark.length + 2)}`;
+}
