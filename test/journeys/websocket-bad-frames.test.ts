@@ -447,7 +447,8 @@ describe("a silent client", () => {
     await expectUnaffected(alive);
   });
 
-  test("that never reads uses little memory, disturbs no one, is cut off, and can come back", async () => {
+  // A process counts its sockets for itself. The load balancer of several nodes keeps what the client does not read.
+  test.runIf(nodeCount === 1)("that never reads uses little memory, disturbs no one, is cut off, and can come back", async () => {
     const words = Array.from({ length: 350 }, (_, index) => text(`${index} ${"x".repeat(64_000)} `));
     const world = await openWorld({
       rules: [{ when: /flood/, say: words }, ...payRules],
