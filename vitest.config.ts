@@ -48,13 +48,16 @@ const counted = ["test/journeys/metrics.test.ts"];
 /** Journeys that run with two nodes in every run. `npm run nodes:journeys` runs all of them. */
 const onTwoNodes = ["approve", "decided-elsewhere", "once"].map((name) => `test/journeys/${name}.test.ts`);
 
+/** A story takes longer with a database. */
+const patience = process.env["NODES"] ? 4 : 1;
+
 export default defineConfig({
   resolve: { alias: publicNames() },
   test: {
     // The limits are high: they should end a test that hangs, not one that is slow on a busy machine.
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
-    expect: { poll: { timeout: 15_000 } },
+    testTimeout: 30_000 * patience,
+    hookTimeout: 30_000 * patience,
+    expect: { poll: { timeout: 15_000 * patience } },
     // By default there would be one worker on two cores. Tests wait almost half of the time, so three keep two cores busy.
     maxWorkers: 3,
     projects: [

@@ -25,6 +25,7 @@ import { call, type Rule, text } from "adk-stream-protocol/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { liveRules, type LiveStage, type LiveStageOptions, openLiveStage } from "../fixtures/live-stage.ts";
+import { patience } from "../fixtures/nodes.ts";
 import { expectSound } from "../fixtures/sound.ts";
 import { recordSpans, toolSpanAttributes } from "../fixtures/spans.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
@@ -208,36 +209,40 @@ describe("actions", () => {
     await expectSound(stage);
   });
 
-  it("survive a crash at any moment: the tool runs once, and the other agent replies", async () => {
-    for (let moment = 0; ; moment += 1) {
-      const { tool, ran } = acting((context) => (context.actions.transferToAgent = "helper"));
-      const stage = await openLiveStage({
-        rules,
-        agent: withHelper(tool),
-        bridge: { tools: { act: { effect: "idempotent" } } },
-      });
-      await stage.say("act", { live: false });
-      let seen = 0;
-      stage.dieAt(() => seen++ === moment);
-      await yes(stage, { live: false }).catch(() => undefined);
-      const died = seen > moment;
-      if (died) {
-        await stage.crash();
-        stage.clock.now += 20_000;
-        await stage.bridge.sweep();
-        await stage.untilIdle();
+  it(
+    "survive a crash at any moment: the tool runs once, and the other agent replies",
+    async () => {
+      for (let moment = 0; ; moment += 1) {
+        const { tool, ran } = acting((context) => (context.actions.transferToAgent = "helper"));
+        const stage = await openLiveStage({
+          rules,
+          agent: withHelper(tool),
+          bridge: { tools: { act: { effect: "idempotent" } } },
+        });
+        await stage.say("act", { live: false });
+        let seen = 0;
+        stage.dieAt(() => seen++ === moment);
+        await yes(stage, { live: false }).catch(() => undefined);
+        const died = seen > moment;
+        if (died) {
+          await stage.crash();
+          stage.clock.now += 20_000;
+          await stage.bridge.sweep();
+          await stage.untilIdle();
+        }
+        const [row] = await stage.rows();
+        expect(row?.state === "succeeded" || row?.state === "pending", `${moment}: ${row?.state}`).toBe(true);
+        if (row?.state === "succeeded") {
+          const helped = (await storedEvents(stage)).some(({ author, content }) => author === "helper" && content);
+          expect(helped, `after moment ${moment}`).toBe(true);
+          expect(new Set(ran).size).toBe(1);
+        }
+        await stage.close();
+        if (!died) break;
       }
-      const [row] = await stage.rows();
-      expect(row?.state === "succeeded" || row?.state === "pending", `${moment}: ${row?.state}`).toBe(true);
-      if (row?.state === "succeeded") {
-        const helped = (await storedEvents(stage)).some(({ author, content }) => author === "helper" && content);
-        expect(helped, `after moment ${moment}`).toBe(true);
-        expect(new Set(ran).size).toBe(1);
-      }
-      await stage.close();
-      if (!died) break;
-    }
-  }, 60_000);
+    },
+    60_000 * patience,
+  );
 });
 
 describe.each(modes)("ADK's services, $mode", ({ live }) => {

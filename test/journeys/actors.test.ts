@@ -3,8 +3,10 @@ import { type Authorize, type Logger, silentLogger } from "adk-stream-protocol";
 import type { ApprovalView } from "adk-stream-protocol/protocol";
 import { verifyAudit } from "adk-stream-protocol/stores";
 import { call, type Rule, text } from "adk-stream-protocol/testing";
+import type { UIMessageChunk } from "ai";
 import { afterEach, describe, expect, it, test } from "vitest";
-import { endSockets, openSocket } from "../fixtures/raw-socket.ts";
+import { nodeCount } from "../fixtures/nodes.ts";
+import { endSockets, openSocket, type RawSocket } from "../fixtures/raw-socket.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
 import {
   afterTools,
@@ -120,8 +122,10 @@ describe.each(storeKinds)("two actors ($name)", ({ options }) => {
     const world = await openOffice({ ...options(), rules });
     const { approvalId } = asked(await say(world, "pay", as("team/bob")));
     // The process dies when the outcome of the first call is recorded, before the model is asked again.
-    world.dieAt(({ operation, when }) => operation === "appendEvent" && when === "before");
+    let isDead = false;
+    world.dieAt(({ operation, when }) => !isDead && (isDead = operation === "appendEvent" && when === "before"));
     await decideAs(world, "team/carol", approvalId).catch(() => undefined);
+    await expect.poll(() => isDead).toBe(true);
     await world.crash();
     await expect.poll(async () => (await rowsOf(world, "team")).length).toBe(2);
     expect((await rowsOf(world, "team")).map(({ requestedBy, decidedBy }) => [requestedBy, decidedBy])).toEqual([
@@ -206,7 +210,7 @@ describe("a decision that is not allowed", () => {
     const { approvalId, toolCallId } = asked(await client.question());
     for (const frame of [{ toolCallId: approvalId }, { toolCallId, id: "chat-1" }]) {
       client.send({ type: "tool_result", ...frame, result: { confirmed: true, approved: true } });
-      expect((await client.turn()).chunks).toEqual([
+      expect(await refusalOn(client)).toEqual([
         { type: "error", errorText: `There is no approval ${frame.toolCallId} here.` },
       ]);
     }
@@ -338,15 +342,18 @@ describe("what an actor may decide", () => {
       return actor === "manager" && requestedBy === "actor-599";
     };
     const world = await openOffice({ authorize });
-    for (let index = 0; index < 600; index += 1) {
+    const ask = async (index: number) => {
       const chat = await world.store.openChat({ owner: `owner-${index}`, name: "chat", appName: "root_agent" });
+      await world.store.holdChat(chat.id, 60_000);
       const rest = { ttlMs: 60_000, startMs: 1000, external: false, gated: true, state: "pending" } as const;
       const call_ = { toolCallId: "c", toolName: "pay", input: "{}", digest: "d", messageId: "m", agent: "a" };
       await world.store.createApproval({
         ...{ ...rest, ...call_, id: `apr_${index}`, chat: chat.id, session: chat.id, owner: chat.owner },
         ...{ mode: "request", effect: "opaque", requestedBy: `actor-${index}` },
       });
-    }
+    };
+    await Promise.all(Array.from({ length: 599 }, (_, index) => ask(index)));
+    await ask(599);
     expect((await list(world, "manager", "?state=pending")).map(({ id }) => id)).toEqual(["apr_599"]);
     expect(all).toBeLessThanOrEqual(1000);
     expect(most).toBeLessThanOrEqual(8);
@@ -409,6 +416,21 @@ it("options that are not functions are refused at start", async () => {
   );
 });
 
+/**
+ * The chunks of a refusal. A question is shown before the end of its turn is in the log. With a database, a refusal may come
+ * in between, as a `data-refusal`.
+ */
+async function refusalOn(client: RawSocket): Promise<UIMessageChunk[]> {
+  if (nodeCount === 1) return (await client.turn()).chunks;
+  const { chunks } = await client.until(
+    (received) => received.done > 0 || received.chunks.some(({ type }) => type === "data-refusal"),
+  );
+  return chunks.map(toError);
+}
+
+const toError = (chunk: UIMessageChunk): UIMessageChunk =>
+  chunk.type === "data-refusal" ? { type: "error", errorText: (chunk.data as { message: string }).message } : chunk;
+
 type Sent = { role: string; id?: string; parts: unknown[] };
 type Reply = Awaited<ReturnType<typeof receive>>;
 
@@ -426,14 +448,17 @@ async function clientOn(
   if (wire === "SSE") return async (sent) => receive(await post(world, "/stream", body(sent), as(person).headers));
   const client = await openSocket(world, "", as(person));
   if (wire === "chat wire")
-    return (sent) => {
+    return async (sent) => {
       client.send({ type: "message", ...body(sent) });
-      return client.until(
+      const received = await client.until(
         ({ chunks, done }) =>
           done > 0 ||
           chunks.some(({ type }) => type === "tool-output-available" || type === "data-refusal") ||
-          chunks.filter(({ type }) => type === "tool-approval-request").length === 2,
+          (chunks.filter(({ type }) => type === "tool-approval-request").length === 2 &&
+            chunks.at(-1)?.type === "finish-step"),
       );
+      const refusal = received.chunks.find(({ type }) => type === "error" || type === "data-refusal");
+      return nodeCount > 1 && refusal ? { ...received, body: JSON.stringify(toError(refusal)) } : received;
     };
   let count = 0;
   return async (sent) => {

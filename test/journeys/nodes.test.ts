@@ -46,12 +46,15 @@ async function openNodes(
   {
     pace,
     beforePost = async () => undefined,
+    beforeAppend = async () => undefined,
     ...more
   }: Partial<BridgeOptions> & {
     /** A payment ends with this promise. */
     pace?: Promise<void>;
     /** Called before a node posts a request to another one. */
     beforePost?: () => Promise<void>;
+    /** Called before a node writes to the log. The first node has the index 0. */
+    beforeAppend?: (index: number, entries: string) => Promise<void>;
   } = {},
 ) {
   const gemini = await startScriptedGemini({ rules });
@@ -73,8 +76,12 @@ async function openNodes(
       await beforePost();
       await store.post(request);
     };
+    const append: Store["append"] = async (chat, entries) => {
+      await beforeAppend(index, JSON.stringify(entries));
+      return store.append(chat, entries);
+    };
     const mortal = new Proxy(
-      { ...store, holdChat, post },
+      { ...store, holdChat, post, append },
       {
         get(target, name: keyof Store) {
           const value: unknown = target[name];
@@ -301,6 +308,33 @@ describe("two nodes on one database", () => {
     middle.open();
     await one.bridge.close();
     expect(notes).toEqual([1]);
+  });
+
+  it("a question that a node can no longer show is shown by the node that took the chat, and a yes counts", async () => {
+    const rules: Rule[] = [
+      { when: ({ responses }) => responses.length > 0, say: [text("Paid.")] },
+      { when: /pay/, say: [call("pay", { amount: 3 })] },
+    ];
+    const goOn = gate();
+    const { nodes, payments } = await openNodes(2, rules, {
+      beforeAppend: async (index, entries) => {
+        if (index === 0 && entries.includes("tool-approval-request")) await goOn.opened;
+      },
+    });
+    const [one, two] = nodes;
+    await say(one.bridge, "pay");
+    const questions = async () => (await two.bridge.approvals("alice", { state: "pending" })).approvals;
+    await expect.poll(questions, patient).toHaveLength(1);
+    one.lapse();
+    await expect.poll(() => two.store.openTurns(), patient).toEqual([]);
+    // The first node goes on where it was paused, and ends its turn.
+    goOn.open();
+    await one.bridge.close();
+    const [question] = await questions();
+    expect(question).toMatchObject({ state: "pending" });
+    await two.bridge.decide("alice", { approvalId: question?.id ?? "", approved: true });
+    await expect.poll(() => words(two.bridge), patient).toEqual(["pay", "Paid."]);
+    expect(payments).toEqual([3]);
   });
 
   it("do a request at once if the other node gives the chat back before the request is posted", async () => {

@@ -448,39 +448,43 @@ describe("a silent client", () => {
     await expectUnaffected(alive);
   });
 
-  test("that never reads uses little memory, disturbs no one, is cut off, and can come back", async () => {
-    const words = Array.from({ length: 350 }, (_, index) => text(`${index} ${"x".repeat(64_000)} `));
-    const world = await openWorld({
-      rules: [{ when: /flood/, say: words }, ...payRules],
-      server: { limits: { stallMs: 2000, heartbeatMs: 60_000, sockets: 2 } },
-    });
-    const other = await openSocket(world);
-    const stuck = await openSocket(world, "?sequence=1");
-    const before = bytesInUse().buffers;
-    stuck.send(message("flood"));
-    await once(stuck.socket, "message");
-    stuck.socket.pause();
-    await idle(world);
-    await expectUnaffected(other);
-    // The unread chunks are in the log and in the kernel's buffers, but not in this process.
-    await expect.poll(() => bytesInUse().buffers, { timeout: 1500 }).toBeLessThan(before + 4 * 1024 * 1024);
-    // Two sockets are allowed: a third one can connect when this one has been closed.
-    await openUntilAccepted(world);
-    stuck.socket.resume();
-    await stuck.closed;
-    const seen = stuck.take();
-    expect(seen.done).toBe(0);
-    endSockets();
-    const back = await openUntilAccepted(world, "?sequence=1");
-    back.send({ type: "attach", id: "chat-1", after: seen.ids.at(-1) ?? 0 });
-    const rest = await back.turn();
-    const shown = (await messagesOf(world))
-      .at(-1)!
-      .parts.map((part) => (part.type === "text" ? part.text : ""))
-      .join("");
-    expect(shown.endsWith(textOf(rest))).toBe(true);
-    expect(rest.done).toBe(1);
-  });
+  // A process counts its sockets for itself. The load balancer of several nodes keeps what the client does not read.
+  test.runIf(nodeCount === 1)(
+    "that never reads uses little memory, disturbs no one, is cut off, and can come back",
+    async () => {
+      const words = Array.from({ length: 350 }, (_, index) => text(`${index} ${"x".repeat(64_000)} `));
+      const world = await openWorld({
+        rules: [{ when: /flood/, say: words }, ...payRules],
+        server: { limits: { stallMs: 2000, heartbeatMs: 60_000, sockets: 2 } },
+      });
+      const other = await openSocket(world);
+      const stuck = await openSocket(world, "?sequence=1");
+      const before = bytesInUse().buffers;
+      stuck.send(message("flood"));
+      await once(stuck.socket, "message");
+      stuck.socket.pause();
+      await idle(world);
+      await expectUnaffected(other);
+      // The unread chunks are in the log and in the kernel's buffers, but not in this process.
+      await expect.poll(() => bytesInUse().buffers, { timeout: 1500 }).toBeLessThan(before + 4 * 1024 * 1024);
+      // Two sockets are allowed: a third one can connect when this one has been closed.
+      await openUntilAccepted(world);
+      stuck.socket.resume();
+      await stuck.closed;
+      const seen = stuck.take();
+      expect(seen.done).toBe(0);
+      endSockets();
+      const back = await openUntilAccepted(world, "?sequence=1");
+      back.send({ type: "attach", id: "chat-1", after: seen.ids.at(-1) ?? 0 });
+      const rest = await back.turn();
+      const shown = (await messagesOf(world))
+        .at(-1)!
+        .parts.map((part) => (part.type === "text" ? part.text : ""))
+        .join("");
+      expect(shown.endsWith(textOf(rest))).toBe(true);
+      expect(rest.done).toBe(1);
+    },
+  );
 });
 
 describe("a server", () => {

@@ -11,7 +11,7 @@ import {
   type NodeContext,
 } from "@google/adk";
 import { BridgeError } from "../../protocol/index.ts";
-import type { Approval } from "../../stores/index.ts";
+import { type Approval, NotOwner } from "../../stores/index.ts";
 import { describeError, type Logger } from "../support/index.ts";
 import { innerSessionId } from "./agent-tool.ts";
 import { isInLoop } from "./agents.ts";
@@ -61,7 +61,7 @@ export class GatePlugin extends BasePlugin {
   /** Contexts of calls that the executor makes; these calls were approved and pass. */
   readonly #approved = new WeakSet<Context>();
   /** What the tool of a call threw. */
-  readonly #failures = new WeakMap<Context, Error>();
+  readonly #failures = new WeakSet<Context>();
   /** Contexts of calls that ran in the ledger. The callbacks after the tool have run there. */
   readonly #ran = new WeakSet<Context>();
   /** The calls of each model response while it is streamed. */
@@ -152,8 +152,8 @@ export class GatePlugin extends BasePlugin {
   }
 
   /** K16: a throw overrides what `afterToolCallback` returns, so a call whose tool threw must not be held. */
-  override async onToolErrorCallback({ toolContext, error }: { toolContext: Context; error: Error }) {
-    this.#failures.set(toolContext, error);
+  override async onToolErrorCallback({ toolContext }: { toolContext: Context }) {
+    this.#failures.add(toolContext);
     return undefined;
   }
 
@@ -166,8 +166,7 @@ export class GatePlugin extends BasePlugin {
     const id = toolContext.functionCallId ?? "";
     const request = asked[id];
     delete asked[id]; // K8: without the request ADK does not ask for a confirmation itself
-    const failure = this.#failures.get(toolContext);
-    if (failure) return undefined;
+    if (this.#failures.has(toolContext)) return undefined;
     if (noCredential) return noCredential;
     if (request) {
       const { hint, payload } = request;
@@ -229,9 +228,9 @@ export class GatePlugin extends BasePlugin {
 
   async #hold(tool: BaseTool, args: Args, context: Context, how: Held): Promise<Result> {
     const { invocationContext } = context;
+    const run = this.#runOf(invocationContext);
     let approval: Approval | undefined;
     try {
-      const run = this.#runOf(invocationContext);
       // ADK makes all calls of a step, whatever happens meanwhile; the run may have been left.
       const refuseStopped = () => {
         if (this.#isStopped(context)) throw new Error("The call belongs to no turn.");
@@ -252,11 +251,14 @@ export class GatePlugin extends BasePlugin {
       if (how.gated || how.innerSession !== undefined) await run.scope.showQuestion(approval);
       return this.#pause(approval, invocationContext);
     } catch (error) {
+      // The row stays: the node that goes on with the turn shows the question, and a person may have answered it there.
+      if (approval && (error instanceof NotOwner || run?.scope.isLeft()))
+        return this.#pause(approval, invocationContext);
       this.#logger.error("A call could not be held.", { tool: tool.name, error: describeError(error) });
       const left = approval && !(await this.#release(approval)) ? approval : undefined;
       // The tool may have run. The model waits for what the row will say.
       if (left && !how.gated && how.innerSession === undefined) return this.#pause(left, invocationContext);
-      if (error instanceof RunRefused) this.#runOf(invocationContext)?.refuse(error);
+      if (error instanceof RunRefused) run?.refuse(error);
       const why = error instanceof BridgeError ? error.message : "Approval is not available.";
       return { error: how.innerSession ? "The agent could not finish." : `${why} The tool was not run.` };
     }
@@ -275,9 +277,8 @@ export class GatePlugin extends BasePlugin {
     try {
       return await this.#holder.cancelUnshown(approval);
     } catch (error) {
-      this.#logger.error("A call that could not be held could not be cancelled.", {
-        ...{ approval: approval.id, error: describeError(error) },
-      });
+      const fields = { approval: approval.id, error: describeError(error) };
+      this.#logger.error("A call that could not be held could not be cancelled.", fields);
       return false;
     }
   }

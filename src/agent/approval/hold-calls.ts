@@ -96,9 +96,9 @@ export function holdCalls({ store, policies, unseen, logger, limits: waiting, ..
 
     async cancelUnshown(approval: Approval) {
       const { applied } = await store.move(approval.id, { event: "cancel", reason: "The call could not be shown." });
-      if (applied) await store.markTold(approval.id);
       // An agent may have asked before it was interrupted. Nothing would tell the model what a yes leads to.
       await cancelFamily(approval, store);
+      if (applied) await store.markTold(approval.id);
       return applied !== undefined;
     },
   };

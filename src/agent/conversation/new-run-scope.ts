@@ -6,7 +6,7 @@ import { tellable, withFamilies } from "../approval/family.ts";
 import { isOpen, outcomeChunks } from "../approval/outcome.ts";
 import type { TurnLog } from "../log/turn-log.ts";
 import { describeError } from "../support/index.ts";
-import type { Turn } from "../turn-input.ts";
+import { continuesElsewhere, type Turn } from "../turn-input.ts";
 import { markTold } from "./apply-plan.ts";
 import type { ConversationContext } from "./context.ts";
 
@@ -18,18 +18,25 @@ export interface Listener {
 
 type Fixed = Pick<RunScope, "mode" | "freeResults" | "refusesCalls" | "beforeRequest">;
 
-/** The half of a run's scope that both kinds of conversation share. `listener` throws when no turn listens. */
+/** The half of a run's scope that both kinds of conversation share. `listening` throws when no turn listens. */
 export function newRunScope(
   { id, owner }: Session,
   fixed: Fixed,
   { store, executor, files, logger, hasChat }: ConversationContext,
-  listener: () => Listener,
+  listening: () => Listener,
   runAgent: (approval: Approval, listener: Listener) => Promise<Approval | undefined>,
 ): RunScope {
+  let last: Turn | undefined;
+  const listener = () => {
+    const found = listening();
+    last = found.turn;
+    return found;
+  };
   return {
     ...fixed,
     // A process that was paused goes on where it was, and another node may have run the call since.
     refusesCalls: () => fixed.refusesCalls() || !hasChat(id),
+    isLeft: () => last?.signal.reason === continuesElsewhere || !hasChat(id),
     chat: id,
     owner,
     actor: () => listener().turn.actor,
