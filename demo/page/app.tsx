@@ -1,4 +1,5 @@
 import { ApprovalLanguage } from "adk-stream-protocol/react";
+import { ja } from "adk-stream-protocol/react/ja";
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { fetchHealth, fetchMessages, type Health, type MessagePage } from "./api.ts";
 import { chatIdOf, newChatId, withChatId } from "./chat-id.ts";
@@ -110,7 +111,7 @@ export function App() {
 
   return (
     <WordsContext value={words}>
-      <ApprovalLanguage language={preferences.language}>
+      <ApprovalLanguage language={preferences.language} labels={preferences.language === "ja" ? ja : undefined}>
         <div className="page">
           <Header
             health={health}

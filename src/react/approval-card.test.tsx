@@ -2,6 +2,7 @@ import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
 import type { CardState, ChatApprovals } from "../client/chat-approvals.ts";
 import { ApprovalCard, type ApprovalCardProps } from "./approval-card.tsx";
+import { ja } from "./ja.ts";
 import type { ApprovalInfo } from "../client/chat-approvals.ts";
 
 const info: ApprovalInfo = {
@@ -22,15 +23,16 @@ function draw(changes: Partial<ApprovalInfo> | undefined, props: Partial<Approva
     resolve: none,
     retry: () => undefined,
   };
-  const part = { type: "tool-process_payment", approval: { id: "a1" }, state: "approval-requested", input: info.input };
+  const part = { type: "tool-process_payment", approval: { id: "a1" } };
   return renderToStaticMarkup(<ApprovalCard chat={{ approvals }} part={part} {...props} />);
 }
 
 const textOf = (markup: string) => markup.replaceAll(/<[^>]*>/g, "|").replaceAll(/\|+/g, "|");
 
-test("draws nothing for a part without an approval", () => {
+test("draws nothing for a part without an approval, or with one that the chat does not know", () => {
   for (const part of [{ type: "text", text: "x" }, { type: "tool-x", toolCallId: "c" }, { type: "data-approval" }])
     expect(draw({}, { part })).toBe("");
+  expect(draw(undefined)).toBe("");
 });
 
 test.each<[CardState, string]>([
@@ -72,22 +74,8 @@ test("says what was decided elsewhere, which answer is not confirmed, and why", 
   expect(unsent).toContain('aria-label="Try again: Deny $50.00 → Hanako"');
 });
 
-test("shows what AI SDK's part says while the chat does not know the approval", () => {
-  const approval = { id: "a1", descriptor: { title: "Send money", hint: "I was told so." } };
-  const part = { type: "tool-process_payment", state: "approval-requested", input: { recipient: "Hanako" }, approval };
-  const markup = draw(undefined, { part });
-  expect(textOf(markup)).toContain("|Send money|process_payment|");
-  // The descriptor may have the tool's own hint.
-  expect(textOf(markup)).toContain("The assistant says: “");
-  const states = { "approval-responded": "sending", "output-available": "done", "output-error": "failed" };
-  for (const [state, shown] of Object.entries(states)) {
-    const later = { ...part, state };
-    expect(draw(undefined, { part: later })).toContain(`data-state="${shown}"`);
-  }
-});
-
-test("is Japanese for ja, and uses the labels of the application", () => {
-  const japanese = draw({ card: { title: { en: "Send money", ja: "送金" } } }, { language: "ja-JP" });
+test("speaks Japanese, and uses the labels of the application", () => {
+  const japanese = draw({ card: { title: { en: "Send money", ja: "送金" } } }, { language: "ja-JP", labels: ja });
   expect(textOf(japanese)).toContain("|送金|process_payment|");
   expect(textOf(japanese)).toContain("|承認 |");
   const own = draw({}, { labels: { approve: "Release", states: { asked: "Your turn" }, unconfirmed: ["<", ">"] } });

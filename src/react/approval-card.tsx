@@ -1,19 +1,19 @@
-import { type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { type ReactNode, useMemo, useRef, useState } from "react";
 import type { ApprovalInfo, ApprovalResolution, ChatApprovals } from "../client/chat-approvals.ts";
 import { textIn } from "../protocol/card.ts";
-import { ApprovalLanguage, type LanguageProps, useWords } from "./approval-language.tsx";
+import { ApprovalLanguage, type LanguageProps } from "./approval-language.tsx";
 import { CallArguments } from "./call-arguments.tsx";
 import { callWords } from "./call-words.ts";
 import { CardDetails } from "./card-details.tsx";
 import { CardHeader } from "./card-header.tsx";
-import { approvalIdOf, infoOfPart, type MessagePart } from "./card-info.ts";
 import { CardNote } from "./card-note.tsx";
 import { CardOutcome } from "./card-outcome.tsx";
-import { type CardClassNames, CardParts, type CardSlots, Slot, useParts } from "./card-parts.tsx";
+import { type CardClassNames, CardParts, type CardSlots, Slot, useCard } from "./card-parts.tsx";
 import { Countdown } from "./countdown.tsx";
 import { DecisionButtons } from "./decision-buttons.tsx";
 import { LongValue } from "./long-value.tsx";
 import { ResolutionButtons } from "./resolution-buttons.tsx";
+import { useBeforePaint } from "./use-before-paint.ts";
 import { useAnnouncements } from "./use-announcements.ts";
 import { LooksContext, useLooks } from "./use-looks.ts";
 import { VisibleText } from "./visible-text.tsx";
@@ -34,15 +34,17 @@ export interface ApprovalCardProps extends CardLookProps {
   /** The chat of the part, as `useAgentChat` returns it. */
   chat: { approvals: ChatApprovals };
   /** Any part of a message. A part without an approval draws nothing. */
-  part: MessagePart;
+  part: { type: string };
 }
 
-/** One call that a person decides about: what exactly would run, and its state as the server reports it. */
+/**
+ * One call that a person decides about: what exactly would run, and its state as the server reports it. Draws nothing for a
+ * part whose approval the chat does not know.
+ */
 export function ApprovalCard({ chat, part, ...look }: ApprovalCardProps) {
-  const approvalId = approvalIdOf(part);
-  if (approvalId === undefined) return null;
-  const info = chat.approvals.get(approvalId) ?? infoOfPart(part, approvalId);
-  return <InfoCard key={approvalId} info={info} approvals={chat.approvals} {...look} />;
+  const { approval } = part as { approval?: { id: string } };
+  const info = approval && chat.approvals.get(approval.id);
+  return info ? <InfoCard key={info.approvalId} info={info} approvals={chat.approvals} {...look} /> : null;
 }
 
 export interface InfoCardProps extends CardLookProps {
@@ -72,17 +74,13 @@ export function InfoCard({
   );
 }
 
-/** React warns about layout effects on a server, where there is no layout. */
-const useBeforePaint = typeof document === "undefined" ? useEffect : useLayoutEffect;
-
 function Card({
   info,
   approvals,
   headingLevel = 3,
   clockOffset = 0,
 }: Pick<InfoCardProps, "info" | "approvals" | "headingLevel" | "clockOffset">) {
-  const { labels, language } = useWords();
-  const part = useParts();
+  const { labels, language, part } = useCard();
   const card = useRef<HTMLElement>(null);
   const { approvalId, state, expiresAt, card: texts = {} } = info;
   const title = texts.title === undefined ? info.toolName : textIn(texts.title, language);
@@ -122,7 +120,7 @@ function Card({
       isAnswering.current = false;
     }
   };
-  const expiry = expiresAt === undefined ? undefined : { createdAt: info.createdAt, expiresAt, clockOffset };
+  const expiry = expiresAt === undefined ? undefined : { expiresAt, clockOffset };
   return (
     <article
       ref={card}
@@ -152,7 +150,7 @@ function Card({
             words={words}
             name={name}
             looks={looks}
-            reason={{ text: reason, onText: setReason }}
+            reason={{ label: labels.reason, hint: labels.reasonHint, text: reason, onText: setReason }}
             onAnswer={(approved) => void answer(approved)}
             expiry={expiry}
           />
@@ -192,8 +190,7 @@ export function isUndecided({ state }: ApprovalInfo): boolean {
 }
 
 function Retry({ info, name, onRetry }: { info: ApprovalInfo; name: string; onRetry: () => void }) {
-  const { labels } = useWords();
-  const part = useParts();
+  const { labels, part } = useCard();
   const answer = info.answer?.approved === false ? labels.deny : labels.approve;
   return (
     <button type="button" {...part("retry")} aria-label={`${labels.retry}: ${answer} ${name}`} onClick={onRetry}>
@@ -207,8 +204,7 @@ function Retry({ info, name, onRetry }: { info: ApprovalInfo; name: string; onRe
  * assistant's and kept apart from the arguments.
  */
 function Hint({ info: { card, hint } }: { info: ApprovalInfo }): ReactNode {
-  const { labels, language } = useWords();
-  const part = useParts();
+  const { labels, language, part } = useCard();
   const isPolicy = card?.hint !== undefined;
   const text = card?.hint === undefined ? hint : textIn(card.hint, language);
   if (text === undefined || text === "") return null;

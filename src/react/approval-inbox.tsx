@@ -1,7 +1,8 @@
 import { useId, useRef } from "react";
 import type { ApprovalInfo, ChatApprovals } from "../client/chat-approvals.ts";
 import { type CardLookProps, InfoCard, isUndecided } from "./approval-card.tsx";
-import { ApprovalLanguage, useWords } from "./approval-language.tsx";
+import { ApprovalLanguage } from "./approval-language.tsx";
+import { useCard } from "./card-parts.tsx";
 
 export interface ApprovalInboxProps extends CardLookProps {
   /** The approvals of a person in all chats, as `useApprovals` returns them. */
@@ -23,7 +24,7 @@ export function ApprovalInbox({ language, labels, ...props }: ApprovalInboxProps
 }
 
 function Inbox({ approvals, chatHref, ...look }: Omit<ApprovalInboxProps, "language" | "labels">) {
-  const { labels } = useWords();
+  const { labels } = useCard();
   const titleId = useId();
   const shown = useRef(new Set<string>());
   const rows = approvals.list().filter((info) => isOpen(info) || shown.current.has(info.approvalId));
@@ -55,7 +56,7 @@ function isOpen(info: ApprovalInfo): boolean {
 }
 
 function ChatLink({ info, chatHref }: { info: ApprovalInfo; chatHref: ApprovalInboxProps["chatHref"] }) {
-  const { labels } = useWords();
+  const { labels } = useCard();
   const href = info.chatId === undefined ? undefined : chatHref?.(info.chatId);
   if (href === undefined) return null;
   return (

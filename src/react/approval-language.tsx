@@ -1,11 +1,12 @@
 import { createContext, type ReactNode, useContext, useMemo } from "react";
-import { type ApprovalLabels, type LabelChanges, labelsIn } from "./labels.ts";
+import { en } from "./labels-en.ts";
+import { type ApprovalLabels, changeLabels, type LabelChanges } from "./labels.ts";
 
 /** The language of a component. */
 export interface LanguageProps {
-  /** A language tag: the labels are Japanese for `ja` and English otherwise, amounts and dates as in this language. */
+  /** A language tag, for the texts of the policy and for amounts and dates. */
   language?: string | undefined;
-  /** Labels of the application, instead of those of the language. */
+  /** Other labels: `ja` of `adk-stream-protocol/react/ja`, or some of the application's own. Without them, English ones. */
   labels?: LabelChanges | undefined;
 }
 
@@ -14,7 +15,7 @@ interface Words {
   language: string;
 }
 
-const WordsContext = createContext<Words>({ labels: labelsIn("en"), language: "en" });
+const WordsContext = createContext<Words>({ labels: en, language: "en" });
 
 /** The labels and the language of the components around. */
 export const useWords = (): Words => useContext(WordsContext);
@@ -24,9 +25,7 @@ export function ApprovalLanguage({ language, labels, children }: LanguageProps &
   const outer = useWords();
   const words = useMemo(() => {
     if (language === undefined && labels === undefined) return outer;
-    const tag = language ?? outer.language;
-    const base = language === undefined ? outer.labels : labelsIn(tag);
-    return { language: tag, labels: labels ? labelsIn(tag, labels, base) : base };
+    return { language: language ?? outer.language, labels: changeLabels(labels, outer.labels) };
   }, [outer, language, labels]);
   return <WordsContext.Provider value={words}>{children}</WordsContext.Provider>;
 }

@@ -1,8 +1,7 @@
 import { memo, useState } from "react";
 import { type CardField, textIn } from "../protocol/card.ts";
-import { useWords } from "./approval-language.tsx";
 import { argumentOrder } from "./argument-order.ts";
-import { useParts } from "./card-parts.tsx";
+import { useCard } from "./card-parts.tsx";
 import { fieldText, localeOf } from "./field-text.ts";
 import { inferField } from "./infer-field.ts";
 import { isDeep, JsonText, toJson } from "./json-text.tsx";
@@ -27,7 +26,7 @@ export const CallArguments = memo(function CallArguments({
   input: unknown;
   fields?: Fields | undefined;
 }) {
-  const { labels } = useWords();
+  const { labels } = useCard();
   if (input === undefined) return null;
   return isRecord(input) ? (
     <Entries values={input} fields={fields ?? none} />
@@ -42,8 +41,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 /** The entries of an object, each with its name. */
 function Entries({ values, fields }: { values: Record<string, unknown>; fields: Fields }) {
-  const { labels, language } = useWords();
-  const part = useParts();
+  const { labels, language, part } = useCard();
   const names = argumentOrder(Object.keys(values), fields);
   const { shown, opener } = useFirst(names);
   if (names.length === 0) return null;
@@ -77,7 +75,7 @@ function Entries({ values, fields }: { values: Record<string, unknown>; fields: 
 
 /** The items of a list. */
 function Items({ items, label }: { items: readonly unknown[]; label: string }) {
-  const part = useParts();
+  const { part } = useCard();
   const { shown, opener } = useFirst(items);
   return (
     <ol {...part("list")}>
@@ -93,7 +91,7 @@ function Items({ items, label }: { items: readonly unknown[]; label: string }) {
 
 /** The first entries, and a button for the others. */
 function useFirst<T>(all: readonly T[]) {
-  const { labels, language } = useWords();
+  const { labels, language } = useCard();
   const [isOpen, setOpen] = useState(false);
   if (isOpen || all.length <= entriesShown) return { shown: all };
   const label = labels.showArguments(all.length.toLocaleString(localeOf(language)));
@@ -101,8 +99,7 @@ function useFirst<T>(all: readonly T[]) {
 }
 
 function Value({ value, field, label }: { value: unknown; field: CardField; label: string }) {
-  const { labels, language } = useWords();
-  const part = useParts();
+  const { labels, language, part } = useCard();
   const formatted = fieldText(value, field, language);
   if (formatted)
     return (
@@ -135,7 +132,7 @@ function Value({ value, field, label }: { value: unknown; field: CardField; labe
 
 /** An object or a list: drawn, or as JSON if it is nested deeply. */
 function Structure({ value, label }: { value: object; label: string }) {
-  const { labels } = useWords();
+  const { labels } = useCard();
   const isEmpty = Object.keys(value).length === 0;
   if (!isEmpty && !isDeep(value, levelsShown))
     return Array.isArray(value) ? (
@@ -145,7 +142,7 @@ function Structure({ value, label }: { value: object; label: string }) {
     );
   const json = toJson(value);
   // Its end cannot be seen, so the call stays closed.
-  if (json === undefined) return <Opener label={labels.unshowable} onOpen={() => undefined} />;
+  if (json === undefined) return <Opener label={labels.unseen} onOpen={() => undefined} />;
   return (
     <LongValue text={json} label={label}>
       {(text) => <JsonText text={text} label={label} />}
@@ -154,7 +151,6 @@ function Structure({ value, label }: { value: object; label: string }) {
 }
 
 function Empty() {
-  const { labels } = useWords();
-  const part = useParts();
+  const { labels, part } = useCard();
   return <span {...part("empty")}>{labels.empty}</span>;
 }

@@ -1,14 +1,12 @@
 import { type ReactNode, useState } from "react";
 import { isLargeOutput } from "../protocol/large-output.ts";
-import { useWords } from "./approval-language.tsx";
 import type { ApprovalInfo } from "../client/chat-approvals.ts";
-import { useParts } from "./card-parts.tsx";
+import { useCard } from "./card-parts.tsx";
 import { JsonBlock, JsonText } from "./json-text.tsx";
 
 /** The call as it is stored, what the model sent if that was something else, and the result. */
 export function CardDetails({ info }: { info: ApprovalInfo }) {
-  const { labels } = useWords();
-  const part = useParts();
+  const { labels, part } = useCard();
   const { toolName, input, rawInput, digest, output } = info;
   return (
     <>
@@ -41,7 +39,7 @@ export function CardDetails({ info }: { info: ApprovalInfo }) {
 
 /** What is drawn only after a person has opened it: it can be long, and a page can have many cards. */
 function Details({ title, children }: { title: string; children: ReactNode }) {
-  const part = useParts();
+  const { part } = useCard();
   const [isOpen, setOpen] = useState(false);
   return (
     <details {...part("details")} onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -53,8 +51,7 @@ function Details({ title, children }: { title: string; children: ReactNode }) {
 
 /** What a tool returned. Of a large output this is the beginning, with a link to the whole. */
 function Output({ output }: { output: unknown }) {
-  const { labels } = useWords();
-  const part = useParts();
+  const { labels, part } = useCard();
   if (!isLargeOutput(output)) return <JsonBlock value={output} label={labels.result} />;
   return (
     <>

@@ -1,7 +1,6 @@
 import { visibleText } from "../protocol/visible-text.ts";
-import { useWords } from "./approval-language.tsx";
 import type { ApprovalInfo } from "../client/chat-approvals.ts";
-import { Slot, useParts } from "./card-parts.tsx";
+import { Slot, useCard } from "./card-parts.tsx";
 import { VisibleText } from "./visible-text.tsx";
 
 export interface CardHeaderProps {
@@ -13,8 +12,7 @@ export interface CardHeaderProps {
 
 /** What the call is, and the state of its approval. */
 export function CardHeader({ info: { card, state, toolName }, title, level }: CardHeaderProps) {
-  const { labels } = useWords();
-  const part = useParts();
+  const { labels, part } = useCard();
   const Heading = `h${level}` as const;
   const isUndecided = state === "asked" || state === "sending" || state === "unsent";
   return (

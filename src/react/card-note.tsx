@@ -1,7 +1,7 @@
 import { Fragment, type ReactNode } from "react";
-import { useWords } from "./approval-language.tsx";
 import type { ApprovalInfo } from "../client/chat-approvals.ts";
-import { useParts } from "./card-parts.tsx";
+import { useCard } from "./card-parts.tsx";
+import type { ApprovalLabels } from "./labels.ts";
 import { localeOf } from "./field-text.ts";
 import { VisibleText } from "./visible-text.tsx";
 
@@ -11,8 +11,7 @@ const isName = (name: string | undefined): name is string => name !== undefined 
 
 /** Who asked, who decided, and what the state means. */
 export function CardNote({ info }: { info: ApprovalInfo }) {
-  const { labels, language } = useWords();
-  const part = useParts();
+  const { labels, language, part } = useCard();
   const { state, requestedBy, decidedBy } = info;
   const isOpen = state === "asked" || state === "sending" || state === "unsent";
   const facts: ReactNode[] = [];
@@ -41,7 +40,7 @@ function Joined({ parts, by }: { parts: readonly ReactNode[]; by: string }) {
 
 /** Says which answer the server has not recorded yet. */
 function Unconfirmed({ approved }: { approved: boolean }) {
-  const { labels } = useWords();
+  const { labels } = useCard();
   const [before, after] = labels.unconfirmed;
   return (
     <>
@@ -52,7 +51,7 @@ function Unconfirmed({ approved }: { approved: boolean }) {
   );
 }
 
-function sentencesOf(info: ApprovalInfo, labels: ReturnType<typeof useWords>["labels"], language: string): ReactNode[] {
+function sentencesOf(info: ApprovalInfo, labels: ApprovalLabels, language: string): ReactNode[] {
   const { state, reportBy } = info;
   const sentences: string[] = [];
   if (info.decidedElsewhere) sentences.push(labels.elsewhere[state === "denied" ? "denied" : "approved"]);

@@ -1,14 +1,13 @@
-import { useWords } from "./approval-language.tsx";
 import type { ApprovalInfo } from "../client/chat-approvals.ts";
-import { useParts } from "./card-parts.tsx";
+import { useCard } from "./card-parts.tsx";
+import type { ApprovalLabels } from "./labels.ts";
 import { LongValue } from "./long-value.tsx";
 import { interimText, outputSummary } from "./output-summary.ts";
 import { VisibleText } from "./visible-text.tsx";
 
 /** What a call that has begun says, its result in a few words, the error, or the reason for a denial. */
 export function CardOutcome({ info }: { info: ApprovalInfo }) {
-  const { labels } = useWords();
-  const part = useParts();
+  const { labels, part } = useCard();
   const { label, text } = outcomeOf(info, labels);
   if (text === undefined || text === "") return null;
   return (
@@ -25,25 +24,20 @@ export function CardOutcome({ info }: { info: ApprovalInfo }) {
   );
 }
 
-function outcomeOf(
-  info: ApprovalInfo,
-  labels: ReturnType<typeof useWords>["labels"],
-): { label: string; text?: string } {
-  const { reason = info.answer?.reason } = info;
+function outcomeOf(info: ApprovalInfo, labels: ApprovalLabels): { label: string; text?: string | undefined } {
+  const ofPerson = { label: labels.reason, text: info.reason ?? info.answer?.reason };
   switch (info.state) {
     case "waiting":
       return { label: labels.status, text: interimText(info.interim) };
     case "done":
-      return { label: labels.outcome, ...(info.output !== undefined && { text: resultText(info.output) }) };
+      return { label: labels.outcome, text: info.output === undefined ? undefined : resultText(info.output) };
     case "failed":
-      if (info.resolvedBy === undefined)
-        return { label: labels.error, ...(info.errorText && { text: info.errorText }) };
-      return { label: labels.reason, ...(reason !== undefined && { text: reason }) };
+      return info.resolvedBy === undefined ? { label: labels.error, text: info.errorText } : ofPerson;
     case "sending":
     case "unsent":
     case "denied":
     case "cancelled":
-      return { label: labels.reason, ...(reason !== undefined && { text: reason }) };
+      return ofPerson;
     default:
       return { label: "" };
   }

@@ -1,5 +1,6 @@
 import { type ComponentType, createContext, type ReactNode, useContext } from "react";
 import type { ApprovalInfo } from "../client/chat-approvals.ts";
+import { useWords } from "./approval-language.tsx";
 
 /** The `data-part` of every element of a card, for stylesheets and `classNames`. */
 export type CardPart =
@@ -37,13 +38,10 @@ export type CardPart =
   | "call"
   | "deny"
   | "retry"
-  | "back"
   | "form"
   | "label"
   | "reason"
   | "countdown"
-  | "ring"
-  | "ring-left"
   | "resolution"
   | "question"
   | "resolve"
@@ -75,10 +73,11 @@ const Context = createContext<CardContext>({ slots: {}, classNames: {} });
 
 export const CardParts = Context.Provider;
 
-/** A function that returns the attributes of a part. */
-export function useParts(): (name: CardPart) => { "data-part": CardPart; className: string | undefined } {
+/** The words of the components around, and a function that returns the attributes of a part. */
+export function useCard() {
   const { classNames } = useContext(Context);
-  return (name) => ({ "data-part": name, className: classNames[name] });
+  const part = (name: CardPart) => ({ "data-part": name, className: classNames[name] });
+  return { ...useWords(), part };
 }
 
 /** A place that the application can fill. */

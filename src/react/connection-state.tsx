@@ -1,7 +1,9 @@
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef } from "react";
 import type { ConnectionState as State } from "../client/connection-state.ts";
 import { announce, prepareAnnouncements } from "./announce.ts";
-import { ApprovalLanguage, type LanguageProps, useWords } from "./approval-language.tsx";
+import { ApprovalLanguage, type LanguageProps } from "./approval-language.tsx";
+import { useCard } from "./card-parts.tsx";
+import { useNow } from "./use-now.ts";
 
 export interface ConnectionStateProps extends LanguageProps {
   /** The state of the connection, or undefined if there is none. */
@@ -28,8 +30,10 @@ function Connection({
   always = false,
   className,
 }: Omit<ConnectionStateProps, keyof LanguageProps>) {
-  const { labels } = useWords();
-  const seconds = useSecondsUntil(connection?.retryAt);
+  const { labels } = useCard();
+  const retryAt = connection?.retryAt;
+  const now = useNow(retryAt !== undefined);
+  const seconds = retryAt === undefined ? 0 : Math.ceil((retryAt - now) / 1000);
   const status = connection?.status;
   useAnnounced(status);
   if (!connection || !status) return null;
@@ -56,7 +60,7 @@ function Connection({
 
 /** Announces that the connection is lost or found again. The seconds are not announced. */
 function useAnnounced(status: State["status"] | undefined): void {
-  const { labels } = useWords();
+  const { labels } = useCard();
   const wasLost = useRef(false);
   useEffect(() => {
     prepareAnnouncements();
@@ -65,16 +69,4 @@ function useAnnounced(status: State["status"] | undefined): void {
     wasLost.current = isLost;
     announce(isLost ? labels.connection.lost : labels.connection.found);
   }, [status, labels]);
-}
-
-/** The whole seconds until `time`, counted down; 0 if there is no time. */
-function useSecondsUntil(time: number | undefined): number {
-  const [now, setNow] = useState(() => Date.now());
-  useEffect(() => {
-    if (time === undefined) return undefined;
-    setNow(Date.now());
-    const timer = setInterval(() => setNow(Date.now()), 500);
-    return () => clearInterval(timer);
-  }, [time]);
-  return time === undefined ? 0 : Math.max(0, Math.ceil((time - now) / 1000));
 }

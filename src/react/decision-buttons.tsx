@@ -1,6 +1,5 @@
 import { useRef } from "react";
-import { useWords } from "./approval-language.tsx";
-import { useParts } from "./card-parts.tsx";
+import { useCard } from "./card-parts.tsx";
 import { Countdown, type CountdownProps } from "./countdown.tsx";
 import { ReasonBox, type ReasonBoxProps } from "./reason-box.tsx";
 import type { useLooks } from "./use-looks.ts";
@@ -26,8 +25,7 @@ export function DecisionButtons({
   onAnswer,
   expiry,
 }: DecisionButtonsProps) {
-  const { labels } = useWords();
-  const part = useParts();
+  const { labels, part } = useCard();
   const box = useRef<HTMLDivElement>(null);
   const { isTooSoon, ifMeant } = useMeantClicks(box);
   const approve = () => {

@@ -15,12 +15,11 @@ export { ApprovalCard, type ApprovalCardProps, type CardLookProps } from "./appr
 export { ApprovalInbox, type ApprovalInboxProps } from "./approval-inbox.tsx";
 export { ApprovalLanguage, type LanguageProps } from "./approval-language.tsx";
 export { callWords } from "./call-words.ts";
-export type { MessagePart } from "./card-info.ts";
 export type { CardClassNames, CardPart, CardSlot, CardSlots, SlotProps } from "./card-parts.tsx";
 export { ConnectionState, type ConnectionStateProps } from "./connection-state.tsx";
 export { Countdown, type CountdownProps } from "./countdown.tsx";
 export { JsonBlock, JsonText } from "./json-text.tsx";
-export { type ApprovalLabels, type LabelChanges, labelsIn } from "./labels.ts";
+export type { ApprovalLabels, LabelChanges } from "./labels.ts";
 export { LongValue, type LongValueProps } from "./long-value.tsx";
 export { shownEvent } from "./looks.ts";
 export { type AgentChatHelpers, useAgentChat } from "./use-agent-chat.ts";

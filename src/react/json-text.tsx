@@ -1,4 +1,4 @@
-import { useParts } from "./card-parts.tsx";
+import { useCard } from "./card-parts.tsx";
 import { VisibleText } from "./visible-text.tsx";
 
 /** Deeper values are written on one line: the space before their lines would be longer than the value. */
@@ -26,7 +26,7 @@ export function JsonBlock({ value, label }: { value: unknown; label: string }) {
 
 /** A text of JSON, or its beginning, line by line. Line breaks inside a string are shown as they are in JSON. */
 export function JsonText({ text, label }: { text: string; label: string }) {
-  const part = useParts();
+  const { part } = useCard();
   return (
     <pre {...part("json")} aria-label={label} role="group">
       {text.split("\n").map((line, index) => (

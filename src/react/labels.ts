@@ -1,6 +1,4 @@
 import type { CardState } from "../client/chat-approvals.ts";
-import { en } from "./labels-en.ts";
-import { ja } from "./labels-ja.ts";
 
 /** Every text of the components in one language. Texts of the policy, the model and the tools are not here. */
 export interface ApprovalLabels {
@@ -11,7 +9,6 @@ export interface ApprovalLabels {
   reason: string;
   reasonHint: string;
   retry: string;
-  back: string;
   /** What the card says about its state, in a word or two. */
   states: Readonly<Record<CardState, string>>;
   /** What the state means, in a sentence. */
@@ -38,7 +35,6 @@ export interface ApprovalLabels {
   showCharacters: (count: string) => string;
   showArguments: (count: string) => string;
   unseen: string;
-  unshowable: string;
   showRest: string;
   empty: string;
   yes: string;
@@ -59,8 +55,8 @@ export interface ApprovalLabels {
     question: string;
     happened: string;
     not: string;
-    outcome: string;
-    evidence: string;
+    text: string;
+    textHint: string;
     failed: string;
     didHappen: string;
     didNotHappen: string;
@@ -92,14 +88,10 @@ export type LabelChanges = {
       : Partial<ApprovalLabels[K]>;
 };
 
-/** The labels of a language (English unless it is Japanese), or others, with the changes of the application. */
-export function labelsIn(
-  language: string,
-  changes: LabelChanges = {},
-  base: ApprovalLabels = /^ja\b/i.test(language) ? ja : en,
-): ApprovalLabels {
+/** Labels with some changes. */
+export function changeLabels(changes: LabelChanges | undefined, base: ApprovalLabels): ApprovalLabels {
   const merged: Record<string, unknown> = { ...base };
-  for (const [name, change] of Object.entries(changes)) {
+  for (const [name, change] of Object.entries(changes ?? {})) {
     if (change === undefined) continue;
     const isGroup = typeof change === "object" && !Array.isArray(change);
     merged[name] = isGroup ? Object.assign({}, merged[name], change) : change;

@@ -1,6 +1,5 @@
 import { type ReactNode, useContext, useEffect, useRef, useState } from "react";
-import { useWords } from "./approval-language.tsx";
-import { useParts } from "./card-parts.tsx";
+import { useCard } from "./card-parts.tsx";
 import { clampText } from "./clamp-text.ts";
 import { localeOf } from "./field-text.ts";
 import { LooksContext, useMark } from "./use-looks.ts";
@@ -15,7 +14,7 @@ export interface LongValueProps {
 
 /** A value that a person has to see before approving. A long one is cut until the person opens it. */
 export function LongValue({ text, label, children }: LongValueProps) {
-  const { labels, language } = useWords();
+  const { labels, language } = useCard();
   const beginning = clampText(text);
   const [opened, setOpened] = useState<string>();
   if (beginning === undefined || opened === text)
@@ -39,7 +38,7 @@ export function LongValue({ text, label, children }: LongValueProps) {
 
 /** The whole of a long value can scroll in a box of its own, so that the buttons of the card stay near. */
 function Whole({ isLong, label, children }: { isLong: boolean; label: string; children: ReactNode }) {
-  const part = useParts();
+  const { part } = useCard();
   if (!isLong) return children;
   return (
     // The button that had the focus is gone.
@@ -51,7 +50,7 @@ function Whole({ isLong, label, children }: { isLong: boolean; label: string; ch
 
 /** A button that shows what was left out. The call cannot be approved before it is pressed. */
 export function Opener({ label, onOpen }: { label: string; onOpen: () => void }) {
-  const part = useParts();
+  const { part } = useCard();
   const looks = useContext(LooksContext);
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => (button.current ? looks?.addClosed(button.current) : undefined), [looks]);
@@ -64,7 +63,7 @@ export function Opener({ label, onOpen }: { label: string; onOpen: () => void })
 
 /** An invisible point of the page that notices when it is on the screen. */
 function Mark({ value }: { value: string }) {
-  const part = useParts();
+  const { part } = useCard();
   const mark = useMark<HTMLSpanElement>(value);
   return <span {...part("seen")} ref={mark} aria-hidden="true" />;
 }

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "react";
 import type { ApprovalInfo, CardState } from "../client/chat-approvals.ts";
 import { announce, prepareAnnouncements } from "./announce.ts";
-import { useWords } from "./approval-language.tsx";
+import { useCard } from "./card-parts.tsx";
 
 /** What was announced last about each approval, also if its card was removed from the page and added again. */
 const announced = new Map<string, CardState>();
@@ -17,7 +17,7 @@ export function useAnnouncements(
   name: string,
   clockOffset: number,
 ): void {
-  const { labels } = useWords();
+  const { labels } = useCard();
   useEffect(() => {
     prepareAnnouncements();
     // An answer on its way is no news: the person has just given it, or it is sent again.

@@ -1,4 +1,5 @@
 import { type MouseEvent, type RefObject, useEffect, useRef, useState } from "react";
+import { useBeforePaint } from "./use-before-paint.ts";
 
 /**
  * A card can appear in the place where a person is about to click or press a key for something else. It accepts no answer
@@ -10,53 +11,56 @@ const movedMs = 400;
 const sampleMs = 100;
 const tolerancePx = 4;
 
-/** Where a box is, when it moved there, and when the pointer was last moved by hand. */
-interface Place {
-  x: number;
-  y: number;
-  movedAt: number;
-  pointerAt: number;
-}
-
 /** Tells clicks that were meant for a button from those meant for something that was in its place before. */
 export function useMeantClicks(box: RefObject<HTMLElement | null>) {
   const [isTooSoon, setTooSoon] = useState(true);
-  const place = useRef<Place>({ x: 0, y: 0, movedAt: 0, pointerAt: 0 });
+  const waitUntil = useRef(Infinity);
+  const place = useRef({ left: 0, top: 0 });
+  /** Where the pointer was moved to by hand. A change of the layout under it causes events too, at the same place. */
+  const pointer = useRef({ x: -1, y: -1 });
+
+  const wait = (ms: number) => {
+    waitUntil.current = performance.now() + ms;
+    setTooSoon(true);
+  };
+  const notice = () => {
+    const now = performance.now();
+    if (now >= waitUntil.current) setTooSoon(false);
+    const edge = box.current?.getBoundingClientRect();
+    if (!edge) return;
+    const { left, top } = place.current;
+    const { x, y } = pointer.current;
+    const hasMoved = Math.max(Math.abs(edge.left - left), Math.abs(edge.top - top)) > tolerancePx;
+    const isUnderPointer = x >= edge.left && x <= edge.right && y >= edge.top && y <= edge.bottom;
+    place.current = edge;
+    if (hasMoved && isUnderPointer) wait(Math.max(movedMs, Math.min(waitUntil.current - now, tooSoonMs)));
+  };
+  const current = useRef(notice);
+  current.current = notice;
+  // Before the page is drawn: what this card itself has changed may have moved the buttons.
+  useBeforePaint(notice);
   useEffect(() => {
-    let [x, y] = [-1, -1];
-    const onMove = ({ screenX, screenY }: PointerEvent) => {
-      // A change of the layout under a resting pointer causes events too, at the same place.
-      if (screenX === x && screenY === y) return;
-      [x, y] = [screenX, screenY];
-      notice(box.current, place.current);
-      place.current.pointerAt = performance.now();
+    wait(tooSoonMs);
+    const onMove = ({ clientX: x, clientY: y }: PointerEvent) => {
+      if (x === pointer.current.x && y === pointer.current.y) return;
+      current.current();
+      pointer.current = { x, y };
     };
-    const timer = setTimeout(() => setTooSoon(false), tooSoonMs);
-    const sampler = setInterval(() => notice(box.current, place.current), sampleMs);
+    const sampler = setInterval(() => current.current(), sampleMs);
     document.addEventListener("pointermove", onMove, true);
     return () => {
-      clearTimeout(timer);
       clearInterval(sampler);
       document.removeEventListener("pointermove", onMove, true);
     };
-  }, [box]);
+  }, []);
 
   /** Does something, unless the click was not meant. The second click of a double click was meant for what was here before. */
   const ifMeant = (act: () => void) => (event: MouseEvent) => {
-    notice(box.current, place.current);
-    const { movedAt, pointerAt } = place.current;
     const isByPointer = event.detail > 0;
-    const hasMoved = isByPointer && pointerAt < movedAt && performance.now() - movedAt < movedMs;
-    if (isTooSoon || event.detail > 1 || hasMoved) event.preventDefault();
+    if (isByPointer) notice();
+    const isBlocked = isTooSoon || (isByPointer && performance.now() < waitUntil.current);
+    if (isBlocked || event.detail > 1) event.preventDefault();
     else act();
   };
   return { isTooSoon, ifMeant };
-}
-
-/** Notices that a box has moved since the last time. */
-function notice(box: HTMLElement | null, place: Place): void {
-  if (!box) return;
-  const { left, top } = box.getBoundingClientRect();
-  const distance = Math.max(Math.abs(left - place.x), Math.abs(top - place.y));
-  if (distance > tolerancePx) Object.assign(place, { x: left, y: top, movedAt: performance.now() });
 }

@@ -1,7 +1,6 @@
 import { memo } from "react";
 import { mixedScripts, visibleText } from "../protocol/visible-text.ts";
-import { useWords } from "./approval-language.tsx";
-import { useParts } from "./card-parts.tsx";
+import { useCard } from "./card-parts.tsx";
 
 export interface VisibleTextProps {
   text: string;
@@ -14,8 +13,7 @@ export interface VisibleTextProps {
  * letters that look like others are named after the text.
  */
 export const VisibleText = memo(function VisibleText({ text, isMultiline = false }: VisibleTextProps) {
-  const { labels } = useWords();
-  const part = useParts();
+  const { labels, part } = useCard();
   const scripts = mixedScripts(text);
   const names = scripts.map((name) => labels.scripts[name] ?? name).join(" + ");
   return (

@@ -122,6 +122,7 @@ describe("nothing can be approved that was not seen (W1)", () => {
     const approve = cards(page).nth(9).locator("[data-part=approve]");
     await approve.evaluate((element) => element.scrollIntoView({ block: "start" }));
     const last = button("Approve $1.00 → Person 9");
+    await page.waitForFunction(() => !document.querySelector("[data-part=approve][aria-disabled=true]"));
     await last.dispatchEvent("click");
     await inState(cards(page).nth(9), "asked");
     // The page shows the first argument, because nothing of this card was seen.

@@ -1,12 +1,12 @@
 import type { ApprovalLabels } from "./labels.ts";
 
+/** Japanese labels: `<ApprovalLanguage language="ja" labels={ja}>`. */
 export const ja: ApprovalLabels = {
   approve: "承認",
   deny: "拒否",
   reason: "理由",
   reasonHint: "任意",
   retry: "再試行",
-  back: "戻る",
   states: {
     asked: "承認待ち",
     sending: "送信中",
@@ -52,7 +52,6 @@ export const ja: ApprovalLabels = {
   showCharacters: (count) => `全${count}文字を表示`,
   showArguments: (count) => `全${count}項目を表示`,
   unseen: "内容を最後まで表示すると承認できます。",
-  unshowable: "この値は表示できないため、ここでは承認できません。",
   showRest: "続きを表示",
   empty: "なし",
   yes: "はい",
@@ -83,8 +82,8 @@ export const ja: ApprovalLabels = {
     question: "実際にどうなったかを確かめて、記録してください。アシスタントに伝わります。",
     happened: "実行された",
     not: "実行されていない",
-    outcome: "結果（任意。文章または JSON）",
-    evidence: "確認した内容（任意）",
+    text: "確認した内容",
+    textHint: "任意。文章または JSON",
     failed: "記録できませんでした。もう一度お試しください。",
     didHappen: "確認済み: 実行されました。",
     didNotHappen: "確認済み: 実行されていません。",
