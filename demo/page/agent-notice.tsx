@@ -2,7 +2,7 @@ import { useState } from "react";
 import type { AgentInfo } from "./debug-api.ts";
 import { clockTime } from "./format.ts";
 import { useWords } from "./preferences.ts";
-import { VisibleText } from "./visible-text.tsx";
+import { VisibleText } from "adk-stream-protocol/react";
 
 /** Says what is wrong with the agent's file, or that the agent was reloaded while the page was open. */
 export function AgentNotice({ agent }: { agent: AgentInfo }) {

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import { fetchState } from "./debug-api.ts";
 import { useWords } from "./preferences.ts";
-import { VisibleText } from "./visible-text.tsx";
+import { VisibleText } from "adk-stream-protocol/react";
 
 /** The state of the chat's session as a tree. Read again when the conversation goes on. */
 export function StateView({
