@@ -48,12 +48,14 @@ describe.each(Object.entries(exports).filter(([, target]) => typeof target === "
  * The packed package in a folder of its own, without a registry: the packages beside it are links to those of this
  * project. `npm run strangers` does the same with an npm install, for every version that is supported.
  */
-describe("the packed package", () => {
+describe("the packed package", { timeout: 150_000 }, () => {
+  /** Each test starts processes, which load all of ADK. On a busy machine that takes long. */
+  const patienceMs = 120_000;
   const folder = mkdtempSync(join(tmpdir(), "package-"));
   let files: string[] = [];
 
   const run = (args: readonly string[], command = process.execPath) =>
-    spawnSync(command, args, { cwd: folder, encoding: "utf8", timeout: 60_000 });
+    spawnSync(command, args, { cwd: folder, encoding: "utf8", timeout: patienceMs });
   const install = (...names: readonly string[]) => {
     for (const name of names) {
       mkdirSync(dirname(join(folder, "node_modules", name)), { recursive: true });
