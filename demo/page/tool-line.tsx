@@ -19,7 +19,7 @@ export function ToolLine({ part }: { part: ToolUIPart | DynamicToolUIPart }) {
         : t.toolRunning;
   return (
     <details className={part.state === "output-error" ? "tool-line tool-line-failed" : "tool-line"}>
-      <summary aria-label={t.toolDetails(name)}>
+      <summary title={t.toolDetails(name)}>
         <code>{name}</code>
         {summary && (
           <span>
