@@ -1,5 +1,4 @@
 import { type MouseEvent, type RefObject, useCallback, useEffect, useRef, useState } from "react";
-import { useBeforePaint } from "./use-before-paint.ts";
 
 /**
  * A card can appear in the place where a person is about to click or press a key for something else. It accepts no answer
@@ -36,8 +35,6 @@ export function useMeantClicks(box: RefObject<HTMLElement | null>) {
     setTooSoon(isSooner);
     return isSooner;
   }, [box]);
-  // Before the page is drawn: what this card itself has changed may have moved the buttons.
-  useBeforePaint(() => void notice());
   useEffect(() => {
     until.current.appeared = performance.now() + tooSoonMs;
     const onMove = ({ clientX: x, clientY: y }: PointerEvent) => {
@@ -47,7 +44,8 @@ export function useMeantClicks(box: RefObject<HTMLElement | null>) {
       pointer.current = { x, y };
       until.current.moved = 0;
     };
-    const sampler = setInterval(notice, sampleMs);
+    // After the page was drawn: a box that keeps itself at its end moves the buttons back before a person sees a change.
+    const sampler = setInterval(() => requestAnimationFrame(() => setTimeout(notice)), sampleMs);
     document.addEventListener("pointermove", onMove, true);
     return () => {
       clearInterval(sampler);
