@@ -67,9 +67,10 @@ export async function runServer(kind: "dev" | "serve", given: ServeArguments, pr
 
   const address = reachableUrl(server.url);
   const url = token ? token.addTo(address) : address;
-  print(`${first.outline.name} (${given.file}) at ${url}`);
-  print(`Model: ${modelLine(source)}`);
-  print(`Chats: ${settings.databaseUrl === undefined ? data : "the database of DATABASE_URL"}`);
+  const chats = settings.databaseUrl === undefined ? data : "the database of DATABASE_URL";
+  print(
+    [`${first.outline.name} (${given.file}) at ${url}`, `Model: ${modelLine(source)}`, `Chats: ${chats}`].join("\n"),
+  );
   const unwatch = kind === "dev" ? watchAgent(given.file, modules, server, print) : () => undefined;
   stopOnSignals(async () => {
     unwatch();

@@ -52,7 +52,7 @@ describe("dev", () => {
     write("tools.ts", toolsFile("pay"));
     const cli = runCli(["dev", "./agent.ts", "--port", "0", "--no-open"], { cwd: folder });
     const url = await addressOf(cli);
-    expect(cli.output()).toContain("Model: scripted Gemini");
+    await cli.printed(/Model: scripted Gemini/);
     expect(await (await fetch(url)).text()).toContain('<div id="root">');
     const chat = chatWith(url, "chat-1");
 
