@@ -43,6 +43,13 @@ test("something else that the file throws", async () => {
   expect(await sentenceFor("d.mjs", "throw 5;")).toBe("5.");
 });
 
+test("a package that a CommonJS file requires and is missing", async () => {
+  expect(await sentenceFor("e.cjs", 'require("@no/such/part");')).toBe(
+    "e.cjs requires @no/such/part, which is not installed. Run npm install @no/such.",
+  );
+  expect(await sentenceFor("f.cjs", 'require("./gone.cjs");')).toBe("f.cjs requires ./gone.cjs, which does not exist.");
+});
+
 test("an import of a type", () => {
   const error = new SyntaxError("The requested module '@google/adk' does not provide an export named 'Config'");
   error.stack = `file://${folder}/agent.ts?load=1:4\nimport { Config } from "@google/adk";\n${error.message}`;

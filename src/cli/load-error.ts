@@ -15,6 +15,12 @@ export function loadErrorSentence(error: unknown, folder: string): string {
     if (kind === "module") return `${importer} imports ${shorten(name)}, which does not exist.`;
     return `${importer} imports ${name}, which is not installed. Run npm install ${packageOf(name)}.`;
   }
+  const required = /^Cannot find module '([^']+)'/.exec(first)?.[1];
+  if (code === "MODULE_NOT_FOUND" && required !== undefined) {
+    const importer = shorten(/Require stack:\n- (\S+)/.exec(message)?.[1] ?? "The agent's file");
+    if (/^[./]/.test(required)) return `${importer} requires ${required}, which does not exist.`;
+    return `${importer} requires ${required}, which is not installed. Run npm install ${packageOf(required)}.`;
+  }
   const place = placeIn(stack, folder);
   const at = place === undefined ? "" : `${place}: `;
   const absent = /does not provide an export named '([^']+)'/.exec(first)?.[1];
@@ -29,7 +35,9 @@ function toError(error: unknown): { message: string; code: unknown; stack: strin
 
 /** The first file of the project in a stack, with its line. Syntax errors have it before their message. */
 function placeIn(stack: string, folder: string): string | undefined {
-  for (const [, path = "", line = ""] of stack.matchAll(/((?:file:\/\/)?\/[^\s():]+?)(?:\?load=\d+)?:(\d+)/g)) {
+  for (const [, path = "", line = ""] of stack.matchAll(
+    /(?<![\w:/])((?:file:\/\/)?\/[^\s():]+?)(?:\?load=\d+)?:(\d+)/g,
+  )) {
     const file = path.startsWith("file:") ? fileURLToPath(path) : path;
     if (!file.includes("/node_modules/") && !/\/dist\/cli\//.test(file)) return `${toRelative(file, folder)}:${line}`;
   }

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import module from "node:module";
 import { extname, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { findEntry } from "./find-entry.ts";
 import { stripTypes } from "./strip-types.ts";
 
 /**
@@ -46,7 +47,8 @@ export function hookProjectModules({ ownFolder, sharedFrom }: ProjectModulesOpti
   let number = 0;
   let files = new Set<string>();
   const ownFiles = ownFolder + sep + "dist" + sep;
-  const self = pathToFileURL(ownFiles + "cli/main.js").href;
+  const self = `${ownFiles}cli/main.js`;
+  const requireHere = module.createRequire(self);
 
   const isProjectFile = (url: string): boolean => {
     if (!url.startsWith("file:")) return false;
@@ -56,23 +58,30 @@ export function hookProjectModules({ ownFolder, sharedFrom }: ProjectModulesOpti
 
   function resolve(specifier: string, context: ResolveContext, next: Next): Resolved {
     const isOurs = context.parentURL?.startsWith(pathToFileURL(ownFiles).href) ?? false;
-    if (shared.test(specifier)) {
+    const isRequired = !context.conditions.includes("import");
+    if (shared.test(specifier) && (isOurs || isProjectFile(context.parentURL ?? ""))) {
+      const from = sharedFrom ?? self;
       // One copy also means one form: ADK has another set of classes for `require`.
-      const conditions = ["node", "import", "module-sync"];
-      const parentURL = sharedFrom === undefined ? self : pathToFileURL(sharedFrom).href;
-      if (isOurs || isProjectFile(context.parentURL ?? ""))
-        return next(specifier, { ...context, conditions, parentURL });
+      const entry = isRequired ? findEntry(specifier, from) : undefined;
+      if (entry !== undefined) return { url: pathToFileURL(entry).href, format: "module", shortCircuit: true };
+      return next(specifier, { ...context, parentURL: pathToFileURL(from).href });
     }
-    if (own.test(specifier) && !isOurs) return next(specifier, { ...context, parentURL: self });
+    if (own.test(specifier) && !isOurs) return resolveHere(specifier, context, next);
     const resolved = resolveOrReplace(specifier, context, next);
     if (!isProjectFile(resolved.url)) return resolved;
     const url = new URL(resolved.url);
     files.add(fileURLToPath(url));
-    const isImported = context.conditions.includes("import");
     // `require` keeps its modules by path; `load` empties that cache.
-    if (isImported && !url.searchParams.has("load"))
+    if (!isRequired && !url.searchParams.has("load"))
       url.searchParams.set("load", numberOf(context.parentURL) ?? String(number));
     return { ...resolved, url: url.href };
+  }
+
+  /** What this package would import. Node finds what a file requires from that file only. */
+  function resolveHere(specifier: string, context: ResolveContext, next: Next): Resolved {
+    if (context.conditions.includes("import"))
+      return next(specifier, { ...context, parentURL: pathToFileURL(self).href });
+    return { url: pathToFileURL(requireHere.resolve(specifier)).href, shortCircuit: true };
   }
 
   /** What Node finds, or a TypeScript file for `./tools.js` and `./tools`, or a package that this package has. */
@@ -89,7 +98,7 @@ export function hookProjectModules({ ownFolder, sharedFrom }: ProjectModulesOpti
         if (found !== undefined) return next(pathToFileURL(found).href, context);
       } else if (isBare(specifier) && isProjectFile(context.parentURL ?? "")) {
         try {
-          return next(specifier, { ...context, parentURL: self });
+          return resolveHere(specifier, context, next);
         } catch {
           // The first error names the file that imports the package.
         }

@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { networkInterfaces } from "node:os";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import process from "node:process";
 import type { AgentOutline } from "../agent/index.ts";
@@ -64,10 +65,12 @@ export async function runServer(kind: "dev" | "serve", given: ServeArguments, pr
       throw toStartError(error, port, host);
     });
 
-  const url = token ? token.addTo(server.url) : server.url;
-  print(`${first.outline.name} (${given.file}) at ${url}`);
-  print(`Model: ${modelLine(source)}`);
-  print(`Chats: ${settings.databaseUrl === undefined ? data : "the database of DATABASE_URL"}`);
+  const address = reachableUrl(server.url);
+  const url = token ? token.addTo(address) : address;
+  const chats = settings.databaseUrl === undefined ? data : "the database of DATABASE_URL";
+  print(
+    [`${first.outline.name} (${given.file}) at ${url}`, `Model: ${modelLine(source)}`, `Chats: ${chats}`].join("\n"),
+  );
   const unwatch = kind === "dev" ? watchAgent(given.file, modules, server, print) : () => undefined;
   stopOnSignals(async () => {
     unwatch();
@@ -88,6 +91,14 @@ function requireFile(given: string): string {
     throw new Error(`TypeScript files need Node 22.15 or newer; this is ${process.versions.node}.`);
   if (!/\.[cm]?[jt]s$/.test(file)) throw new Error(`${given} is not a TypeScript or JavaScript file.`);
   return file;
+}
+
+/** An address that other machines can open, for a server on all addresses of this one. */
+function reachableUrl(url: string): string {
+  const found = Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .find(({ family, internal }) => family === "IPv4" && !internal);
+  return url.replace(/\/\/(?:0\.0\.0\.0|\[::\])/, `//${found?.address ?? "127.0.0.1"}`);
 }
 
 /** Variables that are set already stay as they are. */
