@@ -34,8 +34,8 @@ const ended = new Promise<string>((resolve) => {
   server.once("error", ({ message }) => resolve(message));
   server.once("exit", (code, signal) => resolve(`The server ended with ${code ?? signal}.`));
 });
-let output = "";
-for (const stream of [server.stdout, server.stderr]) stream.on("data", (piece) => (output += String(piece)));
+let printed = "";
+for (const stream of [server.stdout, server.stderr]) stream.on("data", (piece) => (printed += String(piece)));
 
 try {
   await within(startMs, "The server did not start.", isReady());
@@ -47,7 +47,7 @@ try {
     socket.close();
   }
 } catch (error) {
-  console.error(error, `\nThe server wrote:\n${output}`);
+  console.error(error, `\nThe server wrote:\n${printed}`);
   process.exitCode = 1;
 } finally {
   server.kill();
@@ -56,15 +56,15 @@ try {
 }
 process.exit();
 
+/** Waits until the server replies. Throws if it ends before. */
 async function isReady(): Promise<void> {
-  let end: string | undefined;
-  void ended.then((sentence) => (end = sentence));
-  while (end === undefined) {
+  for (;;) {
+    const pause = new Promise<undefined>((resolve) => setTimeout(resolve, 100));
     const response = await fetch(`${base}/health`).catch(() => undefined);
     if (response?.ok) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    const end = await Promise.race([ended, pause]);
+    if (end !== undefined) throw new Error(end);
   }
-  throw new Error(end);
 }
 
 /** One payment, with messages that stock AI SDK has read and validated. */
