@@ -9,9 +9,12 @@ import { performance } from "node:perf_hooks";
 import { FunctionTool, LlmAgent, LogLevel, setLogLevel } from "@google/adk";
 import { type Bridge, createBridge, silentLogger } from "adk-stream-protocol";
 import type { Store } from "adk-stream-protocol/stores";
+import { postgresStore } from "adk-stream-protocol/stores/postgres";
 import { sqliteStore } from "adk-stream-protocol/stores/sqlite";
 import { call, geminiAt, startScriptedGemini, text } from "adk-stream-protocol/testing";
+import pg from "pg";
 import { z } from "zod";
+import { startPostgres } from "../scripts/start-postgres.ts";
 import { thousands } from "./figures.ts";
 
 const chats = 500;
@@ -28,6 +31,16 @@ const tools = [
     execute: ({ amount }) => ({ paid: amount }),
   }),
 ];
+
+/** How many rows are made at once. */
+const atOnce = 50;
+
+/** A database for one measurement. */
+interface Place {
+  open(): Store;
+  /** The bytes that our tables take. */
+  size(): Promise<number>;
+}
 
 /** Measures and prints. */
 export async function scale(): Promise<void> {
@@ -47,43 +60,84 @@ export async function scale(): Promise<void> {
       instruction: "Help.",
       tools,
     });
-  const open = async (name: string) => {
-    const path = join(directory, name);
-    const store = sqliteStore({ path });
-    return { path, store, bridge: await createBridge({ agent: agent(), store, logger: silentLogger, sweepMs: 0 }) };
+  const postgres = await startPostgres().catch((error: unknown) => {
+    console.log(`PostgreSQL is left out: ${String(error)}`);
+  });
+  const places: Record<string, (name: string) => Promise<Place>> = {
+    SQLite: async (name) => sqlitePlace(join(directory, `${name}.db`)),
+    ...(postgres && { PostgreSQL: async (name: string) => postgresPlace(await postgres.createDatabase(name)) }),
   };
   try {
-    console.log("\nScale: bytes in SQLite");
-    for (const [what, words] of [
-      ["a chat with one message and a reply of 40 words", "Hello there."],
-      ["a chat with one open approval", "Please pay."],
-    ] as const) {
-      const { path, store, bridge } = await open(`${words}.db`);
-      for (let chat = 0; chat < chats; chat += 1) await talk(bridge, `chat-${chat}`, words);
-      const kept = await bytesOf(path, store, bridge);
-      console.log(`  ${what.padEnd(50)} ${thousands(kept / chats).padStart(8)}`);
+    for (const [kind, newPlace] of Object.entries(places)) {
+      const begin = async (name: string) => {
+        const place = await newPlace(name);
+        const store = place.open();
+        const bridge = await createBridge({ agent: agent(), store, logger: silentLogger, sweepMs: 0 });
+        return { place, store, bridge, empty: await place.size() };
+      };
+      console.log(`\nScale: bytes in ${kind}`);
+      for (const [name, what, words] of [
+        ["replies", "a chat with one message and a reply of 40 words", "Hello there."],
+        ["questions", "a chat with one open approval", "Please pay."],
+      ] as const) {
+        const stage = await begin(name);
+        for (let chat = 0; chat < chats; chat += 1) await talk(stage.bridge, `chat-${chat}`, words);
+        console.log(`  ${what.padEnd(50)} ${thousands((await bytesOf(stage)) / chats).padStart(8)}`);
+      }
+      await manyApprovals(await begin("many"));
     }
-    await manyApprovals(await open("many.db"));
   } finally {
     await gemini.close();
+    await postgres?.stop();
     await rm(directory, { recursive: true, force: true });
   }
 }
 
+function sqlitePlace(path: string): Place {
+  // Closing empties the write-ahead log.
+  return { open: () => sqliteStore({ path }), size: async () => (await stat(path)).size };
+}
+
+async function postgresPlace(url: string): Promise<Place> {
+  const size = async () => {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    const sql = `SELECT sum(pg_total_relation_size(pg_class.oid)) AS bytes
+      FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+      WHERE nspname = 'adk_stream_protocol' AND relkind = 'r'`;
+    const { rows } = await client.query<{ bytes: string }>(sql);
+    await client.end();
+    return Number(rows[0]?.bytes);
+  };
+  return { open: () => postgresStore({ url }), size };
+}
+
+interface Stage {
+  place: Place;
+  store: Store;
+  bridge: Bridge;
+  /** The bytes of the tables before anything was written. */
+  empty: number;
+}
+
 /** The work that does not depend on what is due, with many calls that wait. */
-async function manyApprovals({ path, store, bridge }: { path: string; store: Store; bridge: Bridge }): Promise<void> {
+async function manyApprovals(stage: Stage): Promise<void> {
+  const { place, store, bridge } = stage;
   await talk(bridge, "pattern", "Please pay.");
   const [pattern] = await store.listApprovals({ state: "pending" });
   if (!pattern) throw new Error("The agent did not ask.");
-  for (let count = 0; count < openApprovals; count += 1) {
+  const add = async (count: number) => {
     const chat = await store.openChat({ owner: `owner-${count % 1000}`, name: `chat-${count}`, appName: "cashier" });
     const { id, owner } = chat;
+    await store.holdChat(id, 60_000);
     await store.createApproval({
       ...pattern,
       ...{ id: `apr_${count}`, chat: id, session: id, owner, idempotencyKey: `key-${count}` },
       ...{ state: "pending", ttlMs: 24 * 60 * 60_000 },
     });
-  }
+  };
+  for (let done = 0; done < openApprovals; done += atOnce)
+    await Promise.all(Array.from({ length: atOnce }, (_, index) => add(done + index)));
   const timed = async (work: () => Promise<unknown>) => {
     const begun = performance.now();
     await work();
@@ -95,10 +149,10 @@ async function manyApprovals({ path, store, bridge }: { path: string; store: Sto
   console.log(
     `  one owner's list              ${await timed(() => bridge.approvals("owner-7", { state: "pending" }))}`,
   );
-  const bytes = await bytesOf(path, store, bridge);
+  const bytes = await bytesOf(stage);
   console.log(`  bytes of a row and its chat   ${thousands(bytes / openApprovals)}`);
   let opened: Store | undefined;
-  console.log(`  opening the file again        ${await timed(async () => (opened = sqliteStore({ path })))}`);
+  console.log(`  opening it again              ${await timed(async () => (opened = place.open()).check())}`);
   await opened?.close();
 }
 
@@ -108,9 +162,9 @@ async function talk(bridge: Bridge, chat: string, words: string): Promise<void> 
   if ("turn" in submitted) await submitted.turn.done;
 }
 
-/** The size of the file after everything has been closed, which empties the write-ahead log. */
-async function bytesOf(path: string, store: Store, bridge: Bridge): Promise<number> {
+/** What was written, after everything has been closed. */
+async function bytesOf({ place, store, bridge, empty }: Stage): Promise<number> {
   await bridge.close();
   await store.close();
-  return (await stat(path)).size;
+  return (await place.size()) - empty;
 }
