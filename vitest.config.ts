@@ -58,7 +58,7 @@ export default defineConfig({
     // By default there would be one worker on two cores. Tests wait almost half of the time, so three keep two cores busy.
     maxWorkers: 3,
     projects: [
-      project("unit", ["src/**/*.test.ts", "demo/**/*.test.{ts,tsx}"], sharing),
+      project("unit", ["src/**/*.test.{ts,tsx}", "demo/**/*.test.{ts,tsx}"], sharing),
       project("contracts", ["test/contracts/**/*.test.ts"], sharing),
       // Tests that run at the same time start processes, and the time in which they wait for each other would count.
       project("journeys", ["test/journeys/**/*.test.ts"], {

@@ -11,7 +11,7 @@
  *   adk/            everything that touches ADK, with the repairs it needs
  *   support/        small helpers
  */
-export { clientTool, idempotencyKey } from "./adk/index.ts";
+export { clientTool, defineAgent, type DefinedToolOptions, defineTool, idempotencyKey } from "./adk/index.ts";
 export type { Authorize, PolicyContext, ToolPolicy } from "./approval/index.ts";
 export { Bridge, createBridge } from "./bridge.ts";
 export type { BridgeLimits } from "./bridge-limits.ts";

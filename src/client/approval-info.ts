@@ -23,13 +23,8 @@ const states: Record<ApprovalState, readonly [order: number, shown: CardState]> 
 
 const orderOf = ({ state }: { state: ApprovalState }): number => states[state]?.[0] ?? 0;
 
-/** True if the call can no longer be decided or run. */
-export function isOver(report: { state: ApprovalState } | undefined): boolean {
-  return report !== undefined && orderOf(report) >= 4;
-}
-
 /** The newer of two reports about an approval. */
-export function newest<T extends { state: ApprovalState }>(one: T | undefined, other: T | undefined): T | undefined {
+function newest<T extends { state: ApprovalState }>(one: T | undefined, other: T | undefined): T | undefined {
   return one && other ? (orderOf(other) >= orderOf(one) ? other : one) : (one ?? other);
 }
 
@@ -95,6 +90,9 @@ export function approvalInfo(approvalId: string, facts: ApprovalFacts): Approval
     answer: answer && withoutUndefined({ approved: answer.approved, reason: answer.reason }),
     decidedElsewhere: answer?.isElsewhere || undefined,
     decidedBy: report?.decidedBy,
+    requestedBy: known?.requestedBy,
+    resolvedBy: report?.resolvedBy,
+    digest: known?.digest,
     reason: report?.reason,
     problem: answer?.problem,
     chatId: known?.chat ?? facts.chatId,

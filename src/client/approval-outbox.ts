@@ -167,7 +167,7 @@ export class ApprovalOutbox {
   }
 
   #change(entry: Entry, change: { [Key in keyof SentAnswer]?: SentAnswer[Key] | undefined }): void {
-    entry.answer = { ...entry.answer, ...change } as SentAnswer;
+    entry.answer = { ...entry.answer, ...change };
     const { approvalId, decided, problem, isElsewhere: _, ...kept } = entry.answer;
     try {
       if (decided || problem !== undefined) this.#storage?.removeItem(prefix + approvalId);

@@ -56,6 +56,12 @@ export interface ApprovalInfo {
   /** True if a decision made elsewhere counted instead of the answer given here. */
   decidedElsewhere?: boolean;
   decidedBy?: string;
+  /** The actor whose message the call comes from. */
+  requestedBy?: string;
+  /** Who said what became of a call whose outcome was not known. */
+  resolvedBy?: string;
+  /** The digest of the action. */
+  digest?: string;
   reason?: string;
   /** Why an answer could not be delivered. */
   problem?: string;

@@ -77,7 +77,7 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
     this.#unwatch ??= watchReturn(() => void this.refresh());
     this.#others ??=
       globalThis.BroadcastChannel && new BroadcastChannel(`adk-stream-protocol:${this.#options.chat.id}`);
-    if (this.#others) this.#others.onmessage = () => void this.refresh();
+    this.#others?.addEventListener("message", () => void this.refresh());
     void this.refresh();
   }
 
@@ -99,7 +99,6 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
 
   /** Something of this page has changed the chat: the other tabs ask now. */
   tellOthers(): void {
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has one origin, its own
     this.#others?.postMessage("changed");
   }
 
@@ -216,7 +215,7 @@ export function isBusy({ status }: { status: string }): boolean {
 }
 
 /** True for a broken connection, as AI SDK recognises one. */
-export function isNetworkError(error: Error | undefined): boolean {
+function isNetworkError(error: Error | undefined): boolean {
   return error instanceof TypeError && /network|fetch/i.test(error.message);
 }
 

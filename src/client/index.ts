@@ -17,6 +17,7 @@ export type {
   CardState,
   ChatApprovals,
 } from "./chat-approvals.ts";
+export { AllApprovals, type AllApprovalsOptions } from "./all-approvals.ts";
 export { attachApprovals, type AttachedApprovals, type AttachOptions } from "./attach-approvals.ts";
 export type { SyncState } from "./chat-sync.ts";
 export type { HeldTransport, ToolResult, TransportHooks } from "./held-transport.ts";

@@ -118,7 +118,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
   }
 
   async reconnectToStream(options: ReconnectOptions<UI_MESSAGE>): Promise<ReadableStream<UIMessageChunk> | null> {
-    const { chatId, abortSignal } = options as ReconnectOptions<UI_MESSAGE> & { abortSignal?: AbortSignal };
+    const { chatId, abortSignal } = options;
     const stream = this.#open(chatId, abortSignal);
     return this.#connect(stream, (signal) => this.#resume(chatId, undefined, signal));
   }

@@ -17,6 +17,7 @@ export { actionDigest, digest, type Action } from "./digest.ts";
 export { FoldedMessage, foldMessage } from "./fold-message.ts";
 export { fileAddress, fileIdOf, isLargeOutput, type LargeOutput } from "./large-output.ts";
 export { parseJson, type ParseLimits } from "./parse-json.ts";
+export type { ToolTypes, ToolTypesIn, ToolTypesOf, TypedAgent, TypedTool } from "./tool-types.ts";
 export { toSafeJson } from "./safe-json.ts";
 export { decodeSse, encodeSseEvent, sseComment, sseDone, type SseEvent } from "./sse.ts";
 export { mixedScripts, visibleText, type VisibleRun } from "./visible-text.ts";

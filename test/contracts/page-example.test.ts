@@ -4,10 +4,13 @@ import { describe, expect, it } from "vitest";
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
 
 describe("docs/page.md", () => {
-  it("shows a page that is compiled with the tests", () => {
-    const [, example] = /```tsx\n([\s\S]*?)```/.exec(read("docs/page.md")) ?? [];
-    expect(example).toBe(read("test/fixtures/page-example.tsx"));
-  });
+  it.each(["page-example.tsx", "stock-page-example.tsx", "agent-example.ts"])(
+    "shows %s, which is compiled with the tests",
+    (name) => {
+      const language = name.endsWith("tsx") ? "tsx" : "ts";
+      expect(read("docs/page.md")).toContain(`\`\`\`${language}\n${read(`test/fixtures/${name}`)}\`\`\``);
+    },
+  );
 
   it("shows the runtime for assistant-ui that the browser tests use", () => {
     expect(read("docs/page.md")).toContain(

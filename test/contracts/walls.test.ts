@@ -23,6 +23,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   stores: ["protocol"],
   testing: ["protocol"],
   client: ["protocol"],
+  react: ["protocol", "client"],
   "agent/support": [],
   "agent/files": leaves,
   "agent/adk": [...leaves, ...adk],
@@ -69,7 +70,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   "@google/genai": withAdk,
   "node:http": [...serverRooms, "testing"],
   ws: [...serverRooms, "testing"],
-  react: [],
+  react: ["react"],
   "adk-stream-protocol": [],
   "adk-stream-protocol/protocol": [],
 };

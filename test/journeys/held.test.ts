@@ -68,6 +68,8 @@ const decide = (world: World, id: string, approved: boolean) => post(world, `/ap
 const question = ["start", "start-step", "tool-input-start", "tool-input-available", "tool-approval-request"];
 const words = ["start-step", "text-start", "text-delta", "text-end", "finish-step", "finish"];
 const isAsked = (seen: string[]) => seen.at(-1) === "finish-step" && seen.includes("tool-approval-request");
+const toolCallOf = (chunks: UIMessageChunk[]) =>
+  chunks.flatMap((chunk) => (chunk.type === "tool-input-available" ? [chunk.toolCallId] : []))[0];
 const short = (seen: string[]) => seen.filter((type, index) => type !== seen[index - 1]);
 
 describe("a held stream", () => {
@@ -159,6 +161,19 @@ describe("a held stream", () => {
     await held.over;
     expect(held.types().filter((type) => type === "start" || type === "finish")).toEqual(["start", "finish"]);
     expect(held.types()).toContain("tool-output-error");
+  });
+
+  it("goes on after a browser tool's result; one that comes before its call is recorded is refused and not lost", async () => {
+    const world = await openWorld();
+    const held = await say(world, "music");
+    await held.until((seen) => seen.includes("tool-input-available"));
+    const result = { toolCallId: toolCallOf(held.chunks()), result: { approved: "loud" } };
+    expect((await post(world, "/stream/chat-1/results", { ...result, toolCallId: "other" })).status).toBe(404);
+    expect((await post(world, "/stream/chat-1/results", { toolCallId: "other" })).status).toBe(400);
+    await expect.poll(async () => (await post(world, "/stream/chat-1/results", result)).status).toBe(200);
+    await held.over;
+    expect(held.chunks()).toContainEqual(expect.objectContaining({ output: { approved: "loud" } }));
+    expect((await post(world, "/stream/chat-1/results", result)).status).toBe(200);
   });
 
   it("is counted as a request until it ends", async () => {

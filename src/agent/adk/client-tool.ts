@@ -1,5 +1,6 @@
 import { type BaseTool, LongRunningFunctionTool } from "@google/adk";
-import type { ZodObject } from "zod";
+import type { ZodObject, ZodType, z } from "zod";
+import type { TypedTool } from "../../protocol/tool-types.ts";
 
 const clientTools = new WeakSet<BaseTool>();
 
@@ -7,12 +8,17 @@ const clientTools = new WeakSet<BaseTool>();
  * A tool that runs in the browser. The server only declares it. The call waits in the ledger until the page sends the
  * result, which is accepted for this call alone; with `requireConfirmation`, only after a person approved the call.
  */
-export function clientTool(options: {
-  name: string;
+export function clientTool<const Name extends string, Parameters extends ZodObject, Output = unknown>({
+  output: _,
+  ...options
+}: {
+  name: Name;
   description: string;
-  parameters: ZodObject;
+  parameters: Parameters;
   requireConfirmation?: boolean;
-}): BaseTool {
+  /** The type of the result, for the page (`useClientTools`). It is not checked. */
+  output?: ZodType<Output>;
+}): BaseTool & TypedTool<Name, z.output<Parameters>, Output> {
   const tool = new LongRunningFunctionTool({ ...options, execute: () => undefined });
   clientTools.add(tool);
   return tool;

@@ -12,6 +12,7 @@
  */
 export { agentTools, requireAgent } from "./agents.ts";
 export { deleteArtifacts } from "./chat-artifacts.ts";
+export { defineAgent, type DefinedToolOptions, defineTool } from "./define-agent.ts";
 export { clientTool } from "./client-tool.ts";
 export { guardCompaction } from "./compaction.ts";
 export { GatePlugin } from "./gate-plugin.ts";

@@ -11,7 +11,7 @@ import { answeredChat } from "./answered-chat.ts";
 import { type Answer, type Given, matchesDecision, resolveAnswers, toOutcome } from "./answers.ts";
 import { beginTurn } from "./begin-turn.ts";
 import type { ChatQueue, QueuedTurn } from "./chat-queue.ts";
-import { takenMessageId, unknownApproval, unknownChat, withoutChat } from "./errors.ts";
+import { takenMessageId, unknownApproval, unknownCall, unknownChat, withoutChat } from "./errors.ts";
 import { importHistory } from "./import-history.ts";
 import { permittedAnswers } from "./permitted-answers.ts";
 import { findEdit, findReply, refuseTakenId, type WantedReply } from "./find-cut.ts";
@@ -160,6 +160,8 @@ export class Submissions {
     return turns.exclusive(chat, async (queue) => {
       const rows = (await store.listApprovals({ chat: chat.id, about: answers.map(({ id }) => id) })).filter(mayAnswer);
       const given = await resolveAnswers(answers, rows, (approval) => calls.isClientCall(approval));
+      // Such a result is not a copy of the history. Its call may be recorded in a moment, so the client sends it again.
+      if (aside && given.length === 0 && answers[0]) throw unknownCall(answers[0].id);
       const { changed, said } = await this.#apply(given, identity.actor);
       const about = given.at(-1)?.approval.messageId ?? messageId ?? newId("msg");
       const [here, elsewhere] = [

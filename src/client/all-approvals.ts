@@ -1,0 +1,101 @@
+import type { ApprovalView } from "../protocol/approval.ts";
+import { approvalInfo } from "./approval-info.ts";
+import { ApprovalOutbox, type OutboxOptions } from "./approval-outbox.ts";
+import { resolveApproval } from "./attach-approvals.ts";
+import type { ApprovalAnswer, ApprovalInfo, ApprovalResolution, ChatApprovals } from "./chat-approvals.ts";
+import { type ServerOptions, ServerRequests } from "./server-requests.ts";
+import { systemTimers } from "./timers.ts";
+import { watchReturn } from "./watch-network.ts";
+
+export interface AllApprovalsOptions
+  extends ServerOptions, Pick<OutboxOptions, "storage" | "maxAttempts" | "maxAgeMs" | "now" | "random" | "timers"> {
+  /** How often the server is asked. Default 5 seconds. */
+  pollMs?: number | undefined;
+}
+
+/** Every question that waits for a person, in all chats, with the same outbox as in a chat. */
+export class AllApprovals implements ChatApprovals {
+  readonly #options: AllApprovalsOptions;
+  readonly #server: ServerRequests;
+  readonly #outbox: ApprovalOutbox;
+  readonly #listeners = new Set<() => void>();
+  readonly #rows = new Map<string, ApprovalView>();
+  #infos = new Map<string, ApprovalInfo>();
+  #clockOffset = 0;
+  #timer: unknown;
+  #unwatch: (() => void) | undefined;
+  version = 0;
+
+  constructor(options: AllApprovalsOptions = {}) {
+    this.#options = options;
+    this.#server = new ServerRequests(options);
+    this.#outbox = new ApprovalOutbox({
+      ...options,
+      server: this.#server,
+      onChange: ({ decided }) => {
+        if (decided) this.#rows.set(decided.approvalId, decided);
+        this.#changed();
+      },
+    });
+  }
+
+  get = (approvalId: string): ApprovalInfo | undefined => this.#infos.get(approvalId);
+  list = (): ApprovalInfo[] => [...this.#infos.values()];
+  answer = (approvalId: string, answer: ApprovalAnswer): Promise<void> => this.#outbox.send(approvalId, answer);
+  retry = (approvalId: string): void => this.#outbox.retry(approvalId);
+  resolve = async (approvalId: string, resolution: ApprovalResolution): Promise<void> => {
+    await resolveApproval(this.#server, approvalId, resolution);
+    await this.refresh();
+  };
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  };
+
+  open(): void {
+    this.#unwatch ??= watchReturn(() => void this.refresh());
+    this.#outbox.open();
+    void this.refresh();
+  }
+
+  close(): void {
+    const { timers = systemTimers } = this.#options;
+    this.#unwatch?.();
+    this.#unwatch = undefined;
+    timers.clearTimeout(this.#timer);
+    this.#outbox.close();
+  }
+
+  /** Asks the server now. */
+  refresh = async (): Promise<void> => {
+    const { timers = systemTimers, pollMs = 5000 } = this.#options;
+    timers.clearTimeout(this.#timer);
+    const read = await Promise.all(
+      ["pending", "indeterminate"].map((state) =>
+        this.#server.json<{ approvals: ApprovalView[] }>(`/approvals?state=${state}`).catch(() => undefined),
+      ),
+    );
+    if (read.every((reply) => reply?.status === 200)) {
+      // A question that no longer waits was decided elsewhere, unless its outcome is known here.
+      for (const [id, { state }] of this.#rows) if (state === "pending" && !this.#outbox.get(id)) this.#rows.delete(id);
+      for (const reply of read) for (const row of reply?.body.approvals ?? []) this.#rows.set(row.approvalId, row);
+      this.#clockOffset = read[0]?.clockOffset ?? 0;
+      this.#changed();
+    }
+    timers.clearTimeout(this.#timer);
+    if (this.#unwatch) this.#timer = timers.setTimeout(() => void this.refresh(), pollMs);
+  };
+
+  #changed(): void {
+    const next = new Map<string, ApprovalInfo>();
+    for (const [id, row] of this.#rows) {
+      const info = approvalInfo(id, { row, answer: this.#outbox.get(id), clockOffset: this.#clockOffset });
+      const before = this.#infos.get(id);
+      if (info) next.set(id, JSON.stringify(before) === JSON.stringify(info) && before ? before : info);
+    }
+    this.#infos = next;
+    this.version += 1;
+    for (const listener of [...this.#listeners]) listener();
+  }
+}

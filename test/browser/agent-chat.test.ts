@@ -1,0 +1,68 @@
+/** The hooks of `adk-stream-protocol/react` in a real browser. */
+import type { Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { buildPage } from "../fixtures/build-page.ts";
+import { messagesOf, openWorld } from "../fixtures/world.ts";
+import { openVisitor, type Visitor, waiting } from "./page.ts";
+
+let visitor: Visitor;
+let fallback: (request: Request) => Response | undefined;
+beforeAll(async () => {
+  [visitor, fallback] = await Promise.all([openVisitor(), buildPage("agent-chat")]);
+});
+afterEach(() => visitor.leave());
+afterAll(() => visitor.close());
+
+const shows = (page: Page, selector: string) =>
+  page.locator(selector).last().waitFor({ state: "attached", timeout: waiting });
+const says = (page: Page, words: string) => page.locator("li", { hasText: words }).last().waitFor({ timeout: waiting });
+const approve = (page: Page) => page.getByRole("button", { name: "Approve", exact: true }).last().click();
+async function say(page: Page, words: string): Promise<void> {
+  await page.getByRole("textbox").fill(words);
+  await page.getByRole("textbox").press("Enter");
+}
+
+describe.each(["sse", "websocket"])("the hooks over %s", (transport) => {
+  it("answer in the open stream", async () => {
+    const world = await openWorld({ server: { fallback }, bridge: { live: { model: "gemini-2.5-flash-live" } } });
+    const { page } = visitor;
+    await visitor.visit(`${world.server.url}/?transport=${transport}`);
+    await shows(page, "main[data-loaded=true]");
+    await say(page, "pay");
+    await shows(page, "[data-state=asked]");
+    await shows(page, "[data-waiting='1']");
+    await approve(page);
+    await shows(page, "[data-state=done]");
+    await says(page, "process_payment gave");
+    await shows(page, "main[data-status=ready]");
+    await shows(page, "[data-statuses='ready submitted streaming ready']");
+    expect(world.payments).toHaveLength(1);
+  });
+
+  it("run a gated browser tool after the yes, also after a reload", async () => {
+    const world = await openWorld({ server: { fallback }, bridge: { live: { model: "gemini-2.5-flash-live" } } });
+    const { page } = visitor;
+    await visitor.visit(`${world.server.url}/?transport=${transport}`);
+    await shows(page, "main[data-loaded=true]");
+    await say(page, "where");
+    await shows(page, "[data-state=asked]");
+    await page.reload();
+    await shows(page, "[data-state=asked]");
+    await approve(page);
+    await says(page, 'get_location gave {"latitude":35}');
+    await shows(page, "main[data-status=ready]");
+    expect(await page.locator("[data-state=done]").count()).toBe(1);
+    expect(await messagesOf(world)).toHaveLength(2);
+  });
+
+  it("run a free browser tool once", async () => {
+    const world = await openWorld({ server: { fallback }, bridge: { live: { model: "gemini-2.5-flash-live" } } });
+    const { page } = visitor;
+    await visitor.visit(`${world.server.url}/?transport=${transport}`);
+    await shows(page, "main[data-loaded=true]");
+    await say(page, "music");
+    await says(page, 'change_bgm gave {"playing":2}');
+    await shows(page, "main[data-status=ready]");
+    expect(await messagesOf(world)).toHaveLength(2);
+  });
+});

@@ -1,0 +1,38 @@
+/** What a page loads of this package: how much it is, and that nothing of Node or ADK is in it. */
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { rolldown } from "rolldown";
+import { describe, expect, it } from "vitest";
+
+const root = join(import.meta.dirname, "../..");
+
+/** The entry minified with everything it imports, except the peers and `outside`. */
+async function bundle(entry: string, outside: RegExp[] = []) {
+  const external = [/^ai$/, /^@ai-sdk\//, /^react(-dom)?(\/|$)/, ...outside];
+  const build = await rolldown({ input: join(root, entry), platform: "browser", external, logLevel: "silent" });
+  const { output } = await build.generate({ format: "es", minify: true });
+  await build.close();
+  const chunks = output.flatMap((file) => (file.type === "chunk" ? [file] : []));
+  return {
+    bytes: gzipSync(chunks.map(({ code }) => code).join(""), { level: 9 }).length,
+    imports: [...new Set(chunks.flatMap(({ imports }) => imports))].toSorted(),
+    modules: chunks.flatMap(({ moduleIds }) => moduleIds),
+  };
+}
+
+describe("what a page loads", () => {
+  it("of client is small, and nothing of Node, React or ADK", async () => {
+    const { bytes, imports, modules } = await bundle("src/client/index.ts");
+    expect(imports).toEqual([]);
+    expect(modules.filter((path) => !/\/src\/(client|protocol)\//.test(path))).toEqual([]);
+    // The goal is 8 kB. The two transports alone are as large as that.
+    expect(bytes).toBeLessThanOrEqual(12.5 * 1024);
+  });
+
+  it("of react beside client is small, and nothing of Node or ADK", async () => {
+    const { bytes, imports, modules } = await bundle("src/react/index.ts", [/\/client\//]);
+    expect(imports.filter((path) => !path.includes("/client/"))).toEqual(["@ai-sdk/react", "react"]);
+    expect(modules.filter((path) => !/\/src\/(react|protocol)\//.test(path))).toEqual([]);
+    expect(bytes).toBeLessThanOrEqual(14 * 1024);
+  });
+});
