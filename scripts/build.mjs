@@ -17,7 +17,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const env = { ...process.env, PATH: [join(root, "node_modules", ".bin"), process.env.PATH].join(delimiter) };
 /** What every build depends on. The lock file stands for the dependencies. */
 const common = ["package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json", "scripts/build.mjs"];
-const sources = ["src/**/*.ts"];
+const sources = ["src/**/*.{ts,tsx,css}"];
 const demoSources = ["demo/{page,script,server}/**/*", "demo/*.{ts,json}"];
 
 /**
@@ -31,7 +31,7 @@ const demoSources = ["demo/{page,script,server}/**/*", "demo/*.{ts,json}"];
 const packagePart = {
   folder: "dist",
   inputs: [...common, ...sources],
-  commands: (folder) => [`tsc -p tsconfig.build.json --outDir ${folder}`],
+  commands: (folder) => [`tsc -p tsconfig.build.json --outDir ${folder}`, `cp src/react/styles.css ${folder}/react`],
 };
 
 /** @type {Part} */

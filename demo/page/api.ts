@@ -1,6 +1,7 @@
+import type { ApprovalResolution } from "adk-stream-protocol/client";
 import type { ApprovalView } from "adk-stream-protocol/protocol";
 import type { UIMessage } from "ai";
-import type { Resolution, Resolved } from "./resolution.ts";
+import type { Resolved } from "./resolution.ts";
 
 /** What the server knows about a chat in addition to its messages. */
 export interface Ledger {
@@ -93,7 +94,7 @@ export async function postDecision(approvalId: string, approved: boolean, reason
 }
 
 /** Says what became of a call whose outcome is not known. */
-export async function postResolution(approvalId: string, resolution: Resolution): Promise<Resolved> {
+export async function postResolution(approvalId: string, resolution: ApprovalResolution): Promise<Resolved> {
   const headers = { "content-type": "application/json" };
   const path = `/approvals/${encodeURIComponent(approvalId)}/resolution`;
   try {

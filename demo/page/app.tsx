@@ -1,3 +1,5 @@
+import { ApprovalLanguage } from "adk-stream-protocol/react";
+import { ja } from "adk-stream-protocol/react/ja";
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { fetchHealth, fetchMessages, type Health, type MessagePage } from "./api.ts";
 import { chatIdOf, newChatId, withChatId } from "./chat-id.ts";
@@ -98,40 +100,42 @@ export function App() {
 
   return (
     <WordsContext value={words}>
-      <div className="page">
-        <Header
-          health={health}
-          preferences={preferences}
-          wires={wires}
-          mode={mode}
-          busy={busy}
-          onMode={chooseMode}
-          onNewChat={newChat}
-          chats={{
-            isOpen: side.isOpen,
-            waiting: waitingElsewhere(list.chats ?? [], opened.chatId),
-            toggle: side.toggle,
-          }}
-          onShortcuts={() => setShowsKeys(true)}
-        />
-        <Intro mode={mode} />
-        <div className="body">
-          <ChatSide isWide={side.isWide} isOpen={side.isOpen} onClose={side.close}>
-            <ChatListView list={list} chatId={opened.chatId} onOpen={openFromList} onCurrentDeleted={newChat} />
-          </ChatSide>
-          <div className="body-chat">
-            <LoadedChat
-              key={opened.chatId}
-              opened={opened}
-              mode={mode}
-              music={music}
-              health={health}
-              onBusy={setBusy}
-            />
+      <ApprovalLanguage language={preferences.language} labels={preferences.language === "ja" ? ja : undefined}>
+        <div className="page">
+          <Header
+            health={health}
+            preferences={preferences}
+            wires={wires}
+            mode={mode}
+            busy={busy}
+            onMode={chooseMode}
+            onNewChat={newChat}
+            chats={{
+              isOpen: side.isOpen,
+              waiting: waitingElsewhere(list.chats ?? [], opened.chatId),
+              toggle: side.toggle,
+            }}
+            onShortcuts={() => setShowsKeys(true)}
+          />
+          <Intro mode={mode} />
+          <div className="body">
+            <ChatSide isWide={side.isWide} isOpen={side.isOpen} onClose={side.close}>
+              <ChatListView list={list} chatId={opened.chatId} onOpen={openFromList} onCurrentDeleted={newChat} />
+            </ChatSide>
+            <div className="body-chat">
+              <LoadedChat
+                key={opened.chatId}
+                opened={opened}
+                mode={mode}
+                music={music}
+                health={health}
+                onBusy={setBusy}
+              />
+            </div>
           </div>
+          {showsKeys && <ShortcutSheet onClose={() => setShowsKeys(false)} />}
         </div>
-        {showsKeys && <ShortcutSheet onClose={() => setShowsKeys(false)} />}
-      </div>
+      </ApprovalLanguage>
     </WordsContext>
   );
 }

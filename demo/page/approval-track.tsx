@@ -1,9 +1,8 @@
+import { callWords, VisibleText } from "adk-stream-protocol/react";
 import { type ApprovalView, textIn } from "adk-stream-protocol/protocol";
-import { callWords } from "./call-words.ts";
 import { clockTime } from "./format.ts";
 import { useWords } from "./preferences.ts";
 import { trackOf, type Track } from "./track.ts";
-import { VisibleText } from "./visible-text.tsx";
 
 const railStart = 8;
 const railEnd = 344;

@@ -1,12 +1,11 @@
+import { callWords, VisibleText } from "adk-stream-protocol/react";
 import { useEffect, useRef, useState } from "react";
-import { callWords } from "./call-words.ts";
 import { isBusy } from "./is-busy.ts";
 import type { Mode } from "./mode.ts";
 import type { Trial } from "./panel-strings.ts";
 import { useWords } from "./preferences.ts";
 import { runTrial } from "./trials.ts";
 import type { BridgeChat } from "./use-bridge-chat.ts";
-import { VisibleText } from "./visible-text.tsx";
 
 export interface BreakItProps {
   chatId: string;

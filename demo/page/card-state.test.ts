@@ -31,7 +31,7 @@ describe("a card", () => {
   test("does not say approved before the server has confirmed the click", () => {
     const clicked = facts({ partState: "approval-responded", row: row("pending") });
     expect(cardState({ ...clicked, delivering: true })).toBe("sending");
-    expect(cardState({ ...clicked, delivering: false })).toBe("undelivered");
+    expect(cardState({ ...clicked, delivering: false })).toBe("unsent");
   });
 
   test.each([

@@ -1,23 +1,6 @@
 import type { ApprovalData, ApprovalState, ApprovalView } from "adk-stream-protocol/protocol";
+import type { CardState } from "adk-stream-protocol/client";
 import type { ChatStatus, UIMessage } from "ai";
-
-/**
- * What a card can show. `asked` waits for a person, `waiting` for a report. The page itself decides between `asked`,
- * `sending` and `undelivered`. It shows every other state only if the server has reported it.
- */
-export type CardState =
-  | "asked"
-  | "sending"
-  | "undelivered"
-  | "approved"
-  | "running"
-  | "waiting"
-  | "done"
-  | "failed"
-  | "denied"
-  | "expired"
-  | "cancelled"
-  | "unknown";
 
 /** An approval only moves to states with a higher number, so of two reports the higher one is the newer one. */
 const progress: Record<ApprovalState, number> = {
@@ -96,7 +79,10 @@ export interface CardFacts {
   runningHere: boolean;
 }
 
-/** The state that a card shows. */
+/**
+ * The state that a card shows. The page itself decides between `asked`, `sending` and `unsent`. It shows every other state
+ * only if the server has reported it.
+ */
 export function cardState(facts: CardFacts): CardState {
   const reported = serverState(facts.data, facts.row);
   if (isOver(reported)) return shownAs[reported as Exclude<ApprovalState, "pending">];
@@ -111,5 +97,5 @@ export function cardState(facts: CardFacts): CardState {
   if (mayRunHere && (facts.runningHere || facts.partState.startsWith("output-"))) return "running";
   if (reported !== undefined && reported !== "pending") return shownAs[reported];
   if (facts.partState === "approval-requested") return "asked";
-  return facts.delivering ? "sending" : "undelivered";
+  return facts.delivering ? "sending" : "unsent";
 }

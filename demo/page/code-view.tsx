@@ -1,8 +1,7 @@
+import { LongValue, VisibleText } from "adk-stream-protocol/react";
 import type { UIMessage } from "ai";
 import type { CodePart } from "./is-code-part.ts";
-import { LongValue } from "./long-value.tsx";
 import { useWords } from "./preferences.ts";
-import { VisibleText } from "./visible-text.tsx";
 
 /** Code that the model ran in its own sandbox, or what that code printed. */
 export function CodeView({ part }: { part: UIMessage["parts"][number] }) {

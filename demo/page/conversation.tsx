@@ -95,8 +95,8 @@ export function Conversation(props: ConversationProps) {
     ...(busy && { Escape: bridge.stop }),
     "/": () => field.current?.focus(),
     w: showNext,
-    a: () => focusButton(".button-approve"),
-    d: () => focusButton(".button-deny"),
+    a: () => focusButton("[data-part=approve]"),
+    d: () => focusButton("[data-part=deny]"),
     l: () => document.querySelector<HTMLElement>(".latest")?.click(),
   });
 
@@ -173,7 +173,7 @@ export function Conversation(props: ConversationProps) {
           </p>
         </aside>
       </main>
-      <Announcer cards={bridge.cards} clockOffset={bridge.ledger.clockOffset} status={bridge.status} wires={wires} />
+      <Announcer status={bridge.status} />
     </>
   );
 }

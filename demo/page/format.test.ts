@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { callSummary, money, timeLeft } from "./format.ts";
+import { callSummary, money } from "./format.ts";
 
 test("money is shown with every digit of its amount", () => {
   expect(money(40, "USD", "en")).toBe("$40.00");
@@ -17,13 +17,6 @@ test("values that are not an amount and a currency are not formatted", () => {
   expect(money(40, "dollars", "en")).toBeUndefined();
   expect(money(40, "USD\u202e", "en")).toBeUndefined();
   expect(money(Number.POSITIVE_INFINITY, "USD", "en")).toBeUndefined();
-});
-
-test("the time left never goes below zero", () => {
-  expect(timeLeft(61_000)).toBe("1:01");
-  expect(timeLeft(400)).toBe("0:01");
-  expect(timeLeft(-5)).toBe("0:00");
-  expect(timeLeft(2 * 3600_000 + 60_000)).toBe("2 h 1 min");
 });
 
 test("a call is summed up by its most important argument", () => {

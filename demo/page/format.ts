@@ -30,14 +30,6 @@ export function pointInTime(at: number, language: Language, now = Date.now()): s
   return new Date(at).toLocaleString(locale, { ...day, hour: "2-digit", minute: "2-digit" });
 }
 
-/** `1:05`, or hours and minutes when it is long. */
-export function timeLeft(ms: number): string {
-  const seconds = Math.max(0, Math.ceil(ms / 1000));
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes}:${String(seconds % 60).padStart(2, "0")}`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-}
-
 /** A word or two by which a person recognises a call among others of the same tool. */
 export function callSummary(input: unknown): string {
   if (typeof input !== "object" || input === null) return "";

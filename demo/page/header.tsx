@@ -1,5 +1,6 @@
+import { ConnectionState } from "adk-stream-protocol/react";
+import { useSyncExternalStore } from "react";
 import type { Health } from "./api.ts";
-import { ConnectionStatus } from "./connection-status.tsx";
 import { type Mode, modes } from "./mode.ts";
 import { themes, useWords, type Preferences } from "./preferences.ts";
 import { strings, type Language } from "./strings.ts";
@@ -41,7 +42,7 @@ export function Header(props: HeaderProps) {
       </button>
       <h1>adk-stream-protocol</h1>
       <ModeSwitch mode={mode} busy={busy} onMode={onMode} />
-      <ConnectionStatus wires={wires} />
+      <Connection wires={wires} />
       <span className="grow" />
       <ModelName health={health} mode={mode} />
       <div className="segments segments-language" role="group" aria-label={t.languageLabel}>
@@ -83,6 +84,12 @@ export function Header(props: HeaderProps) {
       </button>
     </header>
   );
+}
+
+/** The state of the WebSocket. Shows nothing in SSE, which has none. */
+function Connection({ wires }: Pick<HeaderProps, "wires">) {
+  const connection = useSyncExternalStore(wires.subscribe, wires.connection);
+  return <ConnectionState connection={connection} always className="connection" />;
 }
 
 /** The mode cannot be changed during a reply, because one reply should not arrive over two wires. */

@@ -3,6 +3,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { showTheme, storedTheme } from "./preferences.ts";
+import "adk-stream-protocol/react/styles.css";
 import "./styles.css";
 import "./markdown.css";
 import "./panel.css";

@@ -1,5 +1,7 @@
+import { ApprovalCard } from "adk-stream-protocol/react";
 import { isToolUIPart, type UIMessage } from "ai";
-import { ApprovalCard } from "./approval-card.tsx";
+import { cardApprovals } from "./card-approvals.ts";
+import { cardSlots } from "./card-slots.tsx";
 import { firstParts } from "./first-parts.ts";
 import { CodeView } from "./code-view.tsx";
 import { serverSentence } from "./error-sentence.ts";
@@ -71,19 +73,13 @@ function AssistantPart({ part, bridge }: { part: Part; bridge: BridgeChat }) {
   const { t } = useWords();
   if (isToolUIPart(part)) {
     if (!part.approval) return <ToolLine part={part} />;
-    const { id } = part.approval;
     return (
       <ApprovalCard
+        chat={{ approvals: cardApprovals(bridge, t) }}
         part={part}
-        approvalId={id}
-        state={bridge.cards.get(id)?.state ?? "asked"}
-        data={bridge.data.get(id)}
-        row={bridge.rows.get(id)}
-        runningHere={bridge.running.has(part.toolCallId)}
         clockOffset={bridge.ledger.clockOffset}
-        onAnswer={bridge.answer}
-        onResolve={bridge.resolve}
-        onSendAgain={bridge.sendAgain}
+        headingLevel={2}
+        slots={cardSlots}
       />
     );
   }

@@ -1,7 +1,7 @@
+import { JsonBlock } from "adk-stream-protocol/react";
 import { useCallback, useEffect, useState } from "react";
 import { fetchModelSide, type ModelSide } from "./debug-api.ts";
 import { clockTime } from "./format.ts";
-import { JsonBlock } from "./json-block.tsx";
 import { modelRows, type ModelRow } from "./model-rows.ts";
 import type { Mode } from "./mode.ts";
 import { useWords } from "./preferences.ts";

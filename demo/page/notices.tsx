@@ -7,7 +7,7 @@ export function Notices({ bridge }: { bridge: BridgeChat }) {
   const { t } = useWords();
   const { error, ledger } = bridge;
   const lost = isDisconnect(error);
-  const onCard = [...bridge.cards.values()].some((card) => card.state === "undelivered");
+  const onCard = [...bridge.cards.values()].some((card) => card.state === "unsent");
   if (ledger.signedOut) {
     return (
       <div className="notice notice-error" role="alert">

@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, type RefObject } from "react";
 import { useWords } from "./preferences.ts";
-import { shownEvent } from "./show-card.ts";
+import { shownEvent } from "adk-stream-protocol/react";
 import type { OlderMessages } from "./use-older-messages.ts";
 
 export interface OlderButtonProps {

@@ -1,6 +1,6 @@
+import { JsonBlock, JsonText } from "adk-stream-protocol/react";
 import { isLargeOutput } from "adk-stream-protocol/protocol";
 import { byteSize } from "./byte-size.ts";
-import { JsonBlock, JsonText } from "./json-block.tsx";
 import { useWords } from "./preferences.ts";
 
 /** What a tool returned. Of a large output this is the beginning, with a link to the whole. */

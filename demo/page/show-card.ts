@@ -1,5 +1,4 @@
-/** Dispatched by what the page has scrolled to, so that the box around it does not scroll back to its end. */
-export const shownEvent = "shown";
+import { shownEvent } from "adk-stream-protocol/react";
 
 /** Scrolls to the top of a card and moves the keyboard focus to it. */
 export function showCard(approvalId: string): void {

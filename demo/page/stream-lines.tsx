@@ -1,5 +1,5 @@
+import { JsonBlock } from "adk-stream-protocol/react";
 import { memo, useState } from "react";
-import { JsonBlock } from "./json-block.tsx";
 import { useWords } from "./preferences.ts";
 import { foldedText, rowDetail, type StreamRow } from "./stream-rows.ts";
 import type { Strings } from "./strings.ts";

@@ -1,10 +1,9 @@
+import { JsonBlock, VisibleText } from "adk-stream-protocol/react";
 import { getToolName, type DynamicToolUIPart, type ToolUIPart } from "ai";
 import { callSummary } from "./format.ts";
-import { JsonBlock } from "./json-block.tsx";
 import { useWords } from "./preferences.ts";
 import { outputSummary } from "./output-summary.ts";
 import { OutputView } from "./output-view.tsx";
-import { VisibleText } from "./visible-text.tsx";
 
 /** A call that needed no approval: one line that opens to show the details. */
 export function ToolLine({ part }: { part: ToolUIPart | DynamicToolUIPart }) {

@@ -1,3 +1,4 @@
+import type { ApprovalResolution } from "adk-stream-protocol/client";
 import { Chat, useChat } from "@ai-sdk/react";
 import type { ApprovalData, ApprovalView } from "adk-stream-protocol/protocol";
 import {
@@ -18,7 +19,7 @@ import { isBusy } from "./is-busy.ts";
 import { hasUnsent } from "./merge-messages.ts";
 import type { Mode } from "./mode.ts";
 import type { Music } from "./music.ts";
-import type { Resolution, Resolved } from "./resolution.ts";
+import type { Resolved } from "./resolution.ts";
 import type { StreamTap } from "./stream-tap.ts";
 import { useClientTools } from "./use-client-tools.ts";
 import { useFollowServer } from "./use-follow-server.ts";
@@ -52,7 +53,7 @@ export interface BridgeChat {
   /** Has a reply made again. What follows it is withdrawn. */
   again: ((messageId: string) => void) | undefined;
   answer: (approvalId: string, approved: boolean, reason?: string) => void;
-  resolve: (approvalId: string, resolution: Resolution) => Promise<Resolved>;
+  resolve: (approvalId: string, resolution: ApprovalResolution) => Promise<Resolved>;
   sendAgain: () => void;
   retry: () => void;
   dismiss: () => void;
@@ -184,7 +185,7 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
     [chat, mode, refresh, setInBackground],
   );
   const resolve = useCallback(
-    async (approvalId: string, resolution: Resolution) => {
+    async (approvalId: string, resolution: ApprovalResolution) => {
       const resolved = await postResolution(approvalId, resolution);
       refresh();
       return resolved;

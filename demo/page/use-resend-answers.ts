@@ -21,7 +21,7 @@ export function useResendAnswers({ cards, isLost, reachedAt, sendAgain }: Resend
     if (!isLost || reachedAt === undefined || reachedAt === usedAt.current) return;
     usedAt.current = reachedAt;
     const open = [...cards.values()].filter(({ approvalId, state }) => {
-      return state === "undelivered" && (attempts.current.get(approvalId) ?? 0) < mostAttempts;
+      return state === "unsent" && (attempts.current.get(approvalId) ?? 0) < mostAttempts;
     });
     if (open.length === 0) return;
     for (const { approvalId } of open) attempts.current.set(approvalId, (attempts.current.get(approvalId) ?? 0) + 1);

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObject } from "react";
-import { shownEvent } from "./show-card.ts";
+import { shownEvent } from "adk-stream-protocol/react";
 
 export interface StickToEnd<T extends HTMLElement> {
   box: RefObject<T | null>;

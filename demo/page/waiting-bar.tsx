@@ -1,6 +1,6 @@
+import { Countdown } from "adk-stream-protocol/react";
 import { cardName } from "./card-name.ts";
 import type { Card } from "./cards.ts";
-import { Countdown } from "./countdown.tsx";
 import { useWords } from "./preferences.ts";
 import { showCard } from "./show-card.ts";
 
@@ -16,9 +16,7 @@ export function WaitingBar({ cards, clockOffset }: { cards: readonly Card[]; clo
       <span className="waiting-bar-words">
         {t.card.waiting(cards.length)} <strong>{name}</strong>
       </span>
-      {first.expiresAt !== undefined && (
-        <Countdown createdAt={undefined} expiresAt={first.expiresAt} clockOffset={clockOffset} />
-      )}
+      {first.expiresAt !== undefined && <Countdown expiresAt={first.expiresAt} clockOffset={clockOffset} />}
       <button
         type="button"
         className="button button-small"

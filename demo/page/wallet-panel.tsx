@@ -1,8 +1,8 @@
+import { VisibleText } from "adk-stream-protocol/react";
 import type { Wallet } from "./api.ts";
 import { resetWallet } from "./debug-api.ts";
 import { clockTime, money } from "./format.ts";
 import { useWords } from "./preferences.ts";
-import { VisibleText } from "./visible-text.tsx";
 
 /** The balance and the payments, as the server has them. */
 export function WalletPanel({ wallet, onReset }: { wallet: Wallet | undefined; onReset: () => void }) {

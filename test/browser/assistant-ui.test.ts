@@ -6,7 +6,7 @@ import { call, gate, pause, type Rule, text } from "adk-stream-protocol/testing"
 import type { UIMessage } from "ai";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { buildPage } from "../fixtures/assistant-ui/build-page.ts";
+import { buildPage } from "../fixtures/build-page.ts";
 import { get, openWorld, type World } from "../fixtures/world.ts";
 import { openVisitor, type Visitor, waiting } from "./page.ts";
 
@@ -32,7 +32,7 @@ let visitor: Visitor;
 let fallback: (request: Request) => Response | undefined;
 
 beforeAll(async () => {
-  [visitor, fallback] = await Promise.all([openVisitor(), buildPage()]);
+  [visitor, fallback] = await Promise.all([openVisitor(), buildPage("assistant-ui")]);
 });
 afterEach(() => visitor.leave());
 afterAll(() => visitor.close());

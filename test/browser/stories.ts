@@ -90,9 +90,8 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       await say(page, "Send 50 dollars to Hanako");
       const card = cards(page).first();
       await inState(card, "asked");
+      await card.getByRole("textbox", { name: "Reason", exact: true }).fill("not her");
       await card.getByRole("button", { name: "Deny" }).click();
-      await card.getByRole("textbox").fill("not her");
-      await page.keyboard.press("Enter");
       await inState(card, "denied");
       await expectText(card, "not her");
       await page
@@ -110,7 +109,6 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       const [alice, bob] = [cards(page).nth(0), cards(page).nth(1)];
       await inState(bob, "asked");
       await bob.getByRole("button", { name: "Deny" }).click();
-      await page.keyboard.press("Enter");
       await alice.getByRole("button", { name: "Approve" }).click();
       await inState(alice, "done");
       await inState(bob, "denied");
@@ -219,7 +217,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       await page.evaluate(() => {
         new MutationObserver((_, observer) => {
           const buttons = document.querySelectorAll<HTMLButtonElement>(
-            "article[data-approval-id] .card-actions button",
+            "article[data-approval-id] [data-part=actions] button",
           );
           if (buttons.length === 0) return;
           observer.disconnect();
@@ -301,7 +299,6 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       const other = await visitor.openTab(page.url());
       await inState(cards(other).first(), "asked");
       await cards(other).first().getByRole("button", { name: "Deny" }).click();
-      await other.keyboard.press("Enter");
       await inState(cards(page).first(), "denied");
       expect(await demo.balance()).toBe(before);
     });
@@ -345,11 +342,11 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       await demo.stop("SIGKILL");
       await card.getByRole("button", { name: "Approve" }).click();
       if (mode === "sse") {
-        await inState(card, "undelivered");
+        await inState(card, "unsent");
         // A message written now is lost too. The page sends it again after the answer.
         await say(page, "hello");
         await page.getByRole("alert").first().waitFor({ timeout: waiting });
-        await card.getByRole("button", { name: "Send Approve again" }).waitFor({ timeout: waiting });
+        await card.getByRole("button", { name: "Try again: Approve" }).waitFor({ timeout: waiting });
         // When the server is back, the page sends both by itself.
         await demo.start();
         await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
@@ -412,7 +409,6 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       const card = cards(page).first();
       await inState(card, "asked");
       await card.getByRole("button", { name: "Deny" }).click();
-      await page.keyboard.press("Enter");
       await inState(card, "denied");
       await expect.poll(() => gemini.requests.length, { timeout: waiting }).toBe(2);
       expect(await page.evaluate(() => document.body.dataset["looked"])).toBeUndefined();
@@ -488,7 +484,6 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       await say(page, "Send 30 dollars to Alice and 40 to Bob");
       await inState(cards(page).nth(1), "asked");
       await cards(page).nth(0).getByRole("button", { name: "Deny" }).click();
-      await page.keyboard.press("Enter");
       await inState(cards(page).nth(0), "denied");
       await expectAccessibleIn(page, [
         { colorScheme: "light", width: 1280, height: 860 },

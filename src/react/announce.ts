@@ -1,0 +1,38 @@
+const linesKept = 10;
+const attribute = "data-approval-announcements";
+
+/**
+ * Tells screen readers what has changed. Each announcement is a new line of one log of the page: a screen reader does not
+ * read a text again that is replaced by the same text, and may not read a region that has just been added with its text.
+ */
+export function announce(words: string): void {
+  const log = document.querySelector(`[${attribute}]`) ?? addLog();
+  const line = document.createElement("p");
+  line.textContent = words;
+  log.append(line);
+  while (log.childElementCount > linesKept) log.firstElementChild?.remove();
+}
+
+/** Adds the log before there is something to announce. */
+export function prepareAnnouncements(): void {
+  if (!document.querySelector(`[${attribute}]`)) addLog();
+}
+
+function addLog(): HTMLElement {
+  const log = document.createElement("div");
+  log.setAttribute(attribute, "");
+  log.setAttribute("role", "log");
+  log.setAttribute("aria-live", "polite");
+  // Hidden from sight only. These properties are set one by one, which a content security policy allows.
+  Object.assign(log.style, {
+    position: "absolute",
+    width: "1px",
+    height: "1px",
+    margin: "-1px",
+    overflow: "hidden",
+    clipPath: "inset(50%)",
+    whiteSpace: "nowrap",
+  });
+  document.body.append(log);
+  return log;
+}

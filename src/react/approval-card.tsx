@@ -1,0 +1,223 @@
+import { type ReactNode, useMemo, useRef, useState } from "react";
+import type { ApprovalInfo, ApprovalResolution, ChatApprovals } from "../client/chat-approvals.ts";
+import { textIn } from "../protocol/card.ts";
+import { ApprovalLanguage, type LanguageProps } from "./approval-language.tsx";
+import { CallArguments } from "./call-arguments.tsx";
+import { callWords } from "./call-words.ts";
+import { CardDetails } from "./card-details.tsx";
+import { CardHeader } from "./card-header.tsx";
+import { CardNote } from "./card-note.tsx";
+import { CardOutcome } from "./card-outcome.tsx";
+import { type CardClassNames, CardParts, type CardSlots, Slot, useCard } from "./card-parts.tsx";
+import { Countdown } from "./countdown.tsx";
+import { DecisionButtons } from "./decision-buttons.tsx";
+import { LongValue } from "./long-value.tsx";
+import { ResolutionButtons } from "./resolution-buttons.tsx";
+import { useBeforePaint } from "./use-before-paint.ts";
+import { useAnnouncements } from "./use-announcements.ts";
+import { LooksContext, useLooks } from "./use-looks.ts";
+import { VisibleText } from "./visible-text.tsx";
+
+/** How cards look, in all components that have some. */
+export interface CardLookProps extends LanguageProps {
+  /** Class names by `data-part`. */
+  classNames?: CardClassNames | undefined;
+  /** Components for places of the card. Each gets what the card would show as `children`. */
+  slots?: CardSlots | undefined;
+  /** The level of the card's heading. */
+  headingLevel?: 2 | 3 | 4 | 5 | 6 | undefined;
+  /** How far the server's clock is ahead of the browser's, in milliseconds. */
+  clockOffset?: number | undefined;
+}
+
+export interface ApprovalCardProps extends CardLookProps {
+  /** The chat of the part, as `useAgentChat` returns it. */
+  chat: { approvals: ChatApprovals };
+  /** Any part of a message. A part without an approval draws nothing. */
+  part: { type: string };
+}
+
+/**
+ * One call that a person decides about: what exactly would run, and its state as the server reports it. Draws nothing for a
+ * part whose approval the chat does not know.
+ */
+export function ApprovalCard({ chat, part, ...look }: ApprovalCardProps) {
+  const { approval } = part as { approval?: { id: string } };
+  const info = approval && chat.approvals.get(approval.id);
+  return info ? <InfoCard key={info.approvalId} info={info} approvals={chat.approvals} {...look} /> : null;
+}
+
+export interface InfoCardProps extends CardLookProps {
+  info: ApprovalInfo;
+  approvals: ChatApprovals;
+}
+
+const nothing = {};
+
+/** The card of an approval that is known. */
+export function InfoCard({
+  info,
+  approvals,
+  language,
+  labels,
+  classNames = nothing,
+  slots = nothing,
+  ...rest
+}: InfoCardProps) {
+  const parts = useMemo(() => ({ info, classNames, slots }), [info, classNames, slots]);
+  return (
+    <ApprovalLanguage language={language} labels={labels}>
+      <CardParts value={parts}>
+        <Card info={info} approvals={approvals} {...rest} />
+      </CardParts>
+    </ApprovalLanguage>
+  );
+}
+
+function Card({
+  info,
+  approvals,
+  headingLevel = 3,
+  clockOffset = 0,
+}: Pick<InfoCardProps, "info" | "approvals" | "headingLevel" | "clockOffset">) {
+  const { labels, language, part } = useCard();
+  const card = useRef<HTMLElement>(null);
+  const { approvalId, state, expiresAt, card: texts = {} } = info;
+  const title = texts.title === undefined ? info.toolName : textIn(texts.title, language);
+  const words = callWords(info.input, texts.fields, language);
+  const name = words === "" ? title : words;
+  const looks = useLooks();
+  const [reason, setReason] = useState("");
+  const [problem, setProblem] = useState<string>();
+  const isAnswering = useRef(false);
+  useAnnouncements(info, words === "" ? title : `${title} ${words}`, clockOffset);
+
+  const stateBefore = useRef(state);
+  const isFocusInside = card.current?.contains(document.activeElement) ?? false;
+  // Buttons and forms disappear with their state, also while a person uses them. The keyboard focus stays on the card.
+  useBeforePaint(() => {
+    if (stateBefore.current === state) return;
+    stateBefore.current = state;
+    isAnswering.current = false;
+    if (isFocusInside && !card.current?.contains(document.activeElement)) card.current?.focus();
+  }, [state, isFocusInside]);
+
+  const answer = async (approved: boolean) => {
+    // Clicks that come before the card leaves this state.
+    if (isAnswering.current) return;
+    isAnswering.current = true;
+    const given = reason.trim();
+    // In the state that comes now the card has no draft of a reason.
+    setReason("");
+    setProblem(undefined);
+    card.current?.focus({ preventScroll: true });
+    try {
+      await approvals.answer(approvalId, given === "" ? { approved } : { approved, reason: given });
+    } catch (error) {
+      // If the answer was kept, the state says so. If the question is open again, the person can say it again.
+      setProblem(error instanceof Error ? error.message : "");
+      setReason(given);
+      isAnswering.current = false;
+    }
+  };
+  const expiry = expiresAt === undefined ? undefined : { expiresAt, clockOffset };
+  return (
+    <article
+      ref={card}
+      {...part("card")}
+      aria-label={`${labels.cardOf(title)}${words === "" ? "" : ` ${words}`}`}
+      tabIndex={-1}
+      data-state={state}
+      data-approval-id={approvalId}
+      data-tone={isUndecided(info) ? texts.tone : undefined}
+    >
+      <CardHeader info={info} title={texts.title === undefined ? undefined : title} level={headingLevel} />
+      {isUndecided(info) && <Hint info={info} />}
+      <Slot name="note">
+        <CardNote info={info} />
+      </Slot>
+      <LooksContext.Provider value={state === "asked" ? looks.looks : undefined}>
+        <Slot name="arguments">
+          <CallArguments input={info.input} fields={texts.fields} />
+        </Slot>
+      </LooksContext.Provider>
+      <Slot name="outcome">
+        <CardOutcome info={info} />
+      </Slot>
+      <Slot name="actions">
+        {state === "asked" && (
+          <DecisionButtons
+            words={words}
+            name={name}
+            looks={looks}
+            reason={{ label: labels.reason, hint: labels.reasonHint, text: reason, onText: setReason }}
+            onAnswer={(approved) => void answer(approved)}
+            expiry={expiry}
+          />
+        )}
+        {state === "asked" && problem !== undefined && (
+          <p {...part("problem")} role="alert">
+            {labels.states.unsent}. <VisibleText text={problem} />
+          </p>
+        )}
+        {(state === "unsent" || (state === "sending" && expiry)) && (
+          <div {...part("actions")}>
+            {state === "unsent" && <Retry info={info} name={name} onRetry={() => approvals.retry(approvalId)} />}
+            {expiry && <Countdown {...expiry} />}
+          </div>
+        )}
+        {state === "unknown" && (
+          <ResolutionButtons
+            onResolve={(resolution: ApprovalResolution) => approvals.resolve(approvalId, resolution)}
+          />
+        )}
+      </Slot>
+      {!isUndecided(info) && reason.trim() !== "" && (
+        <p {...part("draft")}>
+          {labels.unsentReason} <VisibleText text={reason} />
+        </p>
+      )}
+      <Slot name="details">
+        <CardDetails info={info} />
+      </Slot>
+    </article>
+  );
+}
+
+/** Whether the server has no decision yet. Then the card shows what is important for the decision. */
+export function isUndecided({ state }: ApprovalInfo): boolean {
+  return state === "asked" || state === "sending" || state === "unsent";
+}
+
+function Retry({ info, name, onRetry }: { info: ApprovalInfo; name: string; onRetry: () => void }) {
+  const { labels, part } = useCard();
+  const answer = info.answer?.approved === false ? labels.deny : labels.approve;
+  return (
+    <button type="button" {...part("retry")} aria-label={`${labels.retry}: ${answer} ${name}`} onClick={onRetry}>
+      {labels.retry}
+    </button>
+  );
+}
+
+/**
+ * The sentence of the policy. Without one, the hint of the tool: it may be wrong or a lie, so it is marked as the
+ * assistant's and kept apart from the arguments.
+ */
+function Hint({ info: { card, hint } }: { info: ApprovalInfo }): ReactNode {
+  const { labels, language, part } = useCard();
+  const isPolicy = card?.hint !== undefined;
+  const text = card?.hint === undefined ? hint : textIn(card.hint, language);
+  if (text === undefined || text === "") return null;
+  const [before, after] = isPolicy ? ["", ""] : labels.assistantSays;
+  return (
+    <Slot name="hint">
+      <div {...part("hint")} data-from={isPolicy ? "policy" : "assistant"}>
+        {before}
+        <LongValue text={text} label={labels.hint}>
+          {(shown) => <VisibleText text={shown} />}
+        </LongValue>
+        {after}
+      </div>
+    </Slot>
+  );
+}

@@ -1,0 +1,69 @@
+import type { CardField } from "../protocol/card.ts";
+import { visibleText } from "../protocol/visible-text.ts";
+import { argumentOrder } from "./argument-order.ts";
+import { fieldText } from "./field-text.ts";
+import { inferField } from "./infer-field.ts";
+
+const lengthShown = 40;
+const valuesShown = 2;
+
+type Fields = Readonly<Record<string, CardField>>;
+interface Value {
+  text: string;
+  isMoney: boolean;
+}
+
+/**
+ * The few words that name a call on its button, in a list and for screen readers: `$50.00 → Hanako`. Empty if the call has
+ * no argument that fits in a few words.
+ */
+export function callWords(input: unknown, fields: Fields = {}, language = "en"): string {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return "";
+  const values = input as Record<string, unknown>;
+  const shown = argumentOrder(Object.keys(values), fields).map((name) => ({
+    value: values[name],
+    field: (Object.hasOwn(fields, name) ? fields[name] : undefined) ?? inferField(name, values),
+  }));
+  // An amount already shows its currency.
+  const currencies = shown.flatMap(({ field }) => (field.format === "money" ? field.currency : []));
+  const found = shown.flatMap(({ value, field }): Value[] => {
+    if (currencies.some((currency) => currency === value)) return [];
+    const text = toText(value, field, language);
+    return text === undefined ? [] : [{ text, isMoney: field.format === "money" }];
+  });
+  // An amount is what a person checks first.
+  const ordered = [...found.filter(({ isMoney }) => isMoney), ...found.filter(({ isMoney }) => !isMoney)];
+  const [first, second] = ordered.slice(0, valuesShown);
+  if (!first) return "";
+  if (!second) return first.text;
+  return `${first.text} ${first.isMoney && !second.isMoney ? "→" : "·"} ${second.text}`;
+}
+
+function toText(value: unknown, field: CardField, language: string): string | undefined {
+  if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") return undefined;
+  const text = fieldText(value, field, language)?.text ?? String(value);
+  return text.trim() === "" ? undefined : isolate(shorten(text));
+}
+
+/** At most a few words on one line. Characters that cannot be seen are shown by their names. */
+function shorten(text: string): string {
+  let shown = "";
+  let length = 0;
+  // Only the beginning is looked at, because the text can be very long.
+  const beginning = Array.from(text.slice(0, lengthShown * 4)).slice(0, lengthShown + 1);
+  for (const run of visibleText(beginning.join(""))) {
+    for (const piece of run.kind === "text" ? Array.from(run.text) : [` ${run.label} `]) {
+      if (length === lengthShown) return `${shown.trimEnd()}…`;
+      shown += piece;
+      length += 1;
+    }
+  }
+  return shown.trim();
+}
+
+const rightToLeft = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
+/** Keeps a value that is written from right to left from changing the order of what is around it. */
+function isolate(text: string): string {
+  return rightToLeft.test(text) ? `\u2068${text}\u2069` : text;
+}

@@ -1,0 +1,76 @@
+import { useRef } from "react";
+import { useCard } from "./card-parts.tsx";
+import { Countdown, type CountdownProps } from "./countdown.tsx";
+import { ReasonBox, type ReasonBoxProps } from "./reason-box.tsx";
+import type { useLooks } from "./use-looks.ts";
+import { useMeantClicks } from "./use-meant-clicks.ts";
+
+export interface DecisionButtonsProps {
+  /** The words that name the call on its button. */
+  words: string;
+  /** What names the call for assistive technology. */
+  name: string;
+  looks: ReturnType<typeof useLooks>;
+  reason: ReasonBoxProps;
+  onAnswer: (approved: boolean) => void;
+  expiry: CountdownProps | undefined;
+}
+
+/** A reason, Deny and Approve, and the time left. Approve waits until the whole call was on the screen. */
+export function DecisionButtons({
+  words,
+  name,
+  looks: { looks, isCut },
+  reason,
+  onAnswer,
+  expiry,
+}: DecisionButtonsProps) {
+  const { labels, part } = useCard();
+  const box = useRef<HTMLDivElement>(null);
+  const { isTooSoon, ifMeant } = useMeantClicks(box);
+  const approve = () => {
+    if (looks.isAllSeen()) onAnswer(true);
+    else looks.showNext();
+  };
+  return (
+    <>
+      {isCut && (
+        <p {...part("unseen")}>
+          {labels.unseen}{" "}
+          <button type="button" {...part("show")} onClick={() => looks.showNext()}>
+            {labels.showRest}
+          </button>
+        </p>
+      )}
+      <ReasonBox {...reason} />
+      <div {...part("actions")} ref={box}>
+        <button
+          type="button"
+          {...part("deny")}
+          aria-label={`${labels.deny} ${name}`}
+          aria-disabled={isTooSoon}
+          onClick={ifMeant(() => onAnswer(false))}
+        >
+          {labels.deny}
+        </button>
+        <button
+          type="button"
+          {...part("approve")}
+          aria-label={words === "" ? `${labels.approve} ${name}` : undefined}
+          aria-disabled={isTooSoon || isCut}
+          data-cut={isCut || undefined}
+          onClick={ifMeant(approve)}
+        >
+          {labels.approve}
+          {words !== "" && (
+            <>
+              {" "}
+              <span {...part("call")}>{words}</span>
+            </>
+          )}
+        </button>
+        {expiry && <Countdown {...expiry} />}
+      </div>
+    </>
+  );
+}

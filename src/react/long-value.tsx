@@ -1,0 +1,71 @@
+import { type ReactNode, useContext, useEffect, useRef, useState } from "react";
+import { useCard } from "./card-parts.tsx";
+import { clampText } from "./clamp-text.ts";
+import { localeOf } from "./field-text.ts";
+import { LooksContext, useMark } from "./use-looks.ts";
+
+export interface LongValueProps {
+  text: string;
+  /** The name of the box in which the whole text scrolls. */
+  label: string;
+  /** Draws the text, or its beginning. */
+  children: (shown: string) => ReactNode;
+}
+
+/** A value that a person has to see before approving. A long one is cut until the person opens it. */
+export function LongValue({ text, label, children }: LongValueProps) {
+  const { labels, language } = useCard();
+  const beginning = clampText(text);
+  const [opened, setOpened] = useState<string>();
+  if (beginning === undefined || opened === text)
+    return (
+      <Whole isLong={beginning !== undefined} label={label}>
+        <Mark value={text} />
+        {children(text)}
+        <Mark value={text} />
+      </Whole>
+    );
+  const count = text.length.toLocaleString(localeOf(language));
+  return (
+    <>
+      <Mark value={text} />
+      {children(beginning)}
+      {"… "}
+      <Opener label={labels.showCharacters(count)} onOpen={() => setOpened(text)} />
+    </>
+  );
+}
+
+/** The whole of a long value can scroll in a box of its own, so that the buttons of the card stay near. */
+function Whole({ isLong, label, children }: { isLong: boolean; label: string; children: ReactNode }) {
+  const { part } = useCard();
+  if (!isLong) return children;
+  return (
+    // The button that had the focus is gone.
+    <div {...part("long")} role="group" aria-label={label} tabIndex={0} ref={focusOnce}>
+      {children}
+    </div>
+  );
+}
+
+/** A button that shows what was left out. The call cannot be approved before it is pressed. */
+export function Opener({ label, onOpen }: { label: string; onOpen: () => void }) {
+  const { part } = useCard();
+  const looks = useContext(LooksContext);
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => (button.current ? looks?.addClosed(button.current) : undefined), [looks]);
+  return (
+    <button type="button" {...part("show")} ref={button} onClick={onOpen}>
+      {label}
+    </button>
+  );
+}
+
+/** An invisible point of the page that notices when it is on the screen. */
+function Mark({ value }: { value: string }) {
+  const { part } = useCard();
+  const mark = useMark<HTMLSpanElement>(value);
+  return <span {...part("seen")} ref={mark} aria-hidden="true" />;
+}
+
+const focusOnce = (element: HTMLElement | null) => element?.focus();
