@@ -22,6 +22,8 @@ export interface AttachedApprovals extends ChatApprovals {
   /** Changes whenever something else changes here, for `useSyncExternalStore`. */
   readonly version: number;
   readonly sync: SyncState;
+  /** True while the step of a call is being read. Whether the call needs an approval is known after it. */
+  isArriving(toolCallId: string): boolean;
   /** Asks the server now whether the chat has gone on. */
   refresh(): Promise<void>;
   /** Reads older messages than those of the page. */
@@ -78,6 +80,7 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
       for (const row of ledger.approvals) rows.set(row.approvalId, row);
     },
     onChange: changed,
+    onShow: () => arriving.clear(),
   });
 
   /** Gives the part of a call its decision, as AI SDK does. Does nothing for a part that has one. */
@@ -98,7 +101,13 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
     return isUnanswered;
   }
 
+  const arriving = new Set<string>();
   const onChunk = async (chunk: UIMessageChunk) => {
+    if (chunk.type === "tool-input-available") arriving.add(chunk.toolCallId);
+    if (chunk.type === "finish-step" && arriving.size > 0) {
+      arriving.clear();
+      changed();
+    }
     if (chunk.type !== "data-approval") return [chunk];
     const data = chunk.data as ApprovalData;
     reports.set(data.approvalId, data);
@@ -178,6 +187,7 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
     get sync() {
       return sync.state;
     },
+    isArriving: (toolCallId) => arriving.has(toolCallId),
     refresh: () => sync.refresh(),
     loadOlder: () => sync.loadOlder(),
     open() {

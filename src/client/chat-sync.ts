@@ -27,6 +27,8 @@ export interface ChatSyncOptions<UI_MESSAGE extends UIMessage> {
   server: ServerRequests;
   onLedger: (ledger: Ledger, clockOffset: number) => void;
   onChange: () => void;
+  /** The chat has the server's messages now. */
+  onShow?: () => void;
   /** How often the page asks whether the chat has gone on without it. Default 5 seconds. */
   pollMs?: number | undefined;
   /** How many messages a page has. Default 50. */
@@ -154,6 +156,7 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
       const page = sequence === 0 ? { messages: [] } : await this.#read();
       if (this.#isClosed || isBusy(chat) || chat.messages !== before) return;
       this.#show(page);
+      this.#options.onShow?.();
       this.#shown = sequence;
     }
     const isLost = chat.status === "error" && isNetworkError(chat.error);

@@ -15,6 +15,8 @@ export function callsToRun(
     approvals: Pick<ChatApprovals, "get">;
     isMine: (toolName: string) => boolean;
     saidYesHere: (approvalId: string) => boolean;
+    /** Whether the step of a call is still arriving: its question comes after it. */
+    isArriving: (toolCallId: string) => boolean;
   },
 ): ClientCall[] {
   const gated = new Set<string>();
@@ -30,7 +32,7 @@ export function callsToRun(
       if (state === "approval-responded" && approval.approved && isWaiting && facts.saidYesHere(approval.id))
         calls.set(toolCallId, call);
     } else if (state === "input-available" && part.providerExecuted !== true && !gated.has(toolCallId))
-      calls.set(toolCallId, call);
+      if (!facts.isArriving(toolCallId)) calls.set(toolCallId, call);
   }
   return [...calls.values()];
 }

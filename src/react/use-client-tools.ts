@@ -69,7 +69,7 @@ export function useClientTools<UI_MESSAGE extends UIMessage>(
       await deliverResult(chat, { toolCallId, result }, signal);
     };
     const isMine = (name: string) => Object.hasOwn(latest.current, name);
-    for (const call of callsToRun(messages, { approvals, isMine, saidYesHere }))
+    for (const call of callsToRun(messages, { approvals, isMine, saidYesHere, isArriving: approvals.isArriving }))
       if (!started.current.has(call.toolCallId)) void run(call);
   }, [chat, approvals, messages, approvals.version]);
 }
