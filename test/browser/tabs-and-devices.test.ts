@@ -124,10 +124,14 @@ describe.each(majors)("one chat in several places, on %s", (major, ai) => {
     expect([world.paidTo(chat), decisions.length]).toEqual([1, 1]);
   });
 
+  let asleep = 0;
   story("a laptop asleep for longer than the expiry", async (place) => {
     const { first, chat } = place;
     const sleeper = await first.page.context().newCDPSession(first.page);
     await sleeper.send("Page.setWebLifecycleState", { state: "frozen" });
+    asleep += 1;
+    // The clock belongs to both transports.
+    await expect.poll(() => asleep).toBe(places.length);
     world.clock.now += 3_600_000;
     await world.bridge.sweep();
     await place.device.shows("expired", "");
