@@ -197,8 +197,8 @@ describe.each(majors)("the stories on %s", (major, ai) => {
   story("an edit", async (tab) => {
     await tab.say("one");
     await tab.ends("You said one.");
-    await tab.say("two");
-    await tab.ends("You said two.");
+    await tab.say("more");
+    await tab.ends("You said more.");
     const [first] = await tab.messages();
     await tab.edit(first?.id ?? "", "three");
     await tab.ends("You said three.");
