@@ -2,11 +2,13 @@ import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
 import { decodeSse } from "../protocol/sse.ts";
 import type { ConnectionState } from "./connection-state.ts";
 import { type HeldTransport, hookedStream, type ToolResult, type TransportHooks } from "./held-transport.ts";
+import { LostReply } from "./lost-reply.ts";
+import { linked } from "./linked.ts";
 import { onlyNewMessages } from "./only-new-messages.ts";
 import { reconnectDelay } from "./reconnect-delay.ts";
 import { RepeatedSends } from "./repeated-sends.ts";
 import { type ServerOptions, ServerRequests, toError } from "./server-requests.ts";
-import { watchReturn } from "./watch-network.ts";
+import { isHidden, watchReturn } from "./watch-network.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 
 export interface SseChatTransportOptions extends ServerOptions {
@@ -31,13 +33,8 @@ interface OpenStream {
   leave: AbortController;
   /** Ends the connection in use, so that the next one is opened at once. */
   cut: () => void;
-}
-
-/** The reply cannot go on in its stream. AI SDK takes a TypeError about the network for one that can be resumed. */
-class LostReply extends TypeError {
-  constructor() {
-    super("The network connection was cut in the middle of the reply.");
-  }
+  /** The last chunk, and when it came. After the end of a step the reply may wait for an answer. */
+  last: { type: string; at: number };
 }
 
 /**
@@ -120,7 +117,10 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
       },
       { once: true, signal: leave.signal },
     );
-    return { chatId, leave, cut: () => undefined };
+    const stream = { chatId, leave, cut: () => undefined, last: { type: "", at: 0 } };
+    this.#streams.add(stream);
+    leave.signal.addEventListener("abort", () => void this.#streams.delete(stream), { once: true });
+    return stream;
   }
 
   /** Makes the first request of a stream; null if the server has nothing to stream. */
@@ -134,13 +134,16 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
       const response = await request(connection.signal);
       if (!response.ok) throw await toError(response);
       if (!response.body || response.status === 204) {
+        stream.leave.abort();
         this.#become({ status: "idle" });
         return null;
       }
-      return hookedStream(this.#chunks(stream, response.body, connection), this);
+      return hookedStream(this.#chunks(stream, response.body, connection), this, () => stream.leave.abort());
     } catch (error) {
-      this.#become({ status: stream.leave.signal.aborted ? "idle" : "closed" });
-      if (stream.leave.signal.aborted) throw new DOMException("The chat request was stopped.", "AbortError");
+      const isLeft = stream.leave.signal.aborted;
+      stream.leave.abort();
+      this.#become({ status: isLeft ? "idle" : "closed" });
+      if (isLeft) throw new DOMException("The chat request was stopped.", "AbortError");
       throw error instanceof TypeError ? new TypeError(`The network request failed. ${error.message}`) : error;
     }
   }
@@ -154,7 +157,6 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
     let [body, connection] = [first, firstConnection];
     let last: string | undefined;
     const failing = { since: 0, times: 0 };
-    this.#streams.add(stream);
     try {
       for (;;) {
         this.#become({ status: "open" });
@@ -165,6 +167,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
           for await (const { data, id } of decodeSse(this.#watched(stream, body, connection))) {
             if (data === "[DONE]") return yield* unnumbered;
             const chunk = JSON.parse(data) as UIMessageChunk;
+            stream.last = { type: chunk.type, at: this.#now() };
             this.hooks.onArrival?.(chunk);
             this.#options.onChunk?.(chunk);
             // The server has withdrawn what the chat has of this message.
@@ -184,7 +187,6 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
         if (signal.aborted) return;
       }
     } finally {
-      this.#streams.delete(stream);
       stream.leave.abort();
       this.#become({ status: "idle" });
     }
@@ -192,11 +194,13 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
 
   /** Opens the next connection of a stream, at first soon and then less often. */
   async #reopen(
-    { chatId, leave }: OpenStream,
+    { chatId, leave, last: { type } }: OpenStream,
     last: string | undefined,
     failing: { since: number; times: number },
   ): Promise<[ReadableStream<Uint8Array>, AbortController]> {
     const { giveUpMs = 60_000, random = Math.random } = this.#options;
+    // Browsers allow few connections to a server. A page that is not seen and waits leaves them to the others.
+    while (isHidden() && type === "finish-step" && !leave.signal.aborted) await this.#wait(longestMs, leave.signal);
     if (failing.times === 0) failing.since = this.#now();
     for (;;) {
       const delay = reconnectDelay(failing.times, random);
@@ -238,6 +242,8 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
       at = this.#now();
       this.#timers.clearTimeout(timer);
       timer = this.#timers.setTimeout(() => connection.abort(), silenceMs);
+      const { type, at: since } = stream.last;
+      if (isHidden() && type === "finish-step" && at - since >= hiddenMs) connection.abort();
     };
     listen();
     stream.cut = () => connection.abort();
@@ -258,6 +264,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
         },
         flush: over,
       }),
+      { signal: connection.signal },
     );
   }
 
@@ -283,13 +290,9 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
   }
 }
 
-/** A controller that also aborts with a signal. */
-function linked(signal: AbortSignal): AbortController {
-  const controller = new AbortController();
-  if (signal.aborted) controller.abort();
-  signal.addEventListener("abort", () => controller.abort(), { once: true });
-  return controller;
-}
+/** After how long a page that is not seen gives up its connection while it waits. */
+const hiddenMs = 25_000;
+const longestMs = 2 ** 31 - 1;
 
 function pathOf(chatId: string): string {
   return `/stream/${encodeURIComponent(chatId)}`;
