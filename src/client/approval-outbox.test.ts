@@ -92,9 +92,9 @@ describe("an outbox", () => {
     const { outbox, sent, pass, items } = open(() => undefined);
     const answered = outbox.send("a1", { approved: true });
     await pass(0);
-    const refused = expect(answered).rejects.toThrow("some time ago");
+    const refused = answered.catch((error: Error) => error.message);
     await pass(3_600_000);
-    await refused;
+    expect(await refused).toContain("some time ago");
     expect([sent.length, items.size]).toEqual([1, 0]);
     expect(outbox.get("a1")?.problem).toContain("Answer again");
   });

@@ -200,7 +200,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
   ): Promise<[ReadableStream<Uint8Array>, AbortController]> {
     const { giveUpMs = 60_000, random = Math.random } = this.#options;
     // Browsers allow few connections to a server. A page that is not seen and waits leaves them to the others.
-    while (isHidden() && type === "finish-step" && !leave.signal.aborted) await this.#wait(longestMs, leave.signal);
+    if (type === "finish-step") while (isHidden() && !leave.signal.aborted) await this.#wait(longestMs, leave.signal);
     if (failing.times === 0) failing.since = this.#now();
     for (;;) {
       const delay = reconnectDelay(failing.times, random);
