@@ -4,7 +4,7 @@ import { isToolPart } from "./approval-info.ts";
 import type { HeldTransport } from "./held-transport.ts";
 import type { ServerRequests } from "./server-requests.ts";
 import { systemTimers, type Timers } from "./timers.ts";
-import { watchReturn } from "./watch-network.ts";
+import { isHidden, watchReturn } from "./watch-network.ts";
 
 /** What the server says about a chat beside its messages. */
 export interface Ledger {
@@ -127,9 +127,8 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
 
   #askLater(): void {
     this.#timers.clearTimeout(this.#timer);
-    const { document } = globalThis as { document?: Document };
     // A page that is shown again asks at once.
-    if (document?.hidden) return;
+    if (isHidden()) return;
     this.#timer = this.#timers.setTimeout(() => void this.refresh(), this.#options.pollMs ?? 5000);
   }
 

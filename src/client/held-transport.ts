@@ -45,9 +45,13 @@ export interface TransportHooks {
 export function hookedStream(
   chunks: AsyncGenerator<UIMessageChunk>,
   transport: { hooks: TransportHooks },
+  onEnd: () => void = () => undefined,
 ): ReadableStream<UIMessageChunk> {
-  // The chat becomes idle a moment after its stream has ended.
-  const end = () => void setTimeout(() => transport.hooks.onEnd?.());
+  const end = () => {
+    onEnd();
+    // The chat becomes idle a moment after its stream has ended.
+    setTimeout(() => transport.hooks.onEnd?.());
+  };
   return new ReadableStream<UIMessageChunk>(
     {
       async pull(controller) {

@@ -1,12 +1,17 @@
 /**
- * The browser's end of the chat wire at `/live` (PROTOCOL.md §5), as a transport for AI SDK's `useChat`.
+ * The browser's end: transports for AI SDK's chats (PROTOCOL.md §1 and §5), and approvals that are acknowledged.
  *
  *     websocket-chat-transport.ts   AI SDK's interface: one stream for each request of the page
  *     followed-chat.ts              which turn belongs to which request, and how much of the log has arrived
  *     websocket-connection.ts       opens, pings and replaces the socket
  *     server-frame.ts               parses the server's frames
  *
- * `only-new-messages.ts` is for pages that talk to the server over HTTP instead.
+ *     sse-chat-transport.ts         the same over HTTP, with streams that stay open while a call waits
+ *     attach-approvals.ts           answers beside the open stream, for any chat of AI SDK
+ *     approval-outbox.ts            keeps and repeats answers until the server has recorded them
+ *     chat-sync.ts                  reads what the chat has become without this page
+ *
+ * `only-new-messages.ts` is for pages with AI SDK's own HTTP transport.
  */
 export { WebSocketChatTransport, type WebSocketChatTransportOptions } from "./websocket-chat-transport.ts";
 export type {

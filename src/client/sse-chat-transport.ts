@@ -2,11 +2,14 @@ import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
 import { decodeSse } from "../protocol/sse.ts";
 import type { ConnectionState } from "./connection-state.ts";
 import { type HeldTransport, hookedStream, type ToolResult, type TransportHooks } from "./held-transport.ts";
+import { isUnreached, LostReply } from "./lost-reply.ts";
+import { linked } from "./linked.ts";
 import { onlyNewMessages } from "./only-new-messages.ts";
 import { reconnectDelay } from "./reconnect-delay.ts";
 import { RepeatedSends } from "./repeated-sends.ts";
 import { type ServerOptions, type ServerRequest, ServerRequests, toError } from "./server-requests.ts";
 import { waitBeforeRetry } from "./wait-before-retry.ts";
+import { isHidden } from "./watch-network.ts";
 import { watchSilence } from "./watch-silence.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 
@@ -32,19 +35,14 @@ interface OpenStream {
   leave: AbortController;
   /** Ends the connection in use, so that the next one is opened at once. */
   cut: () => void;
+  /** The last chunk, and when it came. After the end of a step the reply may wait for an answer. */
+  last: { type: string; at: number };
 }
 
 /** Since when and how often the server could not be reached. */
 interface Failing {
   since: number;
   times: number;
-}
-
-/** The reply cannot go on in its stream. AI SDK takes a TypeError about the network for one that can be resumed. */
-class LostReply extends TypeError {
-  constructor() {
-    super("The network connection was cut in the middle of the reply.");
-  }
 }
 
 /**
@@ -155,7 +153,10 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
       },
       { once: true, signal: leave.signal },
     );
-    return { chatId, leave, cut: () => undefined };
+    const stream = { chatId, leave, cut: () => undefined, last: { type: "", at: 0 } };
+    this.#streams.add(stream);
+    leave.signal.addEventListener("abort", () => void this.#streams.delete(stream), { once: true });
+    return stream;
   }
 
   /** Makes the first request of a stream; null if the server has nothing to stream. */
@@ -169,15 +170,18 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
       const response = await request(connection.signal);
       if (!response.ok) throw await toError(response);
       if (!response.body || response.status === 204) {
+        stream.leave.abort();
         this.#become({ status: "idle" });
         return null;
       }
-      return hookedStream(this.#chunks(stream, response.body, connection), this);
+      return hookedStream(this.#chunks(stream, response.body, connection), this, () => stream.leave.abort());
     } catch (error) {
-      this.#become({ status: stream.leave.signal.aborted ? "idle" : "closed" });
+      const isLeft = stream.leave.signal.aborted;
+      stream.leave.abort();
+      this.#become({ status: isLeft ? "idle" : "closed" });
       // The chat shows the error a moment later. Then it is known whether the server has the message.
       setTimeout(() => this.hooks.onEnd?.());
-      if (stream.leave.signal.aborted) throw new DOMException("The chat request was stopped.", "AbortError");
+      if (isLeft) throw new DOMException("The chat request was stopped.", "AbortError");
       throw error instanceof TypeError ? new TypeError(`The network request failed. ${error.message}`) : error;
     }
   }
@@ -191,7 +195,6 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
     let [body, connection] = [first, firstConnection];
     let last: string | undefined;
     const failing: Failing = { since: 0, times: 0 };
-    this.#streams.add(stream);
     try {
       for (;;) {
         this.#become({ status: "open" });
@@ -200,11 +203,16 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
         const isResumed = last !== undefined;
         try {
           const { silenceMs = 40_000 } = this.#options;
-          const options = { silenceMs, now: this.#now, timers: this.#timers };
+          const isUnseen = () => {
+            const { type, at } = stream.last;
+            return isHidden() && type === "finish-step" && this.#now() - at >= hiddenMs;
+          };
+          const options = { silenceMs, now: this.#now, timers: this.#timers, isUnseen };
           stream.cut = () => connection.abort();
           for await (const { data, id } of decodeSse(watchSilence(body, connection, options))) {
             if (data === "[DONE]") return yield* unnumbered;
             const chunk = JSON.parse(data) as UIMessageChunk;
+            stream.last = { type: chunk.type, at: this.#now() };
             this.hooks.onArrival?.(chunk);
             this.#options.onChunk?.(chunk);
             // The server has withdrawn what the chat has of this message.
@@ -224,7 +232,6 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
         if (signal.aborted) return;
       }
     } finally {
-      this.#streams.delete(stream);
       stream.leave.abort();
       this.#become({ status: "idle" });
     }
@@ -232,10 +239,13 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
 
   /** Opens the next connection of a stream, at first soon and then less often. */
   async #reopen(
-    { chatId, leave }: OpenStream,
+    { chatId, leave, last: { type } }: OpenStream,
     last: string | undefined,
     failing: Failing,
   ): Promise<[ReadableStream<Uint8Array>, AbortController]> {
+    // Browsers allow few connections to a server. A page that is not seen and waits leaves them to the others.
+    if (type === "finish-step")
+      while (isHidden() && !leave.signal.aborted) await waitBeforeRetry(longestMs, leave.signal, this.#timers);
     for (;;) {
       await this.#pause(failing, leave.signal);
       const connection = linked(leave.signal);
@@ -277,18 +287,9 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
   }
 }
 
-/** True if there was no response. */
-function isUnreached(error: unknown): boolean {
-  return error instanceof TypeError && !(error instanceof LostReply);
-}
-
-/** A controller that also aborts with a signal. */
-function linked(signal: AbortSignal): AbortController {
-  const controller = new AbortController();
-  if (signal.aborted) controller.abort();
-  signal.addEventListener("abort", () => controller.abort(), { once: true });
-  return controller;
-}
+/** After how long a page that is not seen gives up its connection while it waits. */
+const hiddenMs = 25_000;
+const longestMs = 2 ** 31 - 1;
 
 function pathOf(chatId: string): string {
   return `/stream/${encodeURIComponent(chatId)}`;

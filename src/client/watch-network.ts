@@ -18,7 +18,7 @@ interface NetworkEvents {
 export function watchReturn(callback: () => void): () => void {
   const { document } = globalThis as { document?: Document };
   const onVisible = () => {
-    if (!document?.hidden) callback();
+    if (!isHidden()) callback();
   };
   const stop = watchNetwork({ onOnline: callback, onOffline: () => undefined });
   document?.addEventListener("visibilitychange", onVisible);
@@ -26,4 +26,9 @@ export function watchReturn(callback: () => void): () => void {
     stop();
     document?.removeEventListener("visibilitychange", onVisible);
   };
+}
+
+/** True if the person does not see the page. */
+export function isHidden(): boolean {
+  return (globalThis as { document?: Document }).document?.hidden === true;
 }

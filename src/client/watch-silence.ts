@@ -5,13 +5,15 @@ interface SilenceOptions {
   silenceMs: number;
   now: () => number;
   timers: Timers;
+  /** Asked with every byte: whether the connection is to be given up. */
+  isUnseen: () => boolean;
 }
 
 /** The same bytes. Ends the connection when none come for a while, for example after the computer has slept. */
 export function watchSilence(
   body: ReadableStream<Uint8Array>,
   connection: AbortController,
-  { silenceMs, now, timers }: SilenceOptions,
+  { silenceMs, now, timers, isUnseen }: SilenceOptions,
 ): ReadableStream<Uint8Array> {
   let timer: unknown;
   let at = 0;
@@ -19,6 +21,7 @@ export function watchSilence(
     at = now();
     timers.clearTimeout(timer);
     timer = timers.setTimeout(() => connection.abort(), silenceMs);
+    if (isUnseen()) connection.abort();
   };
   listen();
   const unwatch = watchReturn(() => {
@@ -38,5 +41,6 @@ export function watchSilence(
       },
       flush: over,
     }),
+    { signal: connection.signal },
   );
 }

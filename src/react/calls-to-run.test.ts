@@ -1,37 +1,37 @@
 import type { UIMessage } from "ai";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { callsToRun } from "./calls-to-run.ts";
 
-const free = { type: "tool-music", toolCallId: "c1", state: "input-available", input: { track: 2 } };
-const asked = { ...free, state: "approval-requested", approval: { id: "a1" } };
-const approved = { ...free, state: "approval-responded", approval: { id: "a1", approved: true } };
-
-function runs(parts: object[], facts: { state?: string; isArriving?: boolean; saidYes?: boolean } = {}): string[] {
-  const { state, isArriving = false, saidYes = true } = facts;
-  const messages = [{ id: "m1", role: "assistant", parts }] as unknown as UIMessage[];
-  return callsToRun(messages, {
-    approvals: { get: () => (state === undefined ? undefined : ({ state } as never)) },
-    isMine: (name) => name === "music",
-    saidYesHere: () => saidYes,
+const part = (more: object) => ({ type: "tool-locate", toolCallId: "c1", input: {}, ...more }) as never;
+const message = (...parts: never[]): UIMessage => ({ id: "m1", role: "assistant", parts });
+const run = (messages: UIMessage[], state = "waiting", yesHere = true, isArriving = false) =>
+  callsToRun(messages, {
+    approvals: { get: () => ({ state }) as never },
+    isMine: (name) => name === "locate",
+    saidYesHere: () => yesHere,
     isArriving: () => isArriving,
   }).map(({ toolCallId }) => toolCallId);
-}
 
-describe("the browser calls that run now", () => {
-  it("are free calls, once their step has arrived: until then a question may follow", () => {
-    expect(runs([free], { isArriving: true })).toEqual([]);
-    expect(runs([free])).toEqual(["c1"]);
-  });
+const approved = part({ state: "approval-responded", approval: { id: "a1", approved: true } });
+const again = part({ state: "input-available" });
 
-  it("are gated calls after the yes that was given here, once each", () => {
-    expect(runs([asked], { state: "asked" })).toEqual([]);
-    expect(runs([approved], { state: "sending" })).toEqual([]);
-    expect(runs([approved, free], { state: "waiting", saidYes: false })).toEqual([]);
-    expect(runs([approved, free], { state: "waiting" })).toEqual(["c1"]);
-  });
+it("runs a free call that has no result, in any message", () => {
+  expect(run([message(again), message()])).toEqual(["c1"]);
+  expect(run([message(part({ state: "input-streaming" }))])).toEqual([]);
+  expect(run([message(part({ state: "output-available", output: 1 }))])).toEqual([]);
+  expect(run([message(part({ state: "input-available", providerExecuted: true }))])).toEqual([]);
+  expect(run([message({ ...(again as object), type: "tool-other" } as never)])).toEqual([]);
+});
 
-  it("are not calls of the server's tools, and not calls with an outcome", () => {
-    expect(runs([{ ...free, type: "tool-pay" }])).toEqual([]);
-    expect(runs([{ ...free, state: "output-available", output: {} }])).toEqual([]);
-  });
+it("runs a gated call only when the server waits for it, and where the yes was given", () => {
+  expect(run([message(approved, again)])).toEqual(["c1"]);
+  expect(run([message(approved, again)], "waiting", false)).toEqual([]);
+  expect(run([message(approved, again)], "cancelled")).toEqual([]);
+  const denied = part({ state: "approval-responded", approval: { id: "a1", approved: false } });
+  expect(run([message(denied, again)])).toEqual([]);
+  expect(run([message(part({ state: "approval-requested", approval: { id: "a1" } }), again)])).toEqual([]);
+});
+
+it("runs no call before its step has arrived: until then its question may follow", () => {
+  expect(run([message(again)], "waiting", true, true)).toEqual([]);
 });

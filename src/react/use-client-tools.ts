@@ -38,9 +38,9 @@ export function useClientTools<UI_MESSAGE extends UIMessage>(
   tools: ClientTools<UI_MESSAGE>,
 ): void {
   const started = useRef(new Set<string>());
-  const latest = useRef<AnyTools>(tools as AnyTools);
+  const latest = useRef<AnyTools>(tools);
   useEffect(() => {
-    latest.current = tools as AnyTools;
+    latest.current = tools;
   });
   const left = useRef<AbortController>(undefined);
   useEffect(() => {

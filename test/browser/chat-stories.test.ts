@@ -3,7 +3,7 @@
  * `useChat`. The four pages of a major tell each story at the same time.
  */
 import type { UIMessage } from "ai";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildPage } from "../fixtures/build-page.ts";
 import { openStoryWorld, type StoryWorld } from "../fixtures/chat-stories/story-world.ts";
 import { openTab, type Tab } from "../fixtures/chat-stories/tab.ts";
@@ -49,31 +49,21 @@ describe.each(majors)("the stories on %s", (major, ai) => {
     await tabs[0]?.page.context().close();
     await world.close();
   });
-  afterEach(() => {
-    expect(tabs.flatMap(({ problems, form }) => problems.splice(0).map((problem) => `${form}: ${problem}`))).toEqual(
-      [],
-    );
-  });
-
   /** Tells a story in every tab, in a new chat each, and compares the page with the server. */
-  function story(name: string, tell: (tab: Tab, payee: string) => Promise<Told>): void {
-    it(name, async () => {
-      count += 1;
-      await Promise.all(
-        tabs.map(async (tab) => {
-          try {
-            await tab.show(`${tab.kind}-${tab.wire}-${count}`);
-            const told = await tell(tab, tab.id);
-            await expectTruth(tab, told);
-          } catch (error) {
-            const shown = await tab.page.evaluate(() => [window.story.chat, document.body.innerText]).catch(() => "");
-            throw new Error(`${tab.form}: ${String(error)}\n${JSON.stringify(shown)}\n${tab.requests.join()}`, {
-              cause: error,
-            });
-          }
+  async function story(tell: (tab: Tab, payee: string) => Promise<Told>): Promise<void> {
+    count += 1;
+    const told = async (tab: Tab) => {
+      await tab.show(`${tab.kind}-${tab.wire}-${count}`);
+      await expectTruth(tab, await tell(tab, tab.id));
+    };
+    await Promise.all(
+      tabs.map((tab) =>
+        told(tab).catch((error: unknown) => {
+          throw new Error(`${tab.form}: ${String(error)}`, { cause: error });
         }),
-      );
-    });
+      ),
+    );
+    expect(tabs.flatMap(({ problems }) => problems.splice(0))).toEqual([]);
   }
 
   async function expectTruth(tab: Tab, { sent = 1, automatic = 0, reloads = 0, hasOtherTurns }: Told): Promise<void> {
@@ -92,150 +82,163 @@ describe.each(majors)("the stories on %s", (major, ai) => {
     expect(statuses).toEqual(Array.from({ length: all }, () => ["submitted", "streaming"]).flat());
   }
 
-  story("text and a free tool", async (tab) => {
-    await tab.say("hello");
-    await tab.ends("You said hello.");
-    await tab.say("weather");
-    await tab.ends('get_weather gave {"location":"Tokyo","temperature":21} End.');
-    return { sent: 2 };
-  });
+  it("text and a free tool", () =>
+    story(async (tab) => {
+      await tab.say("hello");
+      await tab.ends("You said hello.");
+      await tab.say("weather");
+      await tab.ends('get_weather gave {"location":"Tokyo","temperature":21} End.');
+      return { sent: 2 };
+    }));
 
-  story("yes", async (tab, payee) => {
-    await tab.say(`pay ${payee}`);
-    await tab.shows("asked", "approval-requested");
-    expect(world.paidTo(payee)).toBe(0);
-    await tab.approve();
-    await tab.shows("done", "output-available");
-    await tab.ends("End.");
-    expect(world.paidTo(payee)).toBe(1);
-    return { automatic: 1 };
-  });
-
-  story("no, with a reason", async (tab, payee) => {
-    await tab.say(`pay ${payee}`);
-    await tab.shows("asked", "approval-requested");
-    await tab.deny(0, "not her");
-    await tab.shows("denied", "output-denied");
-    await tab.ends("End.");
-    expect(wordsOf((await tab.messages())[1] ?? { id: "", role: "user", parts: [] })).toContain("not her");
-    expect(world.paidTo(payee)).toBe(0);
-    return { automatic: 1 };
-  });
-
-  story("two cards", async (tab, payee) => {
-    await tab.say(`two ${payee}`);
-    await tab.shows("asked", "approval-requested", 1);
-    await tab.approve(0);
-    await tab.shows("done", "approval-responded", 0);
-    await tab.deny(1, "");
-    await tab.shows("denied", "output-denied", 1);
-    await tab.ends("End.");
-    expect([world.paidTo(payee), world.paidTo(`${payee}-b`)]).toEqual([1, 0]);
-    return { automatic: 1 };
-  });
-
-  story("one card after the other", async (tab, payee) => {
-    await tab.say(`chain ${payee}`);
-    await tab.approve(0);
-    await tab.shows("asked", "approval-requested", 1);
-    await tab.approve(1);
-    await tab.ends("End.");
-    expect([world.paidTo(`${payee}-1`), world.paidTo(`${payee}-2`)]).toEqual([1, 1]);
-    return { automatic: 2 };
-  });
-
-  story("a free browser tool", async (tab) => {
-    await tab.say("music");
-    await tab.ends('change_bgm gave {"playing":2} End.');
-    expect(await tab.toolCalls()).toEqual(["change_bgm"]);
-    return { automatic: 1 };
-  });
-
-  story("a gated browser tool", async (tab) => {
-    await tab.say("where");
-    await tab.shows("asked", "approval-requested");
-    expect(await tab.toolCalls()).toEqual([]);
-    await tab.approve();
-    await tab.ends('get_location gave {"latitude":35} End.');
-    expect(await tab.toolCalls()).toEqual(["get_location"]);
-    return { automatic: 2 };
-  });
-
-  story("a long-running tool and its report", async (tab, payee) => {
-    await tab.say(`deploy ${payee}`);
-    await tab.approve();
-    await tab.shows("waiting", "approval-responded");
-    await expect.poll(() => world.report(payee)).toBe(200);
-    if (tab.kind === "stock") {
-      // Stock `useChat` does not know that the chat goes on without it.
-      await quiet(world, tab.id);
-      await tab.reload();
-    }
-    await tab.ends("End.");
-    await tab.shows("done", "output-available");
-    return { automatic: 1, reloads: tab.kind === "stock" ? 1 : 0 };
-  });
-
-  story("text while a card waits", async (tab, payee) => {
-    await tab.say(`pay ${payee}`);
-    await tab.shows("asked", "approval-requested");
-    await tab.say("hello");
-    await tab.ends("You said hello.");
-    if (tab.wire === "sse") {
-      // Over HTTP a new message cancels the question.
-      if (tab.kind === "stock") await tab.reload();
-      await tab.shows("cancelled", "output-denied");
+  it("yes", () =>
+    story(async (tab, payee) => {
+      await tab.say(`pay ${payee}`);
+      await tab.shows("asked", "approval-requested");
       expect(world.paidTo(payee)).toBe(0);
-      return { sent: 2, reloads: tab.kind === "stock" ? 1 : 0, hasOtherTurns: true };
-    }
-    await tab.approve();
-    await tab.shows("done", "output-available");
-    expect(world.paidTo(payee)).toBe(1);
-    return { sent: 2, automatic: 1, hasOtherTurns: true };
-  });
+      await tab.approve();
+      await tab.shows("done", "output-available");
+      await tab.ends("End.");
+      expect(world.paidTo(payee)).toBe(1);
+      return { automatic: 1 };
+    }));
 
-  story("an edit", async (tab) => {
-    await tab.say("one");
-    await tab.ends("You said one.");
-    await tab.say("more");
-    await tab.ends("You said more.");
-    const [first] = await tab.messages();
-    await tab.edit(first?.id ?? "", "three");
-    await tab.ends("You said three.");
-    expect(await tab.messages()).toHaveLength(2);
-    return { sent: 3 };
-  });
+  it("no, with a reason", () =>
+    story(async (tab, payee) => {
+      await tab.say(`pay ${payee}`);
+      await tab.shows("asked", "approval-requested");
+      await tab.deny(0, "not her");
+      await tab.shows("denied", "output-denied");
+      await tab.ends("End.");
+      expect(wordsOf((await tab.messages())[1] ?? { id: "", role: "user", parts: [] })).toContain("not her");
+      expect(world.paidTo(payee)).toBe(0);
+      return { automatic: 1 };
+    }));
 
-  story("another reply", async (tab) => {
-    await tab.say("hello");
-    await tab.ends("You said hello.");
-    const [, before] = await tab.messages();
-    await tab.again();
-    await expect.poll(async () => (await tab.messages())[1]?.id ?? before?.id).not.toBe(before?.id);
-    await tab.ends("You said hello.");
-    expect(await tab.messages()).toHaveLength(2);
-    return { sent: 2 };
-  });
+  it("two cards", () =>
+    story(async (tab, payee) => {
+      await tab.say(`two ${payee}`);
+      await tab.shows("asked", "approval-requested", 1);
+      await tab.approve(0);
+      await tab.shows("done", "approval-responded", 0);
+      await tab.deny(1, "");
+      await tab.shows("denied", "output-denied", 1);
+      await tab.ends("End.");
+      expect([world.paidTo(payee), world.paidTo(`${payee}-b`)]).toEqual([1, 0]);
+      return { automatic: 1 };
+    }));
 
-  story("stop", async (tab) => {
-    await tab.say("count");
-    await tab.page.getByText("one two").waitFor();
-    await tab.stop();
-    await tab.ends("one two ");
-    await tab.say("hello");
-    await tab.ends("You said hello.");
-    return { sent: 2 };
-  });
+  it("one card after the other", () =>
+    story(async (tab, payee) => {
+      await tab.say(`chain ${payee}`);
+      await tab.approve(0);
+      await tab.shows("asked", "approval-requested", 1);
+      await tab.approve(1);
+      await tab.ends("End.");
+      expect([world.paidTo(`${payee}-1`), world.paidTo(`${payee}-2`)]).toEqual([1, 1]);
+      return { automatic: 2 };
+    }));
 
-  story("a reload while a card waits", async (tab, payee) => {
-    await tab.say(`pay ${payee}`);
-    await tab.shows("asked", "approval-requested");
-    await tab.reload();
-    await tab.shows("asked", "approval-requested");
-    await tab.approve();
-    await tab.shows("done", "output-available");
-    await tab.ends("End.");
-    expect(world.paidTo(payee)).toBe(1);
-    return { automatic: 1, reloads: 1 };
-  });
+  it("a free browser tool", () =>
+    story(async (tab) => {
+      await tab.say("music");
+      await tab.ends('change_bgm gave {"playing":2} End.');
+      expect(await tab.toolCalls()).toEqual(["change_bgm"]);
+      return { automatic: 1 };
+    }));
+
+  it("a gated browser tool", () =>
+    story(async (tab) => {
+      await tab.say("where");
+      await tab.shows("asked", "approval-requested");
+      expect(await tab.toolCalls()).toEqual([]);
+      await tab.approve();
+      await tab.ends('get_location gave {"latitude":35} End.');
+      expect(await tab.toolCalls()).toEqual(["get_location"]);
+      return { automatic: 2 };
+    }));
+
+  it("a long-running tool and its report", () =>
+    story(async (tab, payee) => {
+      await tab.say(`deploy ${payee}`);
+      await tab.approve();
+      await tab.shows("waiting", "approval-responded");
+      await expect.poll(() => world.report(payee)).toBe(200);
+      if (tab.kind === "stock") {
+        // Stock `useChat` does not know that the chat goes on without it.
+        await quiet(world, tab.id);
+        await tab.reload();
+      }
+      await tab.ends("End.");
+      await tab.shows("done", "output-available");
+      return { automatic: 1, reloads: tab.kind === "stock" ? 1 : 0 };
+    }));
+
+  it("text while a card waits", () =>
+    story(async (tab, payee) => {
+      await tab.say(`pay ${payee}`);
+      await tab.shows("asked", "approval-requested");
+      await tab.say("hello");
+      await tab.ends("You said hello.");
+      if (tab.wire === "sse") {
+        // Over HTTP a new message cancels the question.
+        if (tab.kind === "stock") await tab.reload();
+        await tab.shows("cancelled", "output-denied");
+        expect(world.paidTo(payee)).toBe(0);
+        return { sent: 2, reloads: tab.kind === "stock" ? 1 : 0, hasOtherTurns: true };
+      }
+      await tab.approve();
+      await tab.shows("done", "output-available");
+      expect(world.paidTo(payee)).toBe(1);
+      return { sent: 2, automatic: 1, hasOtherTurns: true };
+    }));
+
+  it("an edit", () =>
+    story(async (tab) => {
+      await tab.say("one");
+      await tab.ends("You said one.");
+      await tab.say("more");
+      await tab.ends("You said more.");
+      const [first] = await tab.messages();
+      await tab.edit(first?.id ?? "", "three");
+      await tab.ends("You said three.");
+      expect(await tab.messages()).toHaveLength(2);
+      return { sent: 3 };
+    }));
+
+  it("another reply", () =>
+    story(async (tab) => {
+      await tab.say("hello");
+      await tab.ends("You said hello.");
+      const [, before] = await tab.messages();
+      await tab.again();
+      await expect.poll(async () => (await tab.messages())[1]?.id ?? before?.id).not.toBe(before?.id);
+      await tab.ends("You said hello.");
+      expect(await tab.messages()).toHaveLength(2);
+      return { sent: 2 };
+    }));
+
+  it("stop", () =>
+    story(async (tab) => {
+      await tab.say("count");
+      await tab.page.getByText("one two").waitFor();
+      await tab.stop();
+      await tab.ends("one two ");
+      await tab.say("hello");
+      await tab.ends("You said hello.");
+      return { sent: 2 };
+    }));
+
+  it("a reload while a card waits", () =>
+    story(async (tab, payee) => {
+      await tab.say(`pay ${payee}`);
+      await tab.shows("asked", "approval-requested");
+      await tab.reload();
+      await tab.shows("asked", "approval-requested");
+      await tab.approve();
+      await tab.shows("done", "output-available");
+      await tab.ends("End.");
+      expect(world.paidTo(payee)).toBe(1);
+      return { automatic: 1, reloads: 1 };
+    }));
 });

@@ -1,6 +1,6 @@
 /** One chat in two tabs and on another device: every card says what the server has recorded, whoever answered. */
 import type { BrowserContext } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildPage } from "../fixtures/build-page.ts";
 import { openStoryWorld, type StoryWorld } from "../fixtures/chat-stories/story-world.ts";
 import { openTab, type Tab } from "../fixtures/chat-stories/tab.ts";
@@ -41,28 +41,23 @@ describe.each(majors)("one chat in several places, on %s", (major, ai) => {
     await Promise.all(contexts.map((context) => context.close()));
     await world.close();
   });
-  afterEach(() => {
-    expect(places.flatMap((place) => tabsOf(place).flatMap(({ problems }) => problems.splice(0)))).toEqual([]);
-  });
-
   const tabsOf = ({ first, second, device }: Place) => [first, second, device];
 
   /** Asks for a payment in the first tab, over each transport, and waits for its card everywhere. */
-  function story(name: string, tell: (place: Place) => Promise<void>): void {
-    it(name, async () => {
-      count += 1;
-      await Promise.all(
-        places.map(async (place) => {
-          place.chat = `${place.first.wire}-${count}`;
-          const tabs = tabsOf(place);
-          await Promise.all(tabs.map((tab) => tab.show(place.chat)));
-          await place.first.say(`pay ${place.chat}`);
-          await Promise.all(tabs.map((tab) => tab.shows("asked", "")));
-          await tell(place);
-          await expectTruth(place);
-        }),
-      );
-    });
+  async function story(tell: (place: Place) => Promise<void>): Promise<void> {
+    count += 1;
+    await Promise.all(
+      places.map(async (place) => {
+        place.chat = `${place.first.wire}-${count}`;
+        const tabs = tabsOf(place);
+        await Promise.all(tabs.map((tab) => tab.show(place.chat)));
+        await place.first.say(`pay ${place.chat}`);
+        await Promise.all(tabs.map((tab) => tab.shows("asked", "")));
+        await tell(place);
+        await expectTruth(place);
+      }),
+    );
+    expect(places.flatMap((place) => tabsOf(place).flatMap(({ problems }) => problems.splice(0)))).toEqual([]);
   }
 
   /** Checks that every place shows what the server has. */
@@ -94,56 +89,62 @@ describe.each(majors)("one chat in several places, on %s", (major, ai) => {
 
   const saysElsewhere = async (tab: Tab) => (await tab.cards().first().innerText()).includes("on another device");
 
-  story("Approve in one tab and Deny on another device at the same time", async (place) => {
-    const { first, device, chat } = place;
-    const clicked = await clickTogether([first, "Approve"], [device, "Deny"]);
-    await quiet(world, chat);
-    const isPaid = world.paidTo(chat) === 1;
-    await Promise.all(tabsOf(place).map((tab) => tab.shows(isPaid ? "done" : "denied", "")));
-    const [winner, loser] = isPaid ? [first, device] : [device, first];
-    // A card that was decided before the click has no button any more.
-    if (clicked.every(Boolean)) await expect.poll(() => saysElsewhere(loser)).toBe(true);
-    expect(await saysElsewhere(winner)).toBe(false);
-  });
+  it("Approve in one tab and Deny on another device at the same time", () =>
+    story(async (place) => {
+      const { first, device, chat } = place;
+      const clicked = await clickTogether([first, "Approve"], [device, "Deny"]);
+      await quiet(world, chat);
+      const isPaid = world.paidTo(chat) === 1;
+      await Promise.all(tabsOf(place).map((tab) => tab.shows(isPaid ? "done" : "denied", "")));
+      const [winner, loser] = isPaid ? [first, device] : [device, first];
+      // A card that was decided before the click has no button any more.
+      if (clicked.every(Boolean)) await expect.poll(() => saysElsewhere(loser)).toBe(true);
+      expect(await saysElsewhere(winner)).toBe(false);
+    }));
 
-  story("Approve in one tab and Deny in the other at the same time", async (place) => {
-    const { first, second, chat } = place;
-    await clickTogether([second, "Approve"], [first, "Deny"]);
-    await quiet(world, chat);
-    expect(world.paidTo(chat)).toBeLessThanOrEqual(1);
-    const state = world.paidTo(chat) === 1 ? "done" : "denied";
-    await Promise.all(tabsOf(place).map((tab) => tab.shows(state, "")));
-  });
+  it("Approve in one tab and Deny in the other at the same time", () =>
+    story(async (place) => {
+      const { first, second, chat } = place;
+      await clickTogether([second, "Approve"], [first, "Deny"]);
+      await quiet(world, chat);
+      expect(world.paidTo(chat)).toBeLessThanOrEqual(1);
+      const state = world.paidTo(chat) === 1 ? "done" : "denied";
+      await Promise.all(tabsOf(place).map((tab) => tab.shows(state, "")));
+    }));
 
-  story("Approve clicked ten times fast", async (place) => {
-    const { first, chat } = place;
-    const button = first.cards().getByRole("button", { name: /^Approve/ });
-    await button.click({ clickCount: 10 });
-    await Promise.all(tabsOf(place).map((tab) => tab.shows("done", "")));
-    const decisions = tabsOf(place).flatMap(({ requests }) => requests.filter((path) => /^POST .approvals/.test(path)));
-    expect([world.paidTo(chat), decisions.length]).toEqual([1, 1]);
-  });
+  it("Approve clicked ten times fast", () =>
+    story(async (place) => {
+      const { first, chat } = place;
+      const button = first.cards().getByRole("button", { name: /^Approve/ });
+      await button.click({ clickCount: 10 });
+      await Promise.all(tabsOf(place).map((tab) => tab.shows("done", "")));
+      const decisions = tabsOf(place).flatMap(({ requests }) =>
+        requests.filter((path) => /^POST .approvals/.test(path)),
+      );
+      expect([world.paidTo(chat), decisions.length]).toEqual([1, 1]);
+    }));
 
   let asleep = 0;
-  story("a laptop asleep for longer than the expiry", async (place) => {
-    const { first, chat } = place;
-    const sleeper = await first.page.context().newCDPSession(first.page);
-    await sleeper.send("Page.setWebLifecycleState", { state: "frozen" });
-    asleep += 1;
-    // The clock belongs to both transports.
-    await expect.poll(() => asleep).toBe(places.length);
-    world.clock.now += 3_600_000;
-    await world.bridge.sweep();
-    await place.device.shows("expired", "");
-    await sleeper.send("Page.setWebLifecycleState", { state: "active" });
-    await Promise.all(tabsOf(place).map((tab) => tab.shows("expired", "")));
-    expect(
-      await first
-        .cards()
-        .getByRole("button", { name: /^Approve/ })
-        .count(),
-    ).toBe(0);
-    expect(await first.cards().innerText()).toContain("Expired");
-    expect(world.paidTo(chat)).toBe(0);
-  });
+  it("a laptop asleep for longer than the expiry", () =>
+    story(async (place) => {
+      const { first, chat } = place;
+      const sleeper = await first.page.context().newCDPSession(first.page);
+      await sleeper.send("Page.setWebLifecycleState", { state: "frozen" });
+      asleep += 1;
+      // The clock belongs to both transports.
+      await expect.poll(() => asleep).toBe(places.length);
+      world.clock.now += 3_600_000;
+      await world.bridge.sweep();
+      await place.device.shows("expired", "");
+      await sleeper.send("Page.setWebLifecycleState", { state: "active" });
+      await Promise.all(tabsOf(place).map((tab) => tab.shows("expired", "")));
+      expect(
+        await first
+          .cards()
+          .getByRole("button", { name: /^Approve/ })
+          .count(),
+      ).toBe(0);
+      expect(await first.cards().innerText()).toContain("Expired");
+      expect(world.paidTo(chat)).toBe(0);
+    }));
 });

@@ -8,10 +8,7 @@ const clientTools = new WeakSet<BaseTool>();
  * A tool that runs in the browser. The server only declares it. The call waits in the ledger until the page sends the
  * result, which is accepted for this call alone; with `requireConfirmation`, only after a person approved the call.
  */
-export function clientTool<const Name extends string, Parameters extends ZodObject, Output = unknown>({
-  output: _,
-  ...options
-}: {
+export function clientTool<const Name extends string, Parameters extends ZodObject, Output = unknown>(options: {
   name: Name;
   description: string;
   parameters: Parameters;
@@ -19,7 +16,8 @@ export function clientTool<const Name extends string, Parameters extends ZodObje
   /** The type of the result, for the page (`useClientTools`). It is not checked. */
   output?: ZodType<Output>;
 }): BaseTool & TypedTool<Name, z.output<Parameters>, Output> {
-  const tool = new LongRunningFunctionTool({ ...options, execute: () => undefined });
+  const { output: _output, ...declared } = options;
+  const tool = new LongRunningFunctionTool({ ...declared, execute: () => undefined });
   clientTools.add(tool);
   return tool;
 }

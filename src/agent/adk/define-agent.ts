@@ -24,5 +24,5 @@ export function defineTool<const Name extends string, Parameters extends ZodObje
 export function defineAgent<const Tools extends NonNullable<LlmAgentConfig["tools"]>>(
   config: Omit<LlmAgentConfig, "tools"> & { tools?: Tools },
 ): LlmAgent & TypedAgent<ToolTypesIn<Tools>> {
-  return new LlmAgent(config as LlmAgentConfig);
+  return new LlmAgent(config);
 }

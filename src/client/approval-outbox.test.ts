@@ -1,0 +1,137 @@
+import { describe, expect, it, vi } from "vitest";
+import { ApprovalOutbox, type SentAnswer } from "./approval-outbox.ts";
+import type { ServerReply } from "./server-requests.ts";
+
+type Reply = Pick<ServerReply<object>, "status" | "body">;
+const row = (state: string) => ({ approvalId: "a1", toolCallId: "c1", toolName: "pay", state });
+
+/** An outbox with a clock that the test moves, a tab's storage, and a server that replies as it is told. */
+function open(reply: () => Reply | undefined, items = new Map<string, string>(), chatId = "chat-1") {
+  const clock = { now: 1_000_000 };
+  const timers: { at: number; run: () => void }[] = [];
+  const sent: { path: string; body: Record<string, unknown> }[] = [];
+  const changes: SentAnswer[] = [];
+  const outbox = new ApprovalOutbox({
+    chatId,
+    storage: {
+      get length() {
+        return items.size;
+      },
+      key: (index) => [...items.keys()][index] ?? null,
+      getItem: (key) => items.get(key) ?? null,
+      setItem: (key, value) => void items.set(key, value),
+      removeItem: (key) => void items.delete(key),
+    },
+    server: {
+      async json(path, request) {
+        sent.push({ path, body: (request?.body ?? {}) as Record<string, unknown> });
+        const given = reply();
+        if (!given) throw new TypeError("fetch failed");
+        return { ...given, clockOffset: 0 } as never;
+      },
+    },
+    now: () => clock.now,
+    random: () => 0,
+    timers: {
+      setTimeout(callback, ms) {
+        const timer = { at: clock.now + ms, run: callback };
+        timers.push(timer);
+        return timer;
+      },
+      clearTimeout: (timer) => void timers.splice(0, timers.length, ...timers.filter((each) => each !== timer)),
+    },
+    onChange: (answer) => void changes.push(answer),
+  });
+  /** Lets time pass, also much of it at once, as after a sleep. */
+  const pass = async (ms: number) => {
+    clock.now += ms;
+    for (const timer of timers.filter(({ at }) => at <= clock.now)) {
+      timers.splice(timers.indexOf(timer), 1);
+      timer.run();
+    }
+    await vi.waitFor(() => undefined);
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { outbox, sent, changes, pass, items, timers };
+}
+
+describe("an outbox", () => {
+  it("sends an answer again with the same key until the server has recorded it", async () => {
+    let isAway = true;
+    const { outbox, sent, pass, items } = open(() =>
+      isAway ? undefined : { status: 200, body: { approval: row("approved") } },
+    );
+    const answered = outbox.send("a1", { approved: true, reason: "ok" });
+    await pass(0);
+    await pass(10_000);
+    expect([sent.length, items.size, outbox.get("a1")?.decided]).toEqual([2, 1, undefined]);
+    isAway = false;
+    await pass(10_000);
+    await answered;
+    expect(new Set(sent.map(({ body }) => body["key"])).size).toBe(1);
+    expect(sent.at(-1)).toMatchObject({ path: "/approvals/a1", body: { approved: true, reason: "ok" } });
+    expect([items.size, outbox.get("a1")?.decided?.state]).toEqual([0, "approved"]);
+  });
+
+  it("keeps the answer for the next load of the same tab and chat", async () => {
+    const before = open(() => undefined);
+    void before.outbox.send("a1", { approved: false }).catch(() => undefined);
+    await before.pass(0);
+    before.outbox.close();
+    const other = open(() => undefined, before.items, "chat-2");
+    other.outbox.open();
+    expect(other.sent).toEqual([]);
+    const after = open(() => ({ status: 200, body: { approval: row("denied") } }), before.items);
+    after.outbox.open();
+    await after.pass(0);
+    expect(after.sent.map(({ body }) => body)).toEqual(before.sent.map(({ body }) => body));
+    expect(after.items.size).toBe(0);
+  });
+
+  it("does not send an answer of long ago, for example after a sleep", async () => {
+    const { outbox, sent, pass, items } = open(() => undefined);
+    const answered = outbox.send("a1", { approved: true });
+    await pass(0);
+    const refused = answered.catch((error: Error) => error.message);
+    await pass(3_600_000);
+    expect(await refused).toContain("some time ago");
+    expect([sent.length, items.size]).toEqual([1, 0]);
+    expect(outbox.get("a1")?.problem).toContain("Answer again");
+  });
+
+  it("says which decision counts if another one came first", async () => {
+    const { outbox } = open(() => ({ status: 409, body: { approval: row("denied"), message: "Too late." } }));
+    await outbox.send("a1", { approved: true });
+    expect(outbox.get("a1")).toMatchObject({ approved: true, isElsewhere: true, decided: { state: "denied" } });
+  });
+
+  it.each([400, 401, 403, 404, 413])("does not repeat an answer that is refused with %s", async (status) => {
+    const { outbox, sent, timers } = open(() => ({ status, body: { message: "No." } }));
+    await expect(outbox.send("a1", { approved: true })).rejects.toThrow("No.");
+    expect([sent.length, timers.length]).toEqual([1, 0]);
+  });
+
+  it("lets another answer take the place of one that was not delivered, with another key", async () => {
+    let status = 404;
+    const { outbox, sent } = open(() => ({ status, body: status === 200 ? { approval: row("denied") } : {} }));
+    await expect(outbox.send("a1", { approved: true })).rejects.toThrow("404");
+    status = 200;
+    await outbox.send("a1", { approved: false });
+    expect(sent.map(({ body }) => body["approved"])).toEqual([true, false]);
+    expect(sent[0]?.body["key"]).not.toBe(sent[1]?.body["key"]);
+  });
+
+  it("ignores what other code has left in the storage", () => {
+    const { outbox, sent } = open(
+      () => undefined,
+      new Map([
+        ["adk-stream-protocol:answer:a1", "{"],
+        ["adk-stream-protocol:answer:a2", '{"approved":"yes"}'],
+        ["other", "1"],
+      ]),
+    );
+    outbox.open();
+    outbox.close();
+    expect(sent).toEqual([]);
+  });
+});
