@@ -7,6 +7,7 @@ import { type ServerOptions, ServerRequests } from "./server-requests.ts";
 import { systemTimers } from "./timers.ts";
 import { watchReturn } from "./watch-network.ts";
 
+/** Where the approvals are read, and how answers are sent. All may be left out. */
 export interface AllApprovalsOptions
   extends ServerOptions, Pick<OutboxOptions, "storage" | "maxAttempts" | "maxAgeMs" | "now" | "random" | "timers"> {
   /** How often the server is asked. Default 5 seconds. */

@@ -35,8 +35,11 @@ export interface OutboxOptions {
   maxAttempts?: number | undefined;
   /** After how long an answer is no longer sent by itself, because the person may have changed their mind. Default 10 min. */
   maxAgeMs?: number | undefined;
+  /** The clock, in milliseconds. Default `Date.now`. */
   now?: (() => number) | undefined;
+  /** Spreads the attempts of many clients to send again. Default `Math.random`. */
   random?: (() => number) | undefined;
+  /** For tests that hold the time. Default: the global timers. */
   timers?: Timers | undefined;
   /** An answer has changed. If it was decided, what follows from that is awaited before `send` resolves. */
   onChange: (answer: SentAnswer) => Promise<void> | void;

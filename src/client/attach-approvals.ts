@@ -7,6 +7,7 @@ import { ChatSync, type ChatSyncOptions, isBusy, type SyncState } from "./chat-s
 import type { HeldTransport } from "./held-transport.ts";
 import { type ServerOptions, ServerRequests } from "./server-requests.ts";
 
+/** How `attachApprovals` works. Only `transport` is required. */
 export interface AttachOptions<UI_MESSAGE extends UIMessage>
   extends
     ServerOptions,

@@ -36,6 +36,7 @@ export interface ChatSyncOptions<UI_MESSAGE extends UIMessage> {
   timers?: Timers | undefined;
 }
 
+/** How far a page has what the server has. */
 export interface SyncState {
   /** False until the chat's messages have been read for the first time. */
   isLoaded: boolean;

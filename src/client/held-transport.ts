@@ -22,13 +22,17 @@ export interface HeldTransport<UI_MESSAGE extends UIMessage = UIMessage> extends
   close(): void;
 }
 
+/** The result of a tool that ran in the browser. */
 export interface ToolResult {
+  /** The chat that the call belongs to. */
   chatId: string;
+  /** The id of the call's part. */
   toolCallId: string;
   /** What the tool returned, or `{ error: "why" }` if it failed. */
   result: unknown;
 }
 
+/** What `attachApprovals` is told by a transport, and what it may change. */
 export interface TransportHooks {
   /** Called with each chunk before the chat gets it. Returns the chunks that the chat gets instead. */
   onChunk?: (chunk: UIMessageChunk) => Promise<readonly UIMessageChunk[]>;

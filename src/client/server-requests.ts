@@ -1,12 +1,14 @@
 import { BridgeError, type ErrorCode, errorTable } from "../protocol/errors.ts";
 
+/** Where the server is, and how requests to it are made. */
 export interface ServerOptions {
   /** Where the server's routes are: `/agent` if `POST /agent/stream` is one of them. Default: the root of the page's origin. */
   api?: string;
-  /** Headers of every request, or a function that returns them: a token may expire. */
+  /** Headers of every request, or a function that returns them: a token may expire. Default: none. */
   headers?: HeadersInit | (() => HeadersInit | Promise<HeadersInit>);
   /** As in `fetch`. Default `same-origin`. */
   credentials?: RequestCredentials;
+  /** Makes the requests. Default: the global `fetch`. */
   fetch?: (input: string, init: RequestInit) => Promise<Response>;
 }
 

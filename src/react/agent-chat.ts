@@ -15,14 +15,16 @@ type Callbacks<UI_MESSAGE extends UIMessage> = Pick<
   "generateId" | "onData" | "onError" | "onFinish" | "messageMetadataSchema" | "dataPartSchemas"
 >;
 
+/** Which chat to open, and how. Only `id` is required. */
 export interface AgentChatOptions<UI_MESSAGE extends UIMessage = UIMessage>
   extends Callbacks<UI_MESSAGE>, Omit<AttachOptions<UI_MESSAGE>, "transport"> {
   /** The id of the chat at the server. A chat that the server does not know begins with its first message. */
   id: string;
-  /** `sse`: HTTP requests. `websocket`: one socket, over which people can go on writing while a question is open. */
+  /** `sse`: HTTP requests. `websocket`: one socket, over which people can go on writing while a question is open. Default `sse`. */
   transport?: "sse" | "websocket" | HeldTransport<UI_MESSAGE>;
   /** The server's `/live`, for `websocket`. Default: below `api`. */
   url?: LiveSocketOptions["url"];
+  /** Makes the socket. Default: the global `WebSocket`. */
   webSocket?: LiveSocketOptions["webSocket"];
 }
 

@@ -30,6 +30,7 @@ export interface CardLookProps extends LanguageProps {
   clockOffset?: number | undefined;
 }
 
+/** The call to show, and how its card looks. */
 export interface ApprovalCardProps extends CardLookProps {
   /** The chat of the part, as `useAgentChat` returns it. */
   chat: { approvals: ChatApprovals };

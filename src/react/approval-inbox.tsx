@@ -4,6 +4,7 @@ import { type CardLookProps, InfoCard, isUndecided } from "./approval-card.tsx";
 import { ApprovalLanguage } from "./approval-language.tsx";
 import { useCard } from "./card-parts.tsx";
 
+/** The questions to show, and how their cards look. */
 export interface ApprovalInboxProps extends CardLookProps {
   /** The approvals of a person in all chats, as `useApprovals` returns them. */
   approvals: ChatApprovals;

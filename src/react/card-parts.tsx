@@ -51,6 +51,7 @@ export type CardPart =
   | "link"
   | "draft";
 
+/** Class names for elements of a card, by their `data-part`. */
 export type CardClassNames = Readonly<Partial<Record<CardPart, string>>>;
 
 /** What a slot gets: the approval, and what the card would show there. */
@@ -61,6 +62,7 @@ export interface SlotProps {
 
 /** The places of a card that an application can fill itself. */
 export type CardSlot = "status" | "hint" | "note" | "arguments" | "outcome" | "actions" | "details";
+/** Components of the application for places of a card. */
 export type CardSlots = Readonly<Partial<Record<CardSlot, ComponentType<SlotProps>>>>;
 
 interface CardContext {

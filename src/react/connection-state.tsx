@@ -5,6 +5,7 @@ import { ApprovalLanguage, type LanguageProps } from "./approval-language.tsx";
 import { useCard } from "./card-parts.tsx";
 import { useNow } from "./use-now.ts";
 
+/** The connection to show, and in which words. */
 export interface ConnectionStateProps extends LanguageProps {
   /** The state of the connection, or undefined if there is none. */
   connection: State | undefined;

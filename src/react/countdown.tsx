@@ -1,7 +1,9 @@
 import { useCard } from "./card-parts.tsx";
 import { useNow } from "./use-now.ts";
 
+/** What a countdown counts down to. */
 export interface CountdownProps {
+  /** The time of the end, in milliseconds. */
   expiresAt: number;
   /** How far the server's clock is ahead of the browser's, in milliseconds. */
   clockOffset?: number | undefined;

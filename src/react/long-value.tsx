@@ -4,7 +4,9 @@ import { clampText } from "./clamp-text.ts";
 import { localeOf } from "./field-text.ts";
 import { LooksContext, useMark } from "./use-looks.ts";
 
+/** A text that may be long, and how it is drawn. */
 export interface LongValueProps {
+  /** The whole text. */
   text: string;
   /** The name of the box in which the whole text scrolls. */
   label: string;

@@ -5,7 +5,9 @@ import { claimCall, rememberYes, saidYesHere } from "./claim-call.ts";
 import { type ClientCall, callsToRun } from "./calls-to-run.ts";
 import { deliverResult } from "./deliver-result.ts";
 
+/** What a browser tool is told beside its input. */
 export interface ClientToolContext {
+  /** The id of the call's part. */
   toolCallId: string;
   /** Aborts when the page leaves the chat. */
   signal: AbortSignal;

@@ -2,7 +2,9 @@ import { memo } from "react";
 import { mixedScripts, visibleText } from "../protocol/visible-text.ts";
 import { useCard } from "./card-parts.tsx";
 
+/** The text to show. */
 export interface VisibleTextProps {
+  /** Text of a model, a tool or a person. */
   text: string;
   /** The ends of lines are shown as such only, without a mark. */
   isMultiline?: boolean;

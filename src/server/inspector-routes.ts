@@ -1,14 +1,17 @@
 import type { Store } from "../agent/index.ts";
 import { logLines } from "./log-lines.ts";
 
+/** What the inspector's routes read. */
 export interface InspectorOptions {
+  /** The store of the bridge. */
   store: Pick<Store, "findChat" | "read" | "lastSequence" | "events">;
   /** Whose chats these are, see `createBridge`. */
   appName: string;
   /** What the model was asked, by session: see `createModelRecord`. */
   record: { of(session: string): readonly unknown[] };
-  /** The name of this node, if several share the store. */
+  /** The name of this node, if several share the store. Default: no name. */
   node?: string;
+  /** The clock, in milliseconds. Default `Date.now`. */
   now?: () => number;
 }
 

@@ -4,11 +4,17 @@ import type { ToolTypesIn, TypedAgent, TypedTool } from "../../protocol/tool-typ
 
 /** The options of ADK's `FunctionTool` with a name, a zod schema and a typed result. */
 export interface DefinedToolOptions<Name extends string, Parameters extends ZodObject, Output> {
+  /** The tool's name, as the model calls it. */
   name: Name;
+  /** What the tool does, for the model. */
   description: string;
+  /** The schema of the arguments. */
   parameters: Parameters;
+  /** Runs the tool with the arguments after the schema was applied. */
   execute: (input: z.output<Parameters>, context?: Context) => Output | Promise<Output>;
+  /** True if what it returns is not the result, which is reported later. Default false. */
   isLongRunning?: boolean;
+  /** Whether a person has to approve the call, or a function that says so. Default false. */
   requireConfirmation?: boolean | ((input: z.output<Parameters>, context?: Context) => boolean | Promise<boolean>);
 }
 
