@@ -76,7 +76,7 @@ describe("the packed package", { timeout: 150_000 }, () => {
     cpSync(join(folder, "package"), join(folder, "node_modules/adk-stream-protocol"), { recursive: true });
     writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
     install(...Object.keys(dependencies), "ai");
-  });
+  }, patienceMs);
 
   afterAll(() => rmSync(folder, { recursive: true }));
 
