@@ -22,6 +22,14 @@ export interface HeldTransport<UI_MESSAGE extends UIMessage = UIMessage> extends
   close(): void;
 }
 
+/** What AI SDK gives a transport to send. */
+export type SendOptions<UI_MESSAGE extends UIMessage> = Parameters<ChatTransport<UI_MESSAGE>["sendMessages"]>[0];
+
+/** What AI SDK gives a transport to resume a reply. */
+export type ReconnectOptions<UI_MESSAGE extends UIMessage> = Parameters<
+  ChatTransport<UI_MESSAGE>["reconnectToStream"]
+>[0];
+
 /** The result of a tool that ran in the browser. */
 export interface ToolResult {
   /** The chat that the call belongs to. */

@@ -1,36 +1,25 @@
-import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
+import type { UIMessage, UIMessageChunk } from "ai";
 import { decodeSse } from "../protocol/sse.ts";
 import type { ConnectionState } from "./connection-state.ts";
-import { type HeldTransport, hookedStream, type ToolResult, type TransportHooks } from "./held-transport.ts";
+import {
+  type HeldTransport,
+  hookedStream,
+  type ReconnectOptions,
+  type SendOptions,
+  type ToolResult,
+  type TransportHooks,
+} from "./held-transport.ts";
 import { isUnreached, LostReply } from "./lost-reply.ts";
 import { linked } from "./linked.ts";
 import { onlyNewMessages } from "./only-new-messages.ts";
 import { reconnectDelay } from "./reconnect-delay.ts";
 import { RepeatedSends } from "./repeated-sends.ts";
-import { type ServerOptions, type ServerRequest, ServerRequests, toError } from "./server-requests.ts";
+import { type ServerRequest, ServerRequests, toError } from "./server-requests.ts";
+import type { SseChatTransportOptions } from "./sse-chat-transport-options.ts";
 import { waitBeforeRetry } from "./wait-before-retry.ts";
 import { isHidden } from "./watch-network.ts";
 import { watchSilence } from "./watch-silence.ts";
 import { systemTimers, type Timers } from "./timers.ts";
-
-/** How an `SseChatTransport` reaches the server. All may be left out. */
-export interface SseChatTransportOptions extends ServerOptions {
-  /** Called with every chunk as it comes. Default: chunks go to their streams only. */
-  onChunk?: (chunk: UIMessageChunk) => void;
-  /** After how long without a byte a connection counts as lost. The server sends something every 15 seconds. Default 40 s. */
-  silenceMs?: number;
-  /** How long to try to restore a lost connection. Default 60 seconds. */
-  giveUpMs?: number;
-  /** The clock, in milliseconds. Default `Date.now`. */
-  now?: () => number;
-  /** Spreads the attempts of many clients to connect again. Default `Math.random`. */
-  random?: () => number;
-  /** For tests that hold the time. Default: the global timers. */
-  timers?: Timers;
-}
-
-type SendOptions<UI_MESSAGE extends UIMessage> = Parameters<ChatTransport<UI_MESSAGE>["sendMessages"]>[0];
-type ReconnectOptions<UI_MESSAGE extends UIMessage> = Parameters<ChatTransport<UI_MESSAGE>["reconnectToStream"]>[0];
 
 /** One stream of the chat, which outlives its connections. */
 interface OpenStream {

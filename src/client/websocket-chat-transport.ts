@@ -1,8 +1,16 @@
-import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
+import type { UIMessage, UIMessageChunk } from "ai";
 import type { ChatRequest } from "./chat-request.ts";
 import { FollowedChat } from "./followed-chat.ts";
 import type { ConnectionState } from "./connection-state.ts";
-import { chunksOf, type HeldTransport, hookedStream, type ToolResult, type TransportHooks } from "./held-transport.ts";
+import {
+  chunksOf,
+  type HeldTransport,
+  hookedStream,
+  type ReconnectOptions,
+  type SendOptions,
+  type ToolResult,
+  type TransportHooks,
+} from "./held-transport.ts";
 import { newKey } from "./new-key.ts";
 import { RepeatedSends } from "./repeated-sends.ts";
 import { WebSocketConnection } from "./websocket-connection.ts";
@@ -25,9 +33,6 @@ export interface WebSocketChatTransportOptions extends WebSocketConnectionOption
   /** Ids of requests. They must be unique, because the server recognises a repeated request by its id. Default: random ones. */
   newId?: () => string;
 }
-
-type SendOptions<UI_MESSAGE extends UIMessage> = Parameters<ChatTransport<UI_MESSAGE>["sendMessages"]>[0];
-type ReconnectOptions<UI_MESSAGE extends UIMessage> = Parameters<ChatTransport<UI_MESSAGE>["reconnectToStream"]>[0];
 
 /**
  * Stock `useChat`, of AI SDK 6 and 7, over one WebSocket. A reply's stream closes where the server waits for an approval,

@@ -31,7 +31,11 @@ describe("what a page loads", () => {
 
   it("of react beside client is small, and nothing of Node or ADK", async () => {
     const { bytes, imports, modules } = await bundle("src/react/index.ts", [/\/client\//]);
-    expect(imports.filter((path) => !path.includes("/client/"))).toEqual(["@ai-sdk/react", "react"]);
+    expect(imports.filter((path) => !path.includes("/client/"))).toEqual([
+      "@ai-sdk/react",
+      "react",
+      "react/jsx-runtime",
+    ]);
     expect(modules.filter((path) => !/\/src\/(react|protocol)\//.test(path))).toEqual([]);
     expect(bytes).toBeLessThanOrEqual(14 * 1024);
   });

@@ -60,7 +60,7 @@ export class GatePlugin extends BasePlugin {
   readonly #runs = new WeakMap<object, EnteredRun>();
   /** Contexts of calls that the executor makes; these calls were approved and pass. */
   readonly #approved = new WeakSet<Context>();
-  /** What the tool of a call threw. */
+  /** Contexts of calls whose tool threw. */
   readonly #failures = new WeakSet<Context>();
   /** Contexts of calls that ran in the ledger. The callbacks after the tool have run there. */
   readonly #ran = new WeakSet<Context>();
@@ -277,8 +277,7 @@ export class GatePlugin extends BasePlugin {
     try {
       return await this.#holder.cancelUnshown(approval);
     } catch (error) {
-      const fields = { approval: approval.id, error: describeError(error) };
-      this.#logger.error("A call that could not be held could not be cancelled.", fields);
+      this.#logger.error("An unshown call was not cancelled.", { approval: approval.id, error: describeError(error) });
       return false;
     }
   }
