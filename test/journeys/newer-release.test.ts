@@ -3,6 +3,7 @@ import type { NewLogEntry } from "adk-stream-protocol/stores";
 import { describe, expect, it } from "vitest";
 import { chat, owner } from "../fixtures/mortal-process.ts";
 import { openLiveStage } from "../fixtures/live-stage.ts";
+import { nodeCount } from "../fixtures/nodes.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
 
 const settings = storeKinds.flatMap((kind) => [false, true].map((live) => ({ kind, live, store: kind.name })));
@@ -19,8 +20,12 @@ describe.each(settings)("entries of a later release (live: $live, store: $store)
       kind: "chunk",
       chunk: { type: "start", messageId: "later", field: 1 },
     } as NewLogEntry;
+    // A node that has the chat for its live connection would keep it.
+    if (nodeCount > 1) await stage.crash();
+    await stage.store.holdChat(id, 60_000);
     await stage.store.append(id, [later, begin, later, chunk]);
     await stage.store.appendEvent(id, { id: "e", event: { id: "e", author: "user", later: true }, responses: [] });
+    await stage.store.releaseChats([id]);
     await stage.crash();
     await stage.untilIdle();
     expect(await stage.store.openTurns()).toEqual([]);

@@ -46,15 +46,15 @@ async function openNodes(
   {
     pace,
     beforePost = async () => undefined,
-    beforeAppend = async () => undefined,
+    before = async () => undefined,
     ...more
   }: Partial<BridgeOptions> & {
     /** A payment ends with this promise. */
     pace?: Promise<void>;
     /** Called before a node posts a request to another one. */
     beforePost?: () => Promise<void>;
-    /** Called before a node writes to the log. The first node has the index 0. */
-    beforeAppend?: (index: number, entries: string) => Promise<void>;
+    /** Called before each operation of a node's store. The first node has the index 0. */
+    before?: (index: number, operation: keyof Store, args: unknown[]) => Promise<void>;
   } = {},
 ) {
   const gemini = await startScriptedGemini({ rules });
@@ -76,12 +76,8 @@ async function openNodes(
       await beforePost();
       await store.post(request);
     };
-    const append: Store["append"] = async (chat, entries) => {
-      await beforeAppend(index, JSON.stringify(entries));
-      return store.append(chat, entries);
-    };
     const mortal = new Proxy(
-      { ...store, holdChat, post, append },
+      { ...store, holdChat, post },
       {
         get(target, name: keyof Store) {
           const value: unknown = target[name];
@@ -89,7 +85,7 @@ async function openNodes(
           return (...args: unknown[]): unknown =>
             dead || (lapsed && name === "renewChats")
               ? new Promise(() => undefined)
-              : (value as (...given: unknown[]) => unknown).apply(target, args);
+              : before(index, name, args).then(() => (value as (...given: unknown[]) => unknown).apply(target, args));
         },
       },
     );
@@ -271,6 +267,37 @@ describe("two nodes on one database", () => {
     middle.open();
   });
 
+  it("hand over at once also if one stops when a turn begins, and no lease counts as lost", async () => {
+    const rules: Rule[] = [
+      { when: ({ responses }) => responses.length > 0, say: [text("Paid.")] },
+      { when: /pay/, say: [call("pay", { amount: 3 })] },
+    ];
+    const warnings: string[] = [];
+    const stopping = gate();
+    let isDecided = false;
+    const { nodes, payments } = await openNodes(2, rules, {
+      leaseMs: 60_000,
+      logger: { ...silentLogger, warn: (words) => void warnings.push(words) },
+      before: async (index, operation) => {
+        if (index === 0 && operation === "getMessage" && isDecided) await stopping.opened;
+      },
+    });
+    const [one, two] = nodes;
+    await read(one.bridge, await say(one.bridge, "pay"));
+    const [question] = (await one.bridge.approvals("alice", { state: "pending" })).approvals;
+    isDecided = true;
+    await one.bridge.decide("alice", { approvalId: question?.id ?? "", approved: true });
+    const closed = one.bridge.close();
+    await expect.poll(() => payments).toEqual([3]);
+    stopping.open();
+    await closed;
+    const chat = await two.store.findChat("alice", "chat", "root_agent");
+    expect(await two.store.leaseOf(chat?.id ?? "")).toBeUndefined();
+    expect(warnings).toEqual([]);
+    await say(two.bridge, "hello");
+    expect(payments).toEqual([3]);
+  });
+
   it("a node that lost its chat while it was paused writes nothing more", async () => {
     const middle = gate();
     const rules: Rule[] = [{ when: /story/, say: [text("Once upon "), pause(middle.opened), text("a time.")] }];
@@ -317,8 +344,9 @@ describe("two nodes on one database", () => {
     ];
     const goOn = gate();
     const { nodes, payments } = await openNodes(2, rules, {
-      beforeAppend: async (index, entries) => {
-        if (index === 0 && entries.includes("tool-approval-request")) await goOn.opened;
+      before: async (index, operation, args) => {
+        const asks = operation === "append" && JSON.stringify(args).includes("tool-approval-request");
+        if (index === 0 && asks) await goOn.opened;
       },
     });
     const [one, two] = nodes;

@@ -1,6 +1,6 @@
 import { BridgeError, isNotFound } from "../../protocol/index.ts";
 import type { Quota } from "../../protocol/quota.ts";
-import type { Approval, Session } from "../../stores/index.ts";
+import { type Approval, NotOwner, type Session } from "../../stores/index.ts";
 import { cancelFamily } from "../approval/family.ts";
 import type { UnseenQuestions } from "../approval/index.ts";
 import { atMost, describeError, newId } from "../support/index.ts";
@@ -248,6 +248,8 @@ export class ChatTurns {
       await runTurn(turn, this.#context);
       if (input.kind === "settled") await markShownRows(this.#context.store, chat.id, input.approvals);
     } catch (error) {
+      // A turn that was left may not write. This says nothing about the lease, which is given back.
+      if (error instanceof NotOwner && turn.signal.reason === continuesElsewhere) return;
       const failure = this.#ownership.noteFailure(chat.id, error);
       if (!(failure instanceof ChatElsewhere)) throw failure;
     }
