@@ -105,15 +105,38 @@ describe("a held stream over HTTP", () => {
     const { clock, replies, send } = open();
     replies.push(Response.json({ code: "too_many", message: "Not now." }, { status: 429 }));
     await expect(send()).rejects.toMatchObject({ code: "too_many", message: "Not now.", retryAfter: 1 });
+    const passing = setInterval(() => (clock.now += 30_000), 1);
+    onTestFinished(() => clearInterval(passing));
     await expect(send()).rejects.toThrow("network");
     const first = connection();
     replies.push(first.response);
     const failed = readAll(await send()).then(undefined, (error: Error) => error.message);
     clock.now += 1;
     first.cut();
-    const passing = setInterval(() => (clock.now += 30_000), 1);
-    onTestFinished(() => clearInterval(passing));
     expect(await failed).toContain("network connection to the chat is lost");
+  });
+
+  it("sends a message without a response again, unless the chat has it", async () => {
+    const { requests, replies, send } = open();
+    const paths = () => requests.splice(0).map(({ path }) => path);
+    const lost = new TypeError("fetch failed");
+    const page = (...ids: string[]) => Response.json({ messages: ids.map((id) => ({ id })) });
+    const [first, second] = [connection(), connection()];
+    replies.push(lost, lost, page("u0"), first.response);
+    const sent = readAll(await send());
+    first.done();
+    expect(await sent).toEqual([]);
+    const look = "GET /stream/c%2F1/messages?limit=20";
+    expect(paths()).toEqual(["POST /stream", look, look, "POST /stream"]);
+    replies.push(lost, page("u0", "u1"), second.response);
+    const resumed = readAll(await send());
+    second.event(7, start);
+    second.done();
+    expect(await resumed).toEqual([start]);
+    expect(paths()).toEqual(["POST /stream", look, "GET /stream/c%2F1/stream?hold=1"]);
+    // The reply is over: it is among the chat's messages.
+    replies.push(lost, page("u1"), new Response(null, { status: 204 }));
+    await expect(send()).rejects.toThrow("network");
   });
 
   it("tells the server when the person stops, and not when the page leaves", async () => {

@@ -50,7 +50,7 @@ describe.each(majors)("the stories on %s", (major, ai) => {
     await world.close();
   });
   /** Tells a story in every tab, in a new chat each, and compares the page with the server. */
-  async function story(tell: (tab: Tab, payee: string) => Promise<Told>): Promise<void> {
+  async function expectStory(tell: (tab: Tab, payee: string) => Promise<Told>): Promise<void> {
     count += 1;
     const told = async (tab: Tab) => {
       await tab.show(`${tab.kind}-${tab.wire}-${count}`);
@@ -83,7 +83,7 @@ describe.each(majors)("the stories on %s", (major, ai) => {
   }
 
   it("text and a free tool", () =>
-    story(async (tab) => {
+    expectStory(async (tab) => {
       await tab.say("hello");
       await tab.ends("You said hello.");
       await tab.say("weather");
@@ -92,7 +92,7 @@ describe.each(majors)("the stories on %s", (major, ai) => {
     }));
 
   it("yes", () =>
-    story(async (tab, payee) => {
+    expectStory(async (tab, payee) => {
       await tab.say(`pay ${payee}`);
       await tab.shows("asked", "approval-requested");
       expect(world.paidTo(payee)).toBe(0);
@@ -104,7 +104,7 @@ describe.each(majors)("the stories on %s", (major, ai) => {
     }));
 
   it("no, with a reason", () =>
-    story(async (tab, payee) => {
+    expectStory(async (tab, payee) => {
       await tab.say(`pay ${payee}`);
       await tab.shows("asked", "approval-requested");
       await tab.deny(0, "not her");
@@ -116,7 +116,7 @@ describe.each(majors)("the stories on %s", (major, ai) => {
     }));
 
   it("two cards", () =>
-    story(async (tab, payee) => {
+    expectStory(async (tab, payee) => {
       await tab.say(`two ${payee}`);
       await tab.shows("asked", "approval-requested", 1);
       await tab.approve(0);
@@ -129,7 +129,7 @@ describe.each(majors)("the stories on %s", (major, ai) => {
     }));
 
   it("one card after the other", () =>
-    story(async (tab, payee) => {
+    expectStory(async (tab, payee) => {
       await tab.say(`chain ${payee}`);
       await tab.approve(0);
       await tab.shows("asked", "approval-requested", 1);
@@ -140,7 +140,7 @@ describe.each(majors)("the stories on %s", (major, ai) => {
     }));
 
   it("a free browser tool", () =>
-    story(async (tab) => {
+    expectStory(async (tab) => {
       await tab.say("music");
       await tab.ends('change_bgm gave {"playing":2} End.');
       expect(await tab.toolCalls()).toEqual(["change_bgm"]);
@@ -148,7 +148,7 @@ describe.each(majors)("the stories on %s", (major, ai) => {
     }));
 
   it("a gated browser tool", () =>
-    story(async (tab) => {
+    expectStory(async (tab) => {
       await tab.say("where");
       await tab.shows("asked", "approval-requested");
       expect(await tab.toolCalls()).toEqual([]);
@@ -159,7 +159,7 @@ describe.each(majors)("the stories on %s", (major, ai) => {
     }));
 
   it("a long-running tool and its report", () =>
-    story(async (tab, payee) => {
+    expectStory(async (tab, payee) => {
       await tab.say(`deploy ${payee}`);
       await tab.approve();
       await tab.shows("waiting", "approval-responded");
@@ -175,7 +175,7 @@ describe.each(majors)("the stories on %s", (major, ai) => {
     }));
 
   it("text while a card waits", () =>
-    story(async (tab, payee) => {
+    expectStory(async (tab, payee) => {
       await tab.say(`pay ${payee}`);
       await tab.shows("asked", "approval-requested");
       await tab.say("hello");
@@ -194,7 +194,7 @@ describe.each(majors)("the stories on %s", (major, ai) => {
     }));
 
   it("an edit", () =>
-    story(async (tab) => {
+    expectStory(async (tab) => {
       await tab.say("one");
       await tab.ends("You said one.");
       await tab.say("more");
@@ -207,7 +207,7 @@ describe.each(majors)("the stories on %s", (major, ai) => {
     }));
 
   it("another reply", () =>
-    story(async (tab) => {
+    expectStory(async (tab) => {
       await tab.say("hello");
       await tab.ends("You said hello.");
       const [, before] = await tab.messages();
@@ -219,7 +219,7 @@ describe.each(majors)("the stories on %s", (major, ai) => {
     }));
 
   it("stop", () =>
-    story(async (tab) => {
+    expectStory(async (tab) => {
       await tab.say("count");
       await tab.page.getByText("one two").waitFor();
       await tab.stop();
@@ -230,7 +230,7 @@ describe.each(majors)("the stories on %s", (major, ai) => {
     }));
 
   it("a reload while a card waits", () =>
-    story(async (tab, payee) => {
+    expectStory(async (tab, payee) => {
       await tab.say(`pay ${payee}`);
       await tab.shows("asked", "approval-requested");
       await tab.reload();

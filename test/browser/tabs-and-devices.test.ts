@@ -44,7 +44,7 @@ describe.each(majors)("one chat in several places, on %s", (major, ai) => {
   const tabsOf = ({ first, second, device }: Place) => [first, second, device];
 
   /** Asks for a payment in the first tab, over each transport, and waits for its card everywhere. */
-  async function story(tell: (place: Place) => Promise<void>): Promise<void> {
+  async function expectStory(tell: (place: Place) => Promise<void>): Promise<void> {
     count += 1;
     await Promise.all(
       places.map(async (place) => {
@@ -90,7 +90,7 @@ describe.each(majors)("one chat in several places, on %s", (major, ai) => {
   const saysElsewhere = async (tab: Tab) => (await tab.cards().first().innerText()).includes("on another device");
 
   it("Approve in one tab and Deny on another device at the same time", () =>
-    story(async (place) => {
+    expectStory(async (place) => {
       const { first, device, chat } = place;
       const clicked = await clickTogether([first, "Approve"], [device, "Deny"]);
       await quiet(world, chat);
@@ -103,7 +103,7 @@ describe.each(majors)("one chat in several places, on %s", (major, ai) => {
     }));
 
   it("Approve in one tab and Deny in the other at the same time", () =>
-    story(async (place) => {
+    expectStory(async (place) => {
       const { first, second, chat } = place;
       await clickTogether([second, "Approve"], [first, "Deny"]);
       await quiet(world, chat);
@@ -113,7 +113,7 @@ describe.each(majors)("one chat in several places, on %s", (major, ai) => {
     }));
 
   it("Approve clicked ten times fast", () =>
-    story(async (place) => {
+    expectStory(async (place) => {
       const { first, chat } = place;
       const button = first.cards().getByRole("button", { name: /^Approve/ });
       await button.click({ clickCount: 10 });
@@ -126,7 +126,7 @@ describe.each(majors)("one chat in several places, on %s", (major, ai) => {
 
   let asleep = 0;
   it("a laptop asleep for longer than the expiry", () =>
-    story(async (place) => {
+    expectStory(async (place) => {
       const { first, chat } = place;
       const sleeper = await first.page.context().newCDPSession(first.page);
       await sleeper.send("Page.setWebLifecycleState", { state: "frozen" });
