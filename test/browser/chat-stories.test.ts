@@ -82,14 +82,15 @@ describe.each(majors)("the stories on %s", (major, ai) => {
     expect(statuses).toEqual(Array.from({ length: all }, () => ["submitted", "streaming"]).flat());
   }
 
-  it("text and a free tool", () =>
-    expectStory(async (tab) => {
+  it("text and a free tool", async () => {
+    await expectStory(async (tab) => {
       await tab.say("hello");
       await tab.ends("You said hello.");
       await tab.say("weather");
       await tab.ends('get_weather gave {"location":"Tokyo","temperature":21} End.');
       return { sent: 2 };
-    }));
+    });
+  });
 
   it("yes", () =>
     expectStory(async (tab, payee) => {
@@ -218,8 +219,8 @@ describe.each(majors)("the stories on %s", (major, ai) => {
       return { sent: 2 };
     }));
 
-  it("stop", () =>
-    expectStory(async (tab) => {
+  it("stop", async () => {
+    await expectStory(async (tab) => {
       await tab.say("count");
       await tab.page.getByText("one two").waitFor();
       await tab.stop();
@@ -227,7 +228,8 @@ describe.each(majors)("the stories on %s", (major, ai) => {
       await tab.say("hello");
       await tab.ends("You said hello.");
       return { sent: 2 };
-    }));
+    });
+  });
 
   it("a reload while a card waits", () =>
     expectStory(async (tab, payee) => {
