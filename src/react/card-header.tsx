@@ -1,5 +1,5 @@
 import { visibleText } from "../protocol/visible-text.ts";
-import type { ApprovalInfo } from "../client/chat-approvals.ts";
+import type { ApprovalInfo, CardState } from "../client/chat-approvals.ts";
 import { Slot, useCard } from "./card-parts.tsx";
 import { VisibleText } from "./visible-text.tsx";
 
@@ -34,6 +34,7 @@ export function CardHeader({ info: { card, state, toolName }, title, level }: Ca
       </div>
       <span {...part("tags")}>
         {isUndecided && card?.tone === "danger" && <span {...part("danger")}>{labels.danger}</span>}
+        {afterYes.has(state) && <span {...part("decision")}>{labels.states.approved}</span>}
         <Slot name="status">
           <span {...part("status")}>
             {(state === "sending" || state === "running") && <span {...part("spinner")} aria-hidden="true" />}
@@ -44,6 +45,9 @@ export function CardHeader({ info: { card, state, toolName }, title, level }: Ca
     </header>
   );
 }
+
+/** The states of a call that was approved and has begun. */
+const afterYes: ReadonlySet<CardState> = new Set(["running", "waiting", "done", "failed", "unknown"]);
 
 /** What a person sees as one character, if it can be seen: an icon must not be a sentence or change what is around it. */
 function firstCharacter(icon: string): string {

@@ -12,6 +12,7 @@ export type CardPart =
   | "tool"
   | "tags"
   | "danger"
+  | "decision"
   | "status"
   | "spinner"
   | "hint"
