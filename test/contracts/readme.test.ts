@@ -60,10 +60,11 @@ describe("the README", () => {
     const approvalId = /"approvalId":"([^"]+)"/.exec(await reply.text())?.[1] ?? "";
     expect(approvalId).not.toBe("");
     await fetch(`${url}/approvals/${approvalId}`, { ...json, body: JSON.stringify({ approved: true }) });
-    await vi.waitFor(async () => {
+    const settled = async () => {
       const chat = await (await fetch(`${url}/stream/c1/messages`)).text();
       expect(chat).toContain('"output":{"paid":50,"to":"Hanako"}');
       expect(chat).toContain("Paid.");
-    });
+    };
+    await vi.waitFor(settled, { timeout: 20_000 });
   });
 });
