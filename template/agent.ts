@@ -1,10 +1,12 @@
-import { type BaseLlm, FunctionTool, LlmAgent } from "@google/adk";
+import type { BaseLlm } from "@google/adk";
+import { defineAgent, defineTool } from "adk-stream-protocol";
 import { z } from "zod";
 
 /** What the agent has paid. A real application calls a payment service here. */
 export const payments: { amount: number; recipient: string }[] = [];
 
-const pay = new FunctionTool({
+// ADK's own FunctionTool and LlmAgent, which also tell the page the types of the tools.
+const pay = defineTool({
   name: "pay",
   description: "Pays a person. The user approves each payment.",
   parameters: z.object({
@@ -15,8 +17,8 @@ const pay = new FunctionTool({
   execute: (payment) => ({ receipt: payments.push(payment) }),
 });
 
-export function createAgent(model: string | BaseLlm): LlmAgent {
-  return new LlmAgent({
+export function createAgent(model: string | BaseLlm) {
+  return defineAgent({
     name: "cashier",
     model,
     instruction: "Help the user. Call pay for every payment; the application asks for approval itself.",

@@ -13,7 +13,12 @@ const agent = scripted ? createAgent(scripted.model) : rootAgent;
 
 mkdirSync(".data", { recursive: true });
 const store = sqliteStore({ path: ".data/chats.db" });
-const bridge = await createBridge({ agent, store });
+const bridge = await createBridge({
+  agent,
+  store,
+  // What the card says. Arguments without an entry are shown as they are.
+  tools: { pay: { title: "Pay a person", fields: { amount: { format: "money", currency: "USD" } } } },
+});
 // To serve other machines than this one, add `host` and `authenticate`.
 const server = await listen({
   bridge,
@@ -25,7 +30,7 @@ console.log(scripted ? "Model: scripted (set GOOGLE_API_KEY to use Gemini)" : "M
 if (isDevelopment) {
   const { createServer } = await import("vite");
   const proxy = { target: server.url, changeOrigin: false };
-  const vite = await createServer({ server: { proxy: { "/stream": proxy, "/approvals": proxy, "/files": proxy } } });
+  const vite = await createServer({ server: { proxy: { "^/(stream|approvals|chats|files|calls)(/|\\?|$)": proxy } } });
   await vite.listen();
   vite.printUrls();
 } else {

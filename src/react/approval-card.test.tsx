@@ -55,6 +55,18 @@ test.each<[CardState, string]>([
   expect(markup.includes('data-part="approve"')).toBe(state === "asked");
 });
 
+test.each<CardState>(["running", "waiting", "done", "failed", "unknown"])("says Approved also while %s", (state) => {
+  expect(textOf(draw({ state }))).toContain("|Approved · ");
+  expect(textOf(draw({ state, decidedElsewhere: true }))).not.toContain("Approved");
+});
+
+test.each<CardState>(["asked", "sending", "unsent", "denied", "expired", "cancelled"])(
+  "does not say Approved while %s",
+  (state) => {
+    expect(textOf(draw({ state }))).not.toContain("Approved");
+  },
+);
+
 test("names the call on its buttons, also if it has no arguments", () => {
   const markup = draw({});
   expect(markup).toContain('aria-label="Approval of process_payment $50.00 → Hanako"');

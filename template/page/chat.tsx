@@ -1,66 +1,46 @@
-import { useChat } from "@ai-sdk/react";
-import { onlyNewMessages } from "adk-stream-protocol/client";
-import {
-  DefaultChatTransport,
-  getToolName,
-  isToolUIPart,
-  lastAssistantMessageIsCompleteWithApprovalResponses,
-  type UIMessage,
-} from "ai";
+import { ApprovalCard, ConnectionState, useAgentChat } from "adk-stream-protocol/react";
+import { getToolName, isToolUIPart } from "ai";
 import { useState } from "react";
-import { ApprovalCard } from "./approval-card.tsx";
+import type { rootAgent } from "../agent.ts";
 
-const transport = new DefaultChatTransport<UIMessage>({
-  api: "/stream",
-  prepareSendMessagesRequest: onlyNewMessages,
-});
-
-export function Chat({ id, initialMessages }: { id: string; initialMessages: UIMessage[] }) {
-  const { messages, sendMessage, addToolApprovalResponse, status, error } = useChat({
-    id,
-    messages: initialMessages,
-    transport,
-    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
-  });
+/** A chat with the agent. It reads its messages from the server, so it continues after a reload. */
+export function Chat({ id }: { id: string }) {
+  // The agent's type says what the input and output of its tools are.
+  const chat = useAgentChat<typeof rootAgent>({ id });
+  const { messages, sendMessage, status, error, problem, connection, hasOlder, loadOlder } = chat;
   const [draft, setDraft] = useState("");
-  const isBusy = status === "submitted" || status === "streaming";
 
   return (
     <main>
-      {messages.map((message) => (
-        <article key={message.id} data-role={message.role}>
-          {message.parts.map((part, index) => {
+      <ConnectionState connection={connection} />
+      {hasOlder && <button onClick={() => void loadOlder()}>Older messages</button>}
+      {messages.map(({ id: messageId, role, parts }) => (
+        <article key={messageId} data-role={role}>
+          {parts.map((part, index) => {
             if (part.type === "text") return <p key={index}>{part.text}</p>;
             if (!isToolUIPart(part)) return null;
-            if (part.state !== "approval-requested")
-              return (
-                <p key={part.toolCallId} className="tool">
-                  {getToolName(part)}: {part.state}
-                </p>
-              );
-            const { id: approvalId } = part.approval;
+            // The question, and then its outcome.
+            if (part.approval) return <ApprovalCard key={index} chat={chat} part={part} />;
+            if (part.state !== "output-available") return null;
             return (
-              <ApprovalCard
-                key={part.toolCallId}
-                name={getToolName(part)}
-                input={part.input}
-                onAnswer={(approved) => void addToolApprovalResponse({ id: approvalId, approved })}
-              />
+              <p key={index} className="tool">
+                {getToolName(part)}: {JSON.stringify(part.output)}
+              </p>
             );
           })}
         </article>
       ))}
-      {error && <p role="alert">{error.message}</p>}
+      {(error ?? problem) && <p role="alert">{error?.message ?? problem}</p>}
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (isBusy || draft.trim() === "") return;
+          if (status === "submitted" || draft.trim() === "") return;
           void sendMessage({ text: draft });
           setDraft("");
         }}
       >
         <input aria-label="Message" value={draft} onChange={(event) => setDraft(event.target.value)} />
-        <button disabled={isBusy}>Send</button>
+        <button disabled={status === "submitted"}>Send</button>
       </form>
     </main>
   );

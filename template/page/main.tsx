@@ -1,4 +1,5 @@
-import type { UIMessage } from "ai";
+import "./no-eval.ts";
+import "adk-stream-protocol/react/styles.css";
 import { createRoot } from "react-dom/client";
 import { Chat } from "./chat.tsx";
 import "./style.css";
@@ -7,7 +8,5 @@ import "./style.css";
 const id = localStorage.getItem("chat") ?? crypto.randomUUID();
 localStorage.setItem("chat", id);
 
-const response = await fetch(`/stream/${id}/messages`);
-const { messages = [] } = (await response.json()) as { messages?: UIMessage[] };
 const root = document.getElementById("root");
-if (root) createRoot(root).render(<Chat id={id} initialMessages={messages} />);
+if (root) createRoot(root).render(<Chat id={id} />);
