@@ -9,7 +9,9 @@ import { watchReturn } from "./watch-network.ts";
 
 /** Where the approvals are read, and how answers are sent. All may be left out. */
 export interface AllApprovalsOptions
-  extends ServerOptions, Pick<OutboxOptions, "storage" | "maxAttempts" | "maxAgeMs" | "now" | "random" | "timers"> {
+  extends
+    ServerOptions,
+    Pick<OutboxOptions, "actor" | "storage" | "maxAttempts" | "maxAgeMs" | "now" | "random" | "timers"> {
   /** How often the server is asked. Default 5 seconds. */
   pollMs?: number | undefined;
 }
