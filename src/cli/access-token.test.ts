@@ -14,6 +14,10 @@ test("the address with the token lets in, sets a cookie and is left", () => {
   expect(reply?.headers.get("set-cookie")).toMatch(/=secret-token; Path=\/; HttpOnly; SameSite=Strict$/);
 });
 
+test("the address with the token does not lead to another host", () => {
+  expect(token.respond(request("//evil.example/?token=secret-token"))?.headers.get("location")).toBe("/evil.example/");
+});
+
 test("the cookie lets in", () => {
   expect(token.authenticate(request("/", { cookie: "a=b; adk-stream-protocol=secret-token" }))).toBe("local");
 });

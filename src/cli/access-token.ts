@@ -37,7 +37,12 @@ export function createAccessToken(token: string = randomBytes(18).toString("base
       const cookie = `${cookieName}=${token}; Path=/; HttpOnly; SameSite=Strict`;
       return new Response(null, {
         status: 303,
-        headers: { location: url.pathname + url.search, "set-cookie": cookie, "cache-control": "no-store" },
+        // A path with two slashes at its start would be the address of another host.
+        headers: {
+          location: url.pathname.replace(/^\/+/, "/") + url.search,
+          "set-cookie": cookie,
+          "cache-control": "no-store",
+        },
       });
     },
   };

@@ -25,6 +25,8 @@ export interface AgentServerOptions {
   /** Whether the page may read the log, the model's side and the state of its chats. */
   debug: boolean;
   pageFolder: string;
+  /** Whether other machines can reach the host. */
+  isOpenToOthers: boolean;
   token: AccessToken | undefined;
   logger: Logger;
 }
@@ -127,6 +129,13 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     if (failure !== undefined) throw failure;
   }
 
+  function requireAuthentication({ authenticate }: LoadedAgent): void {
+    if (!options.isOpenToOthers || authenticate || token) return;
+    throw new Error(
+      `${options.shown} no longer exports authenticate, and other machines can reach this server. Start it again to go on without.`,
+    );
+  }
+
   async function untilIdle(): Promise<void> {
     while (!bridge.isIdle) await delay(idleMs);
   }
@@ -136,6 +145,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     async reload(onWait) {
       try {
         const next = await options.load();
+        requireAuthentication(next);
         // The constructor refuses agents that cannot be gated, before the old one has to stop.
         const candidate = new Bridge(bridgeOptions(next));
         if (!bridge.isIdle) onWait();

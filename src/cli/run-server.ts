@@ -56,7 +56,7 @@ export async function runServer(kind: "dev" | "serve", given: ServeArguments, pr
   const store = await openStore(parts, settings.databaseUrl, data);
   const server = await parts
     .startAgentServer({
-      ...{ first, load, store, port, host, settings, isScripted, token, logger },
+      ...{ first, load, store, port, host, settings, isScripted, isOpenToOthers, token, logger },
       ...{ shown: given.file, appName: nameOf(file), ask: given.ask },
       debug: settings.debug ?? (kind === "dev" || !first.authenticate),
       pageFolder: join(ownFolder, "dist", "page"),

@@ -9,7 +9,9 @@ import { watchReturn } from "./watch-network.ts";
 
 /** Where the approvals are read, and how answers are sent. All may be left out. */
 export interface AllApprovalsOptions
-  extends ServerOptions, Pick<OutboxOptions, "storage" | "maxAttempts" | "maxAgeMs" | "now" | "random" | "timers"> {
+  extends
+    ServerOptions,
+    Pick<OutboxOptions, "actor" | "storage" | "maxAttempts" | "maxAgeMs" | "now" | "random" | "timers"> {
   /** How often the server is asked. Default 5 seconds. */
   pollMs?: number | undefined;
 }
@@ -78,8 +80,9 @@ export class AllApprovals implements ChatApprovals {
       ),
     );
     if (read.every((reply) => reply?.status === 200)) {
-      // A question that no longer waits was decided elsewhere, unless its outcome is known here.
-      for (const [id, { state }] of this.#rows) if (state === "pending" && !this.#outbox.get(id)) this.#rows.delete(id);
+      // What no longer waits for a person was decided elsewhere, unless its outcome is known here.
+      for (const [id, { state }] of this.#rows)
+        if (state === "indeterminate" || (state === "pending" && !this.#outbox.get(id))) this.#rows.delete(id);
       for (const reply of read) for (const row of reply?.body.approvals ?? []) this.#rows.set(row.approvalId, row);
       this.#clockOffset = read[0]?.clockOffset ?? 0;
       this.#changed();

@@ -1,18 +1,24 @@
 import { describe, expect, it, vi } from "vitest";
-import { ApprovalOutbox, type SentAnswer } from "./approval-outbox.ts";
+import { ApprovalOutbox, type OutboxOptions, type SentAnswer } from "./approval-outbox.ts";
 import type { ServerReply } from "./server-requests.ts";
 
 type Reply = Pick<ServerReply<object>, "status" | "body">;
 const row = (state: string) => ({ approvalId: "a1", toolCallId: "c1", toolName: "pay", state });
 
 /** An outbox with a clock that the test moves, a tab's storage, and a server that replies as it is told. */
-function open(reply: () => Reply | undefined, items = new Map<string, string>(), chatId = "chat-1") {
+function open(
+  reply: () => Reply | undefined,
+  items = new Map<string, string>(),
+  chatId = "chat-1",
+  whose: Pick<OutboxOptions, "actor" | "api"> = {},
+) {
   const clock = { now: 1_000_000 };
   const timers: { at: number; run: () => void }[] = [];
   const sent: { path: string; body: Record<string, unknown> }[] = [];
   const changes: SentAnswer[] = [];
   const outbox = new ApprovalOutbox({
     chatId,
+    ...whose,
     storage: {
       get length() {
         return items.size;
@@ -56,6 +62,60 @@ function open(reply: () => Reply | undefined, items = new Map<string, string>(),
 }
 
 describe("an outbox", () => {
+  it("sends nothing while it is closed, and goes on when it is opened again", async () => {
+    let isAway = true;
+    const { outbox, sent, pass } = open(() =>
+      isAway ? undefined : { status: 200, body: { approval: row("approved") } },
+    );
+    outbox.open();
+    const answered = outbox.send("a1", { approved: true });
+    outbox.close();
+    await pass(60_000);
+    expect(sent).toHaveLength(1);
+    isAway = false;
+    outbox.open();
+    await answered;
+    expect(sent).toHaveLength(2);
+    expect(sent[1]?.body).toEqual(sent[0]?.body);
+  });
+
+  it("does not send an answer of another person who was signed in before", async () => {
+    const items = new Map<string, string>();
+    const before = open(() => undefined, items, "chat-1", { actor: "hanako" });
+    void before.outbox.send("a1", { approved: true }).catch(() => undefined);
+    await before.pass(0);
+    before.outbox.close();
+
+    const other = open(() => ({ status: 200, body: { approval: row("approved") } }), items, "chat-1", {
+      actor: "taro",
+    });
+    other.outbox.open();
+    await other.pass(0);
+    expect(other.sent).toEqual([]);
+    expect(other.outbox.get("a1")).toBeUndefined();
+
+    const again = open(() => ({ status: 200, body: { approval: row("approved") } }), items, "chat-1", {
+      actor: "hanako",
+    });
+    again.outbox.open();
+    await again.pass(0);
+    expect(again.sent).toHaveLength(1);
+  });
+
+  it("keeps the answers to two servers of one origin apart", async () => {
+    const items = new Map<string, string>();
+    const before = open(() => undefined, items, "chat-1", { api: "/sales" });
+    void before.outbox.send("a1", { approved: true }).catch(() => undefined);
+    await before.pass(0);
+    before.outbox.close();
+
+    const other = open(() => ({ status: 404, body: {} }), items, "chat-1", { api: "/support" });
+    other.outbox.open();
+    await other.pass(0);
+    expect(other.sent).toEqual([]);
+    expect(items.size).toBe(1);
+  });
+
   it("sends an answer again with the same key until the server has recorded it", async () => {
     let isAway = true;
     const { outbox, sent, pass, items } = open(() =>

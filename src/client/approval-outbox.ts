@@ -13,6 +13,8 @@ interface KeptAnswer extends ApprovalAnswer {
   /** When it was given. */
   at: number;
   chatId?: string;
+  api?: string;
+  actor?: string;
 }
 
 /** An answer that was given in this page. */
@@ -29,6 +31,13 @@ export interface SentAnswer extends KeptAnswer {
 export interface OutboxOptions {
   server: Pick<ServerRequests, "json">;
   chatId?: string | undefined;
+  /** Where the server's routes are: an answer is sent to the server that asked. */
+  api?: string | undefined;
+  /**
+   * Who is signed in, by any name. An answer that was not delivered is not sent for another person who signs in later in the
+   * same tab. Default: not known. Then remove what `sessionStorage` has when a person signs out.
+   */
+  actor?: string | undefined;
   /** Keeps answers that were not delivered when the page is loaded again. Default: the tab's `sessionStorage`. */
   storage?: Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length"> | undefined;
   /** How often one answer is sent before a person has to say that it shall be sent again. Default 12. */
@@ -67,6 +76,7 @@ export class ApprovalOutbox {
   readonly #storage: OutboxOptions["storage"];
   readonly #entries = new Map<string, Entry>();
   #unwatch: (() => void) | undefined;
+  #isClosed = false;
 
   constructor(options: OutboxOptions) {
     this.#options = options;
@@ -75,19 +85,27 @@ export class ApprovalOutbox {
     this.#storage = "storage" in options ? options.storage : sessionStore();
   }
 
-  /** Sends what an earlier load of this page has left. */
+  /** Sends what an earlier load of this page has left, and what was not delivered before `close`. */
   open(): void {
+    this.#isClosed = false;
     this.#unwatch ??= watchReturn(() => {
       for (const entry of this.#entries.values()) if (entry.timer !== undefined) void this.#deliver(entry);
     });
+    for (const entry of this.#entries.values())
+      if (!entry.answer.decided && entry.answer.problem === undefined) void this.#deliver(entry);
     const keys = Array.from({ length: this.#storage?.length ?? 0 }, (_, index) => this.#storage?.key(index) ?? "");
     for (const key of keys) {
       if (!key.startsWith(prefix)) continue;
       const kept = parse(this.#storage?.getItem(key));
-      if (!kept || kept.chatId !== this.#options.chatId) continue;
+      if (!kept || !this.#isMine(kept)) continue;
       const approvalId = key.slice(prefix.length);
       if (!this.#entries.has(approvalId)) void this.#deliver(this.#add({ ...kept, approvalId }));
     }
+  }
+
+  #isMine(kept: KeptAnswer): boolean {
+    const { chatId, api, actor } = this.#options;
+    return kept.chatId === chatId && kept.api === api && kept.actor === actor;
   }
 
   get(approvalId: string): SentAnswer | undefined {
@@ -99,10 +117,10 @@ export class ApprovalOutbox {
     let entry = this.#entries.get(approvalId);
     if (entry?.answer.decided) return Promise.resolve();
     if (!entry || (entry.answer.problem !== undefined && entry.answer.approved !== approved)) {
-      const { chatId } = this.#options;
-      const key = newKey();
-      const given = { approvalId, approved, key, at: this.#now(), ...(reason !== undefined && { reason }) };
-      entry = this.#add({ ...given, ...(chatId !== undefined && { chatId }) });
+      const { chatId, api, actor } = this.#options;
+      const given = { approvalId, approved, key: newKey(), at: this.#now(), ...(reason !== undefined && { reason }) };
+      const place = { ...(chatId !== undefined && { chatId }), ...(api !== undefined && { api }) };
+      entry = this.#add({ ...given, ...place, ...(actor !== undefined && { actor }) });
     }
     const { waiting } = entry;
     const sent = new Promise<void>((resolve, reject) => waiting.push({ resolve, reject }));
@@ -119,7 +137,11 @@ export class ApprovalOutbox {
   close(): void {
     this.#unwatch?.();
     this.#unwatch = undefined;
-    for (const { timer } of this.#entries.values()) this.#timers.clearTimeout(timer);
+    this.#isClosed = true;
+    for (const entry of this.#entries.values()) {
+      this.#timers.clearTimeout(entry.timer);
+      entry.timer = undefined;
+    }
   }
 
   #add(answer: SentAnswer): Entry {
@@ -161,6 +183,8 @@ export class ApprovalOutbox {
     if (!mayPass) return this.#fail(entry, message ?? `The server replied with status ${status}.`);
     if (entry.attempts >= maxAttempts)
       return this.#fail(entry, `The answer was sent ${entry.attempts} times without a reply that settles it.`);
+    // The next `open` sends it.
+    if (this.#isClosed) return;
     entry.timer = this.#timers.setTimeout(() => void this.#deliver(entry), reconnectDelay(entry.attempts, random));
   }
 

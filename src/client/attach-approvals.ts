@@ -11,7 +11,7 @@ import { type ServerOptions, ServerRequests } from "./server-requests.ts";
 export interface AttachOptions<UI_MESSAGE extends UIMessage>
   extends
     ServerOptions,
-    Pick<OutboxOptions, "storage" | "maxAttempts" | "maxAgeMs" | "now" | "random" | "timers">,
+    Pick<OutboxOptions, "actor" | "storage" | "maxAttempts" | "maxAgeMs" | "now" | "random" | "timers">,
     Pick<ChatSyncOptions<UI_MESSAGE>, "pollMs" | "pageSize"> {
   /** The transport of the chat: an `SseChatTransport`, or a `WebSocketChatTransport` with `hold`. */
   transport: HeldTransport<UI_MESSAGE>;

@@ -24,16 +24,16 @@ export interface AgentChatHelpers<UI_MESSAGE extends UIMessage = UIMessage> exte
 
 /**
  * A chat with an agent: reads its messages, follows the server, and has approvals that are answered beside the open stream.
- * `useAgentChat<typeof agent>` knows the tools of the agent (`defineAgent`). Another `id`, `transport`, `api` or `url` is
- * another chat; all other options are read once.
+ * `useAgentChat<typeof agent>` knows the tools of the agent (`defineAgent`). Another `id`, `transport`, `api`, `url` or
+ * `actor` is another chat; all other options are read once.
  */
 export function useAgentChat<Agent = unknown>(
   options: AgentChatOptions<AgentMessage<Agent>>,
 ): AgentChatHelpers<AgentMessage<Agent>> {
-  const { id, transport, api, url } = options;
+  const { id, transport, api, url, actor } = options;
   const address = typeof url === "function" ? undefined : url?.toString();
   // oxlint-disable-next-line react/exhaustive-deps -- callbacks are often new at each render
-  const chat = useMemo(() => new AgentChat<AgentMessage<Agent>>(options), [id, transport, api, address]);
+  const chat = useMemo(() => new AgentChat<AgentMessage<Agent>>(options), [id, transport, api, address, actor]);
   const { approvals, connection } = chat;
   useEffect(() => {
     approvals.open();

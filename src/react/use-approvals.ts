@@ -25,9 +25,12 @@ export function useApprovals(
   options: { chat: { approvals: Source } } | ({ all: true } & AllApprovalsOptions),
 ): UsedApprovals {
   const given = "chat" in options ? options.chat.approvals : undefined;
-  const api = "chat" in options ? undefined : options.api;
+  const { api, actor } = "chat" in options ? {} : options;
   // oxlint-disable-next-line react/exhaustive-deps -- headers and functions are often new at each render
-  const all = useMemo(() => ("chat" in options ? undefined : new AllApprovals(options)), [given === undefined, api]);
+  const all = useMemo(
+    () => ("chat" in options ? undefined : new AllApprovals(options)),
+    [given === undefined, api, actor],
+  );
   useEffect(() => {
     all?.open();
     return () => all?.close();

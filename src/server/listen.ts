@@ -23,7 +23,8 @@ export interface Listening {
   port: number;
   /**
    * Serves other options from now on, for example another bridge. `prepare` returns them; requests that come meanwhile wait
-   * for it. If it rejects, the old options stay. WebSockets are closed, and their clients connect again.
+   * for it. If it rejects, or the options are not valid for this address, the old options stay. WebSockets are closed, and
+   * their clients connect again. Replacements are made one after the other.
    */
   replace(prepare: () => Promise<HandlerOptions>): Promise<void>;
   /** Ends open responses and sockets, and stops listening. */
@@ -39,15 +40,17 @@ export interface Listening {
 export async function listen(given: ListenOptions): Promise<Listening> {
   // The server has no other routes than these, so nothing has to be found below other paths.
   const options = { ...given, basePath: given.basePath ?? "/" };
-  const { host = "127.0.0.1", port = 3000, authenticate } = options;
-  if (!authenticate && !["127.0.0.1", "localhost", "::1"].includes(host))
-    throw new Error(
-      `Listening on ${host} needs an authenticate hook: without one, anyone who reaches it could approve calls.`,
-    );
+  const { host = "127.0.0.1", port = 3000 } = options;
+  checkReach(host, options);
   const bounds = new ServerBounds(options);
   let current: HandlerOptions = options;
-  let handle: Handle | Promise<Handle> = createHandler(options, bounds);
-  const respond = toNodeHandler(async (request) => (await handle)(request));
+  let handle = createHandler(options, bounds);
+  /** Settles when no replacement is being made; undefined if none is. Never rejects. */
+  let replacing: Promise<void> | undefined;
+  const respond = toNodeHandler(async (request) => {
+    while (replacing) await replacing;
+    return handle(request);
+  });
   /** Connections on which a response is being written. */
   const replying = new WeakSet<Duplex>();
   // Bounds how long a request may take to arrive, so that half requests cannot pile up. `toRequest` checks the Host.
@@ -77,18 +80,15 @@ export async function listen(given: ListenOptions): Promise<Listening> {
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${bound}`,
     port: bound,
-    async replace(prepare) {
-      let resolve: (next: Handle) => void = () => undefined;
-      handle = new Promise<Handle>((resolved) => (resolve = resolved));
-      try {
-        await endpoint.close();
-        current = { ...(await prepare()), basePath: options.basePath };
-      } finally {
-        endpoint = attachWebSocket(server, current, bounds);
-        const next = createHandler(current, bounds);
-        handle = next;
-        resolve(next);
-      }
+    replace(prepare) {
+      const replaced = (replacing ?? Promise.resolve()).then(() => replace(prepare));
+      const settled: Promise<void> = replaced
+        .catch(() => undefined)
+        .then(() => {
+          if (replacing === settled) replacing = undefined;
+        });
+      replacing = settled;
+      return replaced;
     },
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
@@ -96,9 +96,27 @@ export async function listen(given: ListenOptions): Promise<Listening> {
       await Promise.all([closed, endpoint.close()]);
     },
   };
+
+  async function replace(prepare: () => Promise<HandlerOptions>): Promise<void> {
+    await endpoint.close();
+    try {
+      const next = { ...(await prepare()), basePath: options.basePath };
+      checkReach(host, next);
+      handle = createHandler(next, bounds);
+      current = next;
+    } finally {
+      endpoint = attachWebSocket(server, current, bounds);
+    }
+  }
 }
 
-type Handle = ReturnType<typeof createHandler>;
+/** Throws if other machines can reach the address and the options do not say who may do something. */
+function checkReach(host: string, { authenticate }: HandlerOptions): void {
+  if (authenticate || ["127.0.0.1", "localhost", "::1"].includes(host)) return;
+  throw new Error(
+    `Listening on ${host} needs an authenticate hook: without one, anyone who reaches it could approve calls.`,
+  );
+}
 
 /** The reply to input that `node:http` cannot read as a request, by the code of its error. */
 function toRefusal(reason: string | undefined): Refusal & { status: number } {

@@ -441,7 +441,56 @@ describe("listening", () => {
     expect(await (await fetch(`${server.url}/health`)).json()).toEqual({ ok: true });
     await server.close();
   });
+
+  it("goes on with the old options if the next ones would let in everyone", async () => {
+    const { bridge } = await openWorld();
+    const server = await listen({ bridge, port: 0, host: "0.0.0.0", authenticate: () => undefined });
+    await expect(server.replace(async () => ({ bridge }))).rejects.toThrow("needs an authenticate hook");
+    const { port } = server;
+    // Node's fetch does not let a client choose the Host. This one says that it is on the same machine.
+    const reply = await exchange(port, "GET /approvals HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    expect(reply).toMatch(/^HTTP\/1\.1 401 /);
+    await server.close();
+  });
+
+  it("goes on with the old options if the next ones are not valid", async () => {
+    const { bridge } = await openWorld();
+    const server = await listen({ bridge, port: 0, health: () => ({ version: 1 }) });
+    const replaced = server.replace(async () => ({ bridge, authenticateMs: -1 }));
+    const waiting = fetch(`${server.url}/health`);
+    await expect(replaced).rejects.toThrow("authenticateMs");
+    expect(await (await waiting).json()).toEqual({ ok: true, version: 1 });
+    // The WebSocket is back too.
+    await expect(server.replace(async () => ({ bridge, health: () => ({ version: 2 }) }))).resolves.toBeUndefined();
+    await server.close();
+  });
+
+  it("takes one replacement after the other", async () => {
+    const { bridge } = await openWorld();
+    const server = await listen({ bridge, port: 0 });
+    const versions: number[] = [];
+    const replaced = [1, 2, 3].map((version) =>
+      server.replace(async () => {
+        versions.push(version);
+        return { bridge, health: () => ({ version }) };
+      }),
+    );
+    const waiting = fetch(`${server.url}/health`);
+    await Promise.all(replaced);
+    expect(versions).toEqual([1, 2, 3]);
+    expect(await (await waiting).json()).toEqual({ ok: true, version: 3 });
+    await server.close();
+  });
 });
+
+/** What the server writes on a connection that sends these bytes. */
+async function exchange(port: number, bytes: string): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  socket.write(bytes);
+  let reply = "";
+  for await (const piece of socket) reply += String(piece);
+  return reply;
+}
 
 describe("the application's own pages and routes", () => {
   it("get every request that is not for the bridge, together with the owner", async () => {
