@@ -12,7 +12,7 @@ import { openWorld } from "../fixtures/world.ts";
 const step = Number(process.env["CUT_EVERY"] ?? 16);
 /** Conversations at once. Each waits for the network some of the time. */
 const atOnce = 4;
-const timeout = 1_600_000 / step;
+const timeout = 3_200_000 / step;
 
 describe.each(["sse", "websocket"] as const)("an approval over %s", (over) => {
   it.each<Side>(["server", "client"])(
