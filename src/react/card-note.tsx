@@ -17,8 +17,6 @@ export function CardNote({ info }: { info: ApprovalInfo }) {
   const facts: ReactNode[] = [];
   if (isName(requestedBy)) facts.push(<VisibleText text={labels.requestedBy(requestedBy)} />);
   if (!isOpen && isName(decidedBy)) facts.push(<VisibleText text={labels.decidedBy(decidedBy)} />);
-  // A fast tool is done before anyone can read the state `approved`, so later states say it too.
-  if (isAfterApproval(info) && !info.decidedElsewhere) facts.push(labels.states.approved);
   const sentences = sentencesOf(info, labels, language);
   if (isOpen && info.answer) sentences.unshift(<Unconfirmed approved={info.answer.approved} />);
   if (state === "unsent" && info.problem) sentences.push(<VisibleText text={info.problem} />);
@@ -29,10 +27,6 @@ export function CardNote({ info }: { info: ApprovalInfo }) {
       <Joined parts={facts} by=" · " />
     </p>
   );
-}
-
-function isAfterApproval({ state }: ApprovalInfo): boolean {
-  return state === "running" || state === "waiting" || state === "done" || state === "failed" || state === "unknown";
 }
 
 function Joined({ parts, by }: { parts: readonly ReactNode[]; by: string }) {
