@@ -129,14 +129,21 @@ describe.each(majors)("one chat in several places, on %s", (major, ai) => {
     expectStory(async (place) => {
       const { first, chat } = place;
       const sleeper = await first.page.context().newCDPSession(first.page);
-      await sleeper.send("Page.setWebLifecycleState", { state: "frozen" });
+      await sleeper.send("Debugger.enable");
+      // Nothing of the page runs until it is resumed: no timer, and nothing that arrives. Headless pages ignore `frozen`.
+      const isPaused = new Promise((resolve) => sleeper.once("Debugger.paused", resolve));
+      await sleeper.send("Debugger.pause");
+      await isPaused;
+      const { length } = first.requests;
       asleep += 1;
       // The clock belongs to both transports.
       await expect.poll(() => asleep).toBe(places.length);
       world.clock.now += 3_600_000;
       await world.bridge.sweep();
       await place.device.shows("expired", "");
-      await sleeper.send("Page.setWebLifecycleState", { state: "active" });
+      expect(first.requests).toHaveLength(length);
+      await sleeper.send("Debugger.resume");
+      await sleeper.detach();
       await Promise.all(tabsOf(place).map((tab) => tab.shows("expired", "")));
       expect(
         await first
