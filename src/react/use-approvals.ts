@@ -26,11 +26,10 @@ export function useApprovals(
 ): UsedApprovals {
   const given = "chat" in options ? options.chat.approvals : undefined;
   const { api, actor } = "chat" in options ? {} : options;
+  const isAll = given === undefined;
+  const make = () => ("chat" in options ? undefined : new AllApprovals(options));
   // oxlint-disable-next-line react/exhaustive-deps -- headers and functions are often new at each render
-  const all = useMemo(
-    () => ("chat" in options ? undefined : new AllApprovals(options)),
-    [given === undefined, api, actor],
-  );
+  const all = useMemo(make, [isAll, api, actor]);
   useEffect(() => {
     all?.open();
     return () => all?.close();

@@ -48,6 +48,7 @@ export async function listen(given: ListenOptions): Promise<Listening> {
   /** Settles when no replacement is being made; undefined if none is. Never rejects. */
   let replacing: Promise<void> | undefined;
   const respond = toNodeHandler(async (request) => {
+    // oxlint-disable-next-line no-unmodified-loop-condition -- `replace` changes it while this waits
     while (replacing) await replacing;
     return handle(request);
   });

@@ -267,6 +267,31 @@ describe("two nodes on one database", () => {
     middle.open();
   });
 
+  it("know a turn that the other one is about to begin", async () => {
+    const rules: Rule[] = [
+      { when: ({ responses }) => responses.length > 0, say: [text("Paid.")] },
+      { when: /pay/, say: [call("pay", { amount: 3 })] },
+    ];
+    const begin = gate();
+    let isDecided = false;
+    const { nodes } = await openNodes(2, rules, {
+      before: async (index, operation) => {
+        if (index === 0 && operation === "getMessage" && isDecided) await begin.opened;
+        // The second node has found no turn in the log.
+        if (index === 1 && operation === "leaseOf" && isDecided) begin.open();
+      },
+    });
+    const [one, two] = nodes;
+    await read(one.bridge, await say(one.bridge, "pay"));
+    const [question] = (await one.bridge.approvals("alice", { state: "pending" })).approvals;
+    isDecided = true;
+    await one.bridge.decide("alice", { approvalId: question?.id ?? "", approved: true });
+    const resumed = await two.bridge.resume("alice", "chat");
+    begin.open();
+    expect(resumed && (await read(two.bridge, { ...resumed, chatName: "chat" }))).toBe("Paid.");
+    expect(await two.bridge.resume("alice", "chat")).toBeUndefined();
+  });
+
   it("hand over at once also if one stops when a turn begins, and no lease counts as lost", async () => {
     const rules: Rule[] = [
       { when: ({ responses }) => responses.length > 0, say: [text("Paid.")] },

@@ -12,7 +12,7 @@ import type { Report, Resolution } from "./reports.ts";
 import type { DecisionResult, Settlement } from "./settlement.ts";
 import type { RepeatedAnswers } from "./repeated-answers.ts";
 import type { Reading, Submission, Submissions, Submitted } from "./submissions.ts";
-import { findOpenTurn, turnElsewhere } from "./turn-elsewhere.ts";
+import { findOpenTurn, findTurnElsewhere, turnElsewhere } from "./turn-elsewhere.ts";
 
 export interface RequestsContext {
   store: Store;
@@ -119,8 +119,8 @@ export class Requests {
     const { turns, store } = this.#context;
     const here = turns.running(chat);
     if (here) return here;
-    const open = await findOpenTurn(store, chat);
-    return open && this.#elsewhere(chat, open);
+    const found = await findTurnElsewhere(store, chat);
+    return found && this.#elsewhere(chat, found);
   }
 
   /** What a held stream goes on with. The part that a reader has may have been withdrawn: then it gets the reply again. */

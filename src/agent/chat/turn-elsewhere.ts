@@ -1,21 +1,56 @@
-import type { Store } from "../../stores/index.ts";
+import { isSettled } from "../../protocol/index.ts";
+import type { Approval, Store } from "../../stores/index.ts";
 import type { QueuedTurn } from "./chat-queue.ts";
 
+type TurnInLog = Pick<QueuedTurn, "id" | "reply" | "after">;
+
+/** How long a turn of another node is waited for that is about to begin, and how often the log is looked at meanwhile. */
+const beginMs = 1000;
+const lookMs = 20;
+/** If a decision or an outcome is older than this, its turn has begun, or there is none. */
+const recentMs = 5000;
+/** How many rows of the chat are looked at, the newest. */
+const maxRows = 20;
+
 /** A turn that another node runs, or that a crash has left, to be read from the log. `stop` has it stopped there. */
-export function turnElsewhere(turn: Pick<QueuedTurn, "id" | "reply" | "after">, stop: QueuedTurn["stop"]): QueuedTurn {
+export function turnElsewhere(turn: TurnInLog, stop: QueuedTurn["stop"]): QueuedTurn {
   // Its end is in the log. If its node dies, another one continues the chat and writes the end.
   const done = new Promise<void>(() => undefined);
   return { ...turn, covers: new Set(), done, stop };
 }
 
 /** The turn of a chat that the log has not to its end, if there is one. */
-export async function findOpenTurn(
-  store: Store,
-  chat: string,
-): Promise<Pick<QueuedTurn, "id" | "reply" | "after"> | undefined> {
+export async function findOpenTurn(store: Store, chat: string): Promise<TurnInLog | undefined> {
   const [open] = await store.openTurns({ chat });
   if (!open) return undefined;
   const after = open.sequence - 1;
   const [begin] = await store.read(chat, { after, limit: 1 });
   return begin?.kind === "begin" ? { id: begin.turn, reply: begin.reply, after } : undefined;
+}
+
+/**
+ * The same, and a turn that another node is about to begin. That node has recorded a decision or an outcome, and its turn
+ * is not in the log yet: a page that loads at this moment must not be told that the reply is over.
+ */
+export async function findTurnElsewhere(store: Store, chat: string): Promise<TurnInLog | undefined> {
+  const until = performance.now() + beginMs;
+  for (;;) {
+    const open = await findOpenTurn(store, chat);
+    if (open || performance.now() > until || !(await isAboutToBegin(store, chat))) return open;
+    await new Promise((resolve) => setTimeout(resolve, lookMs));
+  }
+}
+
+async function isAboutToBegin(store: Store, chat: string): Promise<boolean> {
+  const lease = await store.leaseOf(chat);
+  if (!lease || lease.node === store.node) return false;
+  const rows = await store.listApprovals({ chat, newest: maxRows });
+  const since = store.now() - recentMs;
+  return rows.some((row) => isUnshown(row) && Math.max(row.decidedAt ?? 0, row.finishedAt ?? 0) > since);
+}
+
+/** True for a row that a turn will show. An agent run as a tool waits for its own calls. */
+function isUnshown({ state, told, shown, innerSession }: Approval): boolean {
+  if (isSettled(state)) return !told && !shown;
+  return innerSession === undefined && (state === "approved" || state === "executing");
 }
