@@ -1,5 +1,6 @@
 import { FunctionTool, LlmAgent } from "@google/adk";
-import { type Bridge, createBridge } from "adk-stream-protocol";
+import { createBridge } from "adk-stream-protocol";
+import { createHandler } from "adk-stream-protocol/server";
 import { sqliteStore } from "adk-stream-protocol/stores/sqlite";
 import { z } from "zod";
 
@@ -11,15 +12,19 @@ const pay = new FunctionTool({
   execute: ({ amount, recipient }) => ({ paid: amount, to: recipient }),
 });
 
-function openBridge(): Promise<Bridge> {
+async function openAgent() {
   const agent = new LlmAgent({ name: "cashier", model: "gemini-2.5-flash", instruction: "Help.", tools: [pay] });
   const store = sqliteStore({ path: ".data/chats.db" });
-  return createBridge({ agent, store, live: { model: "gemini-live-2.5-flash-preview" } });
+  const bridge = await createBridge({ agent, store, live: { model: "gemini-live-2.5-flash-preview" } });
+  return { bridge, handle: createHandler({ bridge }) };
 }
 
-/** Next loads this module more than once: for routes, for the custom server, and after a change. All share one bridge. */
-const shared = globalThis as { cashierBridge?: Promise<Bridge> };
+/**
+ * Next loads this module more than once: for routes, for the custom server, and after a change. All share one bridge, and
+ * its handler, because the handler must come from the same copy of the package as the bridge.
+ */
+const shared = globalThis as { cashier?: ReturnType<typeof openAgent> };
 
-export function getBridge(): Promise<Bridge> {
-  return (shared.cashierBridge ??= openBridge());
+export function getAgent(): ReturnType<typeof openAgent> {
+  return (shared.cashier ??= openAgent());
 }

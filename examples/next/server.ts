@@ -2,12 +2,13 @@
 import { createServer } from "node:http";
 import { attachWebSocket } from "adk-stream-protocol/node";
 import next from "next";
-import { getBridge } from "./bridge.ts";
+import { getAgent } from "./bridge.ts";
 
 const app = next({ dev: process.env["NODE_ENV"] !== "production" });
 await app.prepare();
 const page = app.getRequestHandler();
 
 const server = createServer((request, response) => void page(request, response));
-attachWebSocket(server, { bridge: await getBridge() });
+const { bridge } = await getAgent();
+attachWebSocket(server, { bridge });
 server.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1");

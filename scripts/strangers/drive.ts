@@ -5,7 +5,7 @@
  *     node drive.ts <url of the routes> <url of the WebSocket or -> <command of the server> …
  *
  * The server gets the scripted Gemini by environment variables. With OWN_MODEL=1 it has a model of its own, which calls a
- * tool when it is asked to.
+ * tool when it is asked to. PAGE is the address of a page that the server renders.
  */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -39,6 +39,8 @@ for (const stream of [server.stdout, server.stderr]) stream.on("data", (piece) =
 
 try {
   await within(startMs, "The server did not start.", isReady());
+  const page = process.env["PAGE"];
+  if (page !== undefined) await within(storyMs, "The page did not come.", readPage(page));
   const events = new ai.DefaultChatTransport<ai.UIMessage>({ api: `${base}/stream` });
   await within(storyMs, "The story over SSE did not end.", pay("SSE", events));
   if (socketUrl !== "-") {
@@ -65,6 +67,15 @@ async function isReady(): Promise<void> {
     const end = await Promise.race([ended, pause]);
     if (end !== undefined) throw new Error(end);
   }
+}
+
+/** The server must be able to render the page; a browser alone would hide that it cannot. */
+async function readPage(url: string): Promise<void> {
+  const response = await fetch(url);
+  const html = await response.text();
+  if (!response.ok || !html.includes('aria-label="Message"'))
+    throw new Error(`The page is ${response.status}: ${html}`);
+  console.log("  the server renders the page");
 }
 
 /** One payment, with messages that stock AI SDK has read and validated. */

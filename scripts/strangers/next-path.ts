@@ -11,14 +11,19 @@ export async function nextPath(tarball: string): Promise<void> {
     project.run("next", "build");
     const start = await freePort();
     console.log("  next start");
-    process.stdout.write(project.drive(`http://127.0.0.1:${start}/agent`, "-", "next", "start", "-p", String(start)));
+    drive(project, start, "-", "next", "start", "-p", String(start));
     for (const mode of ["production", "development"]) {
       const port = await freePort();
       console.log(`  custom server, ${mode}`);
       const command = ["env", `PORT=${port}`, `NODE_ENV=${mode}`, "node", "server.ts"];
-      process.stdout.write(project.drive(`http://127.0.0.1:${port}/agent`, `ws://127.0.0.1:${port}/live`, ...command));
+      drive(project, port, `ws://127.0.0.1:${port}/live`, ...command);
     }
   } finally {
     project.remove();
   }
+}
+
+function drive(project: Project, port: number, socketUrl: string, ...command: readonly string[]): void {
+  const url = `http://127.0.0.1:${port}`;
+  process.stdout.write(project.driveWith({ PAGE: `${url}/` }, `${url}/agent`, socketUrl, ...command));
 }

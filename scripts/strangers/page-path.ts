@@ -2,12 +2,17 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Project } from "./project.ts";
 
-/** The oldest and the newest React, with the majors of AI SDK's hooks. */
+/** The oldest and the newest React, each with its own types, with the majors of AI SDK's hooks. */
 const combinations = [
   ["react@18.2.0", "react-dom@18.2.0", "ai@^6.0.231", "@ai-sdk/react@^3.0.0"],
   ["react@18.2.0", "react-dom@18.2.0", "ai@^7.0.32", "@ai-sdk/react@^4.0.0"],
   ["react@^19.0.0", "react-dom@^19.0.0", "ai@^6.0.231", "@ai-sdk/react@^3.0.0"],
   ["react@^19.0.0", "react-dom@^19.0.0", "ai@^7.0.32", "@ai-sdk/react@^4.0.0"],
+];
+const compilers = ["typescript@5.9.3", "typescript@^7.0.2"];
+const resolutions = [
+  ["--module", "esnext", "--moduleResolution", "bundler"],
+  ["--module", "nodenext", "--moduleResolution", "nodenext"],
 ];
 
 /** A page for an agent that runs elsewhere: it needs neither ADK nor Gemini's client, and bundles for browsers. */
@@ -18,25 +23,15 @@ export async function pagePath(tarball: string): Promise<void> {
       project.install(tarball, ...packages);
       if (project.has("node_modules/@google")) throw new Error("A page-only project has a package of Google.");
       console.log(`  ${packages.join(" ")}: ${project.installedMegabytes().toFixed(0)} MB installed`);
-      const react = Object.keys(exportsOf(project)).includes("./react");
       project.write("index.html", '<div id="root"></div><script type="module" src="/main.tsx"></script>');
-      project.write("main.tsx", pageWith(react));
-      project.install("vite@8", "typescript@5.9.3", "@types/react@19", "@types/react-dom@19");
-      project.run(
-        "tsc",
-        "--noEmit",
-        "--jsx",
-        "react-jsx",
-        "--module",
-        "esnext",
-        "--target",
-        "es2023",
-        "--skipLibCheck",
-        "--strict",
-        "--moduleResolution",
-        "bundler",
-        "main.tsx",
-      );
+      project.write("main.tsx", page);
+      project.write("vite-env.d.ts", '/// <reference types="vite/client" />');
+      const major = packages[0]?.includes("@18") ? 18 : 19;
+      project.install("vite@8", `@types/react@${major}`, `@types/react-dom@${major}`);
+      for (const compiler of compilers) {
+        project.install(compiler);
+        for (const resolution of resolutions) checkTypes(project, resolution);
+      }
       project.run("vite", "build", "--logLevel", "warn");
       const scripts = readdirSync(join(project.folder, "dist/assets")).filter((file) => file.endsWith(".js"));
       for (const script of scripts)
@@ -48,26 +43,66 @@ export async function pagePath(tarball: string): Promise<void> {
   }
 }
 
-function exportsOf({ folder }: Project): Record<string, unknown> {
-  const file = join(folder, "node_modules/adk-stream-protocol/package.json");
-  return (JSON.parse(readFileSync(file, "utf8")) as { exports: Record<string, unknown> }).exports;
+/** With `skipLibCheck: false`, so that our own declarations are checked too. Errors in those of others are theirs. */
+function checkTypes(project: Project, resolution: readonly string[]): void {
+  const options = [
+    "--noEmit",
+    "--pretty",
+    "false",
+    "--jsx",
+    "react-jsx",
+    "--target",
+    "es2023",
+    "--strict",
+    "--types",
+    "",
+  ];
+  const files = ["main.tsx", "vite-env.d.ts"];
+  const { stdout } = project.try("tsc", [...options, "--skipLibCheck", "false", ...resolution, ...files]);
+  const errors = stdout.split("\n").filter((line) => /^(?:main|node_modules\/adk-stream-protocol\/)|^error/.test(line));
+  if (errors.length > 0) throw new Error(`tsc ${resolution.join(" ")}:\n${errors.join("\n")}`);
 }
 
-function pageWith(react: boolean): string {
-  return `
-import { useChat } from "@ai-sdk/react";
+/** The hooks and components, and two mistakes that the compiler finds only if it has their types. */
+const page = `
 import { WebSocketChatTransport } from "adk-stream-protocol/client";
 import { visibleText } from "adk-stream-protocol/protocol";
-${react ? 'import * as parts from "adk-stream-protocol/react";' : "const parts = {};"}
+import { ApprovalCard, ApprovalInbox, ConnectionState, useAgentChat, useApprovals } from "adk-stream-protocol/react";
+import { ja } from "adk-stream-protocol/react/ja";
+import "adk-stream-protocol/react/styles.css";
 import { createRoot } from "react-dom/client";
 
-const transport = new WebSocketChatTransport({ url: "/live" });
+const transport = new WebSocketChatTransport({ url: "/live", hold: true });
 
-function Page() {
-  const { messages } = useChat({ transport });
-  return <pre>{messages.length}{visibleText("a").length}{Object.keys(parts).join()}</pre>;
+function Page({ id }: { id: string }) {
+  const chat = useAgentChat({ id, transport });
+  return (
+    <main>
+      <ConnectionState connection={chat.connection} labels={ja} />
+      {chat.messages.flatMap(({ parts }) =>
+        parts.map((part, index) =>
+          part.type === "text" ? (
+            <p key={index}>{visibleText(part.text).length}</p>
+          ) : (
+            <ApprovalCard key={index} chat={chat} part={part} labels={ja} />
+          ),
+        ),
+      )}
+    </main>
+  );
 }
 
-createRoot(document.getElementById("root")!).render(<Page />);
+function Inbox() {
+  const approvals = useApprovals({ all: true });
+  return <ApprovalInbox approvals={approvals} chatHref={(id) => id.slice(1)} />;
+}
+
+// @ts-expect-error -- a card needs a chat
+const withoutChat = <ApprovalCard part={{ type: "text" }} />;
+// @ts-expect-error -- the id is text
+const withoutId = () => useAgentChat({ id: 1 });
+
+const root = document.getElementById("root");
+if (root) createRoot(root).render([<Page key="page" id="c1" />, <Inbox key="inbox" />]);
+export { withoutChat, withoutId };
 `;
-}

@@ -15,6 +15,10 @@ describe("docs/mounting.md", () => {
     expect(page).toContain(`\`\`\`ts\n${read(file)}\`\`\``);
   });
 
+  it.each(["page", "chat"])("shows the %s of the Next.js example as it is", (name) => {
+    expect(page).toContain(`\`\`\`tsx\n${read(`examples/next/app/${name}.tsx`)}\`\`\``);
+  });
+
   it("has an example for each framework", () => {
     const names = files.filter((file) => file.endsWith("/server.ts")).map((file) => file.split("/")[1]);
     expect(new Set(names)).toEqual(new Set(["express", "fastify", "hono", "next", "node-http"]));

@@ -7,8 +7,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../../scripts/strangers/project.ts";
 
 const root = join(import.meta.dirname, "../..");
-const { exports, dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+const { exports, scripts, dependencies, peerDependencies } = JSON.parse(
+  readFileSync(join(root, "package.json"), "utf8"),
+) as {
   exports: Record<string, string | { types: string }>;
+  scripts: Record<string, string>;
   dependencies: Record<string, string>;
   peerDependencies: Record<string, string>;
 };
@@ -88,6 +91,12 @@ describe("the packed package", { timeout: 150_000 }, () => {
     expect(missing).toEqual([]);
     const own = files.filter((file) => !file.startsWith("template/"));
     expect(own.filter((file) => /\.test\.|node_modules|\.stamp/.test(file))).toEqual([]);
+  });
+
+  it("has the page that the command serves, also if it was packed without a build before", () => {
+    expect(files).toContain("dist/page/index.html");
+    // `build:package` leaves the page out.
+    expect(scripts["prepack"]).toBe("npm run -s build");
   });
 
   it("works without ADK in a page, and names it where it is needed", () => {

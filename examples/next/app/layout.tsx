@@ -1,3 +1,4 @@
+import "adk-stream-protocol/react/styles.css";
 import type { ReactNode } from "react";
 
 export default function Layout({ children }: { children: ReactNode }) {

@@ -1,11 +1,8 @@
-import { createHandler } from "adk-stream-protocol/server";
-import { getBridge } from "../../../bridge.ts";
-
-let handler: ReturnType<typeof createHandler> | undefined;
+import { getAgent } from "../../../bridge.ts";
 
 async function handle(request: Request): Promise<Response> {
-  handler ??= createHandler({ bridge: await getBridge() });
-  return handler(request);
+  const agent = await getAgent();
+  return agent.handle(request);
 }
 
 export { handle as DELETE, handle as GET, handle as PATCH, handle as POST };
