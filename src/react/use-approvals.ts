@@ -26,11 +26,9 @@ export function useApprovals(
 ): UsedApprovals {
   const given = "chat" in options ? options.chat.approvals : undefined;
   const { api, actor } = "chat" in options ? {} : options;
+  const make = () => ("chat" in options ? undefined : new AllApprovals(options));
   // oxlint-disable-next-line react/exhaustive-deps -- headers and functions are often new at each render
-  const all = useMemo(
-    () => ("chat" in options ? undefined : new AllApprovals(options)),
-    [given === undefined, api, actor],
-  );
+  const all = useMemo(make, [given === undefined, api, actor]);
   useEffect(() => {
     all?.open();
     return () => all?.close();
