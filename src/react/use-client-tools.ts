@@ -1,9 +1,9 @@
 import type { UIMessage } from "ai";
 import { useEffect, useRef } from "react";
 import type { AgentChat } from "./agent-chat.ts";
-import { claimCall, rememberYes, saidYesHere } from "./claim-call.ts";
 import { type ClientCall, callsToRun } from "./calls-to-run.ts";
 import { deliverResult } from "./deliver-result.ts";
+import { rememberYes, saidYesHere, whileClaimed } from "./while-claimed.ts";
 
 /** What a browser tool is told beside its input. */
 export interface ClientToolContext {
@@ -57,21 +57,23 @@ export function useClientTools<UI_MESSAGE extends UIMessage>(
     for (const { approvalId, answer, decidedElsewhere } of approvals.list())
       if (answer?.approved && !decidedElsewhere) rememberYes(approvalId);
     if (!signal || document.hidden || !approvals.sync.isLoaded) return;
+    const isMine = (name: string) => Object.hasOwn(latest.current, name);
+    const find = (shown: readonly UIMessage[]) =>
+      callsToRun(shown, { approvals, isMine, saidYesHere, isArriving: approvals.isArriving });
     const run = async ({ toolCallId, toolName, input }: ClientCall) => {
-      started.current.add(toolCallId);
-      if (!(await claimCall(toolCallId))) return void started.current.delete(toolCallId);
       const tool = latest.current[toolName];
-      if (!tool || signal.aborted) return;
+      // What was drawn may be older than the chat: a question may have come for the call, or another outcome.
+      const isCurrent = find(chat.messages).some((call) => call.toolCallId === toolCallId);
+      if (!tool || !isCurrent || signal.aborted || started.current.has(toolCallId)) return;
+      started.current.add(toolCallId);
       let result: unknown;
       try {
-        result = (await tool(input as never, { toolCallId, signal })) ?? null;
+        result = await tool(input as never, { toolCallId, signal });
       } catch (error) {
         result = { error: error instanceof Error ? error.message : String(error) };
       }
       await deliverResult(chat, { toolCallId, result }, signal);
     };
-    const isMine = (name: string) => Object.hasOwn(latest.current, name);
-    for (const call of callsToRun(messages, { approvals, isMine, saidYesHere, isArriving: approvals.isArriving }))
-      if (!started.current.has(call.toolCallId)) void run(call);
+    for (const call of find(messages)) void whileClaimed(call.toolCallId, () => run(call), signal);
   }, [chat, approvals, messages, approvals.version]);
 }

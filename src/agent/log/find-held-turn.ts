@@ -10,6 +10,8 @@ type FoundTurn = Pick<LoggedTurn, "id" | "reply" | "after"> & {
 };
 
 const piece = 256;
+/** Entries that are read at once. A long reply has more, and a reader may ask for its end again and again. */
+const largestPiece = 4096;
 
 /** The turn that an entry of the log belongs to; undefined if the log no longer has its beginning. */
 export async function findTurnAt(store: Store, chat: string, sequence: number): Promise<FoundTurn | undefined> {
@@ -42,7 +44,7 @@ export async function findPausedTurn(store: Store, chat: string): Promise<FoundT
 
 async function findBegin(store: Store, chat: string, entry: LogEntry): Promise<LogEntry | undefined> {
   const isBegin = ({ turn, kind }: LogEntry) => turn === entry.turn && kind === "begin";
-  for (let end = entry.sequence, size = piece; end > 0; size *= 4) {
+  for (let end = entry.sequence, size = piece; end > 0; size = Math.min(size * 4, largestPiece)) {
     const after = Math.max(0, end - size);
     const begin = (await store.read(chat, { after, limit: end - after })).find(isBegin);
     if (begin) return begin;

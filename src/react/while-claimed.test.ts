@@ -1,0 +1,109 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+
+/** A storage of a browser. What it has are its own properties. */
+class MemoryStorage {
+  [key: string]: unknown;
+  getItem(key: string) {
+    return Object.hasOwn(this, key) ? this[key] : null;
+  }
+  setItem(key: string, value: string) {
+    this[key] = value;
+  }
+  removeItem(key: string) {
+    delete this[key];
+  }
+}
+
+/** The locks of a browser, as far as they are used: a lock is taken, or it is not there. */
+function browserLocks() {
+  const held = new Set<string>();
+  return {
+    async request(name: string, _: { ifAvailable: true }, run: (lock: object | null) => Promise<unknown>) {
+      if (held.has(name)) return run(null);
+      held.add(name);
+      return run({}).finally(() => held.delete(name));
+    },
+  };
+}
+
+let local: MemoryStorage;
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  local = new MemoryStorage();
+  vi.stubGlobal("localStorage", local);
+  vi.stubGlobal("navigator", { locks: browserLocks() });
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+/** A tab, as a function that tells whether it ran the call. A tab that was duplicated has a copy of the other's storage. */
+async function openTab(session = new MemoryStorage()) {
+  vi.resetModules();
+  const { whileClaimed } = await import("./while-claimed.ts");
+  return async (now: number, work: () => Promise<void>, signal = new AbortController().signal) => {
+    vi.stubGlobal("sessionStorage", session);
+    let hasRun = false;
+    const run = () => {
+      hasRun = true;
+      return work();
+    };
+    vi.setSystemTime(now);
+    await whileClaimed("c1", run, signal);
+    return hasRun;
+  };
+}
+
+const quick = async () => undefined;
+/** Work that ends when it is told to. */
+function slow() {
+  let end = () => undefined as void;
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  return { run: () => ended, end: () => end() };
+}
+
+describe("a claim", () => {
+  it("keeps other tabs out for as long as the call runs", async () => {
+    const [one, other] = [await openTab(), await openTab()];
+    const { run, end } = slow();
+    const running = one(0, run);
+    expect(await other(60_000, quick)).toBe(false);
+    end();
+    expect(await running).toBe(true);
+  });
+
+  it("keeps a tab out that was duplicated", async () => {
+    const session = new MemoryStorage();
+    const [one, copy] = [await openTab(session), await openTab(session)];
+    const { run, end } = slow();
+    const running = one(0, run);
+    expect(await copy(1000, quick)).toBe(false);
+    end();
+    await running;
+  });
+
+  it("keeps other tabs out for a while after the call, until they have read its outcome", async () => {
+    const [one, other] = [await openTab(), await openTab()];
+    await one(0, quick);
+    expect(await other(1000, quick)).toBe(false);
+    expect(await other(60_000, quick)).toBe(true);
+  });
+
+  it("ends when the page leaves the chat", async () => {
+    const one = await openTab();
+    const leave = new AbortController();
+    const running = one(0, slow().run, leave.signal);
+    leave.abort();
+    await running;
+    expect(await one(1, quick)).toBe(true);
+  });
+
+  it("does not fill the storage", async () => {
+    const one = await openTab();
+    for (let index = 0; index < 100; index += 1) local.setItem(`adk-stream-protocol:call:old-${index}`, `tab ${index}`);
+    local.setItem("of the application", "stays");
+    await one(1_000_000, quick);
+    expect(Object.keys(local)).toEqual(["of the application", "adk-stream-protocol:call:c1"]);
+  });
+});

@@ -1,0 +1,64 @@
+import { newKey } from "../client/new-key.ts";
+
+/** After a call its claim stays for this long: other tabs have read the outcome by then. */
+const lapsesAfterMs = 30_000;
+const prefix = "adk-stream-protocol:";
+const claims = `${prefix}call:`;
+
+/**
+ * Runs a browser call in this tab alone: two tabs of the same chat both see it. Does nothing if another tab has claimed
+ * it. A lock of the browser keeps others out while the call runs, also a tab that was duplicated and takes itself
+ * for this one. A browser without locks has only the time of the claim.
+ * The claim ends early when the signal aborts.
+ */
+export async function whileClaimed(toolCallId: string, run: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  const key = claims + toolCallId;
+  const me = tabId();
+  const claim = async () => {
+    ifAllowed(removeLapsed);
+    if (ifAllowed(() => localStorage.getItem(key))?.startsWith(me) === false) return;
+    const note = () => ifAllowed(() => localStorage.setItem(key, `${me} ${Date.now()}`));
+    note();
+    // A tool that does not end must not keep the claim when the page comes back to the chat.
+    await Promise.race([run(), new Promise((resolve) => signal.addEventListener("abort", resolve))]);
+    note();
+  };
+  if (navigator.locks) await navigator.locks.request(key, { ifAvailable: true }, async (lock) => lock && claim());
+  else await claim();
+}
+
+/** Remembers that this tab answered a question with yes, also after a reload. */
+export function rememberYes(approvalId: string): void {
+  ifAllowed(() => sessionStorage.setItem(`${prefix}yes:${approvalId}`, "1"));
+}
+
+export function saidYesHere(approvalId: string): boolean {
+  return ifAllowed(() => sessionStorage.getItem(`${prefix}yes:${approvalId}`)) === "1";
+}
+
+let tab: string | undefined;
+function tabId(): string {
+  const key = `${prefix}tab`;
+  const id = (tab ??= ifAllowed(() => sessionStorage.getItem(key)) ?? newKey());
+  ifAllowed(() => sessionStorage.setItem(key, id));
+  return id;
+}
+
+/** A claim that has lapsed says nothing, and without this the storage of the page would fill up. */
+function removeLapsed(): void {
+  for (const [key, claim] of Object.entries<string>(localStorage))
+    if (key.startsWith(claims) && Date.now() - Number(claim.split(" ")[1]) >= lapsesAfterMs)
+      localStorage.removeItem(key);
+}
+
+/**
+ * Uses the storage, unless the browser forbids it or it has no room. Then every tab runs the call, and the server takes one
+ * result.
+ */
+function ifAllowed<T>(use: () => T): T | undefined {
+  try {
+    return use();
+  } catch {
+    return undefined;
+  }
+}
