@@ -302,7 +302,7 @@ describe("two nodes on one database", () => {
     let isDecided = false;
     const { nodes, payments } = await openNodes(2, rules, {
       leaseMs: 60_000,
-      logger: { ...silentLogger, warn: (words) => void warnings.push(words) },
+      logger: { ...silentLogger, warn: (warning) => void warnings.push(warning) },
       before: async (index, operation) => {
         if (index === 0 && operation === "getMessage" && isDecided) await stopping.opened;
       },

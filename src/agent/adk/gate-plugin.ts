@@ -11,7 +11,7 @@ import {
   type NodeContext,
 } from "@google/adk";
 import { BridgeError } from "../../protocol/index.ts";
-import { type Approval, NotOwner } from "../../stores/index.ts";
+import type { Approval } from "../../stores/index.ts";
 import { describeError, type Logger } from "../support/index.ts";
 import { innerSessionId } from "./agent-tool.ts";
 import { isInLoop } from "./agents.ts";
@@ -252,8 +252,7 @@ export class GatePlugin extends BasePlugin {
       return this.#pause(approval, invocationContext);
     } catch (error) {
       // The row stays: the node that goes on with the turn shows the question, and a person may have answered it there.
-      if (approval && (error instanceof NotOwner || run?.scope.isLeft()))
-        return this.#pause(approval, invocationContext);
+      if (approval && run?.scope.isLeft(error)) return this.#pause(approval, invocationContext);
       this.#logger.error("A call could not be held.", { tool: tool.name, error: describeError(error) });
       const left = approval && !(await this.#release(approval)) ? approval : undefined;
       // The tool may have run. The model waits for what the row will say.

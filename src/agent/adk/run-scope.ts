@@ -24,8 +24,8 @@ export interface RunScope {
   isUnattended(): boolean;
   /** True when the run's calls must be refused, because no turn shows them any more. */
   refusesCalls(): boolean;
-  /** True when another node, or the next process, goes on with the run's turn as after a crash. */
-  isLeft(): boolean;
+  /** True when another node, or the next process, goes on with the run's turn as after a crash. The error may say so. */
+  isLeft(error: unknown): boolean;
   /** The run has begun with this session object. */
   onBegin(session: AdkSession): void;
   /** Comes before a complete event is stored. What the history has must be in the log first, or a crash would lose it. */

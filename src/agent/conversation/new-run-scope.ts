@@ -1,5 +1,5 @@
 import { isSettled } from "../../protocol/index.ts";
-import type { Approval, Session } from "../../stores/index.ts";
+import { type Approval, NotOwner, type Session } from "../../stores/index.ts";
 import { addMetadata } from "../adk/event-metadata.ts";
 import type { RunScope } from "../adk/run-scope.ts";
 import { tellable, withFamilies } from "../approval/family.ts";
@@ -36,7 +36,7 @@ export function newRunScope(
     ...fixed,
     // A process that was paused goes on where it was, and another node may have run the call since.
     refusesCalls: () => fixed.refusesCalls() || !hasChat(id),
-    isLeft: () => last?.signal.reason === continuesElsewhere || !hasChat(id),
+    isLeft: (error) => error instanceof NotOwner || last?.signal.reason === continuesElsewhere || !hasChat(id),
     chat: id,
     owner,
     actor: () => listener().turn.actor,
