@@ -41,7 +41,12 @@ const demoSources = ["demo/{page,script,server}/**/*", "demo/*.{ts,json}"];
 const packagePart = {
   folder: "dist",
   inputs: [...common, ...sources],
-  commands: (folder) => [`tsc -p tsconfig.build.json --outDir ${folder}`, `cp src/react/styles.css ${folder}/react`],
+  commands: (folder) => [
+    `tsc -p tsconfig.build.json --outDir ${folder}`,
+    `cp src/react/styles.css ${folder}/react`,
+    // Without it, TypeScript 6 and newer refuse to import the stylesheet in projects that declare no `*.css`.
+    `echo "export {};" > ${folder}/react/styles.css.d.ts`,
+  ],
 };
 
 /** @type {Part} */

@@ -23,7 +23,10 @@ interface Manifest {
 export function readEntries(root: string): Entry[] {
   const { name, exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest;
   const targets = Object.entries(exports).flatMap(([subpath, target]) =>
-    typeof target === "object" && "types" in target ? { subpath, names: exportsOf(join(root, target.types)) } : [],
+    // A stylesheet has types so that it can be imported, and exports nothing.
+    typeof target === "object" && "types" in target && !subpath.endsWith(".css")
+      ? { subpath, names: exportsOf(join(root, target.types)) }
+      : [],
   );
   const everywhere = new Set(targets.flatMap(({ names }) => [...names.values()].map(keyOf)));
   return targets.map(({ subpath, names }) => {
