@@ -25,7 +25,6 @@ export async function pagePath(tarball: string): Promise<void> {
       console.log(`  ${packages.join(" ")}: ${project.installedMegabytes().toFixed(0)} MB installed`);
       project.write("index.html", '<div id="root"></div><script type="module" src="/main.tsx"></script>');
       project.write("main.tsx", page);
-      project.write("vite-env.d.ts", '/// <reference types="vite/client" />');
       const major = packages[0]?.includes("@18") ? 18 : 19;
       project.install("vite@8", `@types/react@${major}`, `@types/react-dom@${major}`);
       for (const compiler of compilers) {
@@ -45,20 +44,8 @@ export async function pagePath(tarball: string): Promise<void> {
 
 /** With `skipLibCheck: false`, so that our own declarations are checked too. Errors in those of others are theirs. */
 function checkTypes(project: Project, resolution: readonly string[]): void {
-  const options = [
-    "--noEmit",
-    "--pretty",
-    "false",
-    "--jsx",
-    "react-jsx",
-    "--target",
-    "es2023",
-    "--strict",
-    "--types",
-    "",
-  ];
-  const files = ["main.tsx", "vite-env.d.ts"];
-  const { stdout } = project.try("tsc", [...options, "--skipLibCheck", "false", ...resolution, ...files]);
+  const options = ["--noEmit", "--pretty", "false", "--jsx", "react-jsx", "--target", "es2023", "--strict"];
+  const { stdout } = project.try("tsc", [...options, "--skipLibCheck", "false", ...resolution, "main.tsx"]);
   const errors = stdout.split("\n").filter((line) => /^(?:main|node_modules\/adk-stream-protocol\/)|^error/.test(line));
   if (errors.length > 0) throw new Error(`tsc ${resolution.join(" ")}:\n${errors.join("\n")}`);
 }
