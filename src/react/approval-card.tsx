@@ -5,6 +5,7 @@ import { ApprovalLanguage, type LanguageProps } from "./approval-language.tsx";
 import { CallArguments } from "./call-arguments.tsx";
 import { callWords } from "./call-words.ts";
 import { CardDetails } from "./card-details.tsx";
+import { isUndecided } from "./card-states.ts";
 import { CardHeader } from "./card-header.tsx";
 import { CardNote } from "./card-note.tsx";
 import { CardOutcome } from "./card-outcome.tsx";
@@ -183,11 +184,6 @@ function Card({
       </Slot>
     </article>
   );
-}
-
-/** Whether the server has no decision yet. Then the card shows what is important for the decision. */
-export function isUndecided({ state }: ApprovalInfo): boolean {
-  return state === "asked" || state === "sending" || state === "unsent";
 }
 
 function Retry({ info, name, onRetry }: { info: ApprovalInfo; name: string; onRetry: () => void }) {

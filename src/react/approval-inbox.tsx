@@ -1,6 +1,7 @@
 import { useId, useRef } from "react";
 import type { ApprovalInfo, ChatApprovals } from "../client/chat-approvals.ts";
-import { type CardLookProps, InfoCard, isUndecided } from "./approval-card.tsx";
+import { type CardLookProps, InfoCard } from "./approval-card.tsx";
+import { isUndecided } from "./card-states.ts";
 import { ApprovalLanguage } from "./approval-language.tsx";
 import { useCard } from "./card-parts.tsx";
 

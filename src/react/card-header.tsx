@@ -1,6 +1,7 @@
 import { visibleText } from "../protocol/visible-text.ts";
-import type { ApprovalInfo, CardState } from "../client/chat-approvals.ts";
+import type { ApprovalInfo } from "../client/chat-approvals.ts";
 import { Slot, useCard } from "./card-parts.tsx";
+import { hasBegun, isUndecided } from "./card-states.ts";
 import { VisibleText } from "./visible-text.tsx";
 
 export interface CardHeaderProps {
@@ -11,10 +12,10 @@ export interface CardHeaderProps {
 }
 
 /** What the call is, and the state of its approval. */
-export function CardHeader({ info: { card, state, toolName }, title, level }: CardHeaderProps) {
+export function CardHeader({ info, title, level }: CardHeaderProps) {
+  const { card, state, toolName } = info;
   const { labels, part } = useCard();
   const Heading = `h${level}` as const;
-  const isUndecided = state === "asked" || state === "sending" || state === "unsent";
   return (
     <header {...part("header")}>
       {card?.icon !== undefined && (
@@ -33,8 +34,8 @@ export function CardHeader({ info: { card, state, toolName }, title, level }: Ca
         )}
       </div>
       <span {...part("tags")}>
-        {isUndecided && card?.tone === "danger" && <span {...part("danger")}>{labels.danger}</span>}
-        {afterYes.has(state) && <span {...part("decision")}>{labels.states.approved}</span>}
+        {isUndecided(info) && card?.tone === "danger" && <span {...part("danger")}>{labels.danger}</span>}
+        {hasBegun(info) && <span {...part("decision")}>{labels.states.approved}</span>}
         <Slot name="status">
           <span {...part("status")}>
             {(state === "sending" || state === "running") && <span {...part("spinner")} aria-hidden="true" />}
@@ -45,9 +46,6 @@ export function CardHeader({ info: { card, state, toolName }, title, level }: Ca
     </header>
   );
 }
-
-/** The states of a call that was approved and has begun. */
-const afterYes: ReadonlySet<CardState> = new Set(["running", "waiting", "done", "failed", "unknown"]);
 
 /** What a person sees as one character, if it can be seen: an icon must not be a sentence or change what is around it. */
 function firstCharacter(icon: string): string {

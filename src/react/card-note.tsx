@@ -1,6 +1,7 @@
 import { Fragment, type ReactNode } from "react";
 import type { ApprovalInfo } from "../client/chat-approvals.ts";
 import { useCard } from "./card-parts.tsx";
+import { isUndecided } from "./card-states.ts";
 import type { ApprovalLabels } from "./labels.ts";
 import { localeOf } from "./field-text.ts";
 import { VisibleText } from "./visible-text.tsx";
@@ -13,7 +14,7 @@ const isName = (name: string | undefined): name is string => name !== undefined 
 export function CardNote({ info }: { info: ApprovalInfo }) {
   const { labels, language, part } = useCard();
   const { state, requestedBy, decidedBy } = info;
-  const isOpen = state === "asked" || state === "sending" || state === "unsent";
+  const isOpen = isUndecided(info);
   const facts: ReactNode[] = [];
   if (isName(requestedBy)) facts.push(<VisibleText text={labels.requestedBy(requestedBy)} />);
   if (!isOpen && isName(decidedBy)) facts.push(<VisibleText text={labels.decidedBy(decidedBy)} />);

@@ -269,7 +269,7 @@ describe("the keyboard and screen readers", () => {
     await takesAnswer(card());
     await card().getByRole("textbox", { name: "Reason" }).fill("because");
     await showCard({ state: "denied", decidedElsewhere: true });
-    await card().getByText("You were writing this reason. It was not sent: because").waitFor();
+    await card().getByText("This reason was not sent: because").waitFor();
     await card().getByText("Already denied on another device.").waitFor();
     expect(await isFocused(card())).toBe(true);
   });

@@ -274,7 +274,7 @@ describe("without a mouse or a screen (W6, W12)", () => {
     await card.getByRole("textbox", { name: "Reason", exact: true }).fill("because");
     await decline(await approvalId(page));
     await inState(card, "denied");
-    await expectText(card, "You were writing this reason. It was not sent: because");
+    await expectText(card, "This reason was not sent: because");
     await isFocused(card);
   });
 });
