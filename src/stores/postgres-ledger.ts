@@ -4,6 +4,7 @@ import { NotOwner } from "./lease-store.ts";
 import { type PostgresDatabase, sqlNow } from "./postgres-database.ts";
 import { isConnectionLost } from "./postgres-errors.ts";
 import type { PostgresLeases } from "./postgres-leases.ts";
+import { findWritten } from "./postgres-ledger-check.ts";
 import { type LedgerBatch, writeLedger } from "./postgres-ledger-write.ts";
 import { type Row, rowToApproval, text } from "./postgres-rows.ts";
 import type { Approval, AuditEntry, NewApproval } from "./store.ts";
@@ -95,21 +96,9 @@ export function postgresLedger(db: PostgresDatabase, leases: PostgresLeases) {
       return await writeLedger(db, write, leases.node);
     } catch (error) {
       if (!isConnectionLost(error)) throw error;
-      // The statement may have been carried out, or may still be. It changes nothing the second time, and the hashes say
-      // whose entries the audit has.
+      // The statement may have been carried out, or may still be. It changes nothing the second time.
       const again = await writeLedger(db, write, leases.node);
-      const entries = write.audit.filter(({ chat }) => !again.has(chat));
-      const [chats, sequences, hashes] = [
-        entries.map(({ chat }) => chat),
-        entries.map(({ entry }) => entry.sequence),
-        entries.map(({ entry }) => entry.hash),
-      ];
-      const found = await db.query(
-        `SELECT DISTINCT chat FROM audit JOIN unnest($1::text[], $2::bigint[], $3::text[]) AS mine (chat, sequence, hash)
-         USING (chat, sequence, hash)`,
-        [chats, sequences, hashes],
-      );
-      return new Set([...again, ...found.map((row) => text(row["chat"]))]);
+      return new Set([...again, ...(await findWritten(db, write, again))]);
     }
   };
 

@@ -19,14 +19,15 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-function toChange(event: Exclude<StoreInput, "read">): Change {
+/** `mark` tells the operation from others that are the same. */
+function toChange(event: Exclude<StoreInput, "read">, mark: string): Change {
   switch (event) {
     case "approve":
     case "deny":
-      return { event, by: "alice" };
+      return { event, by: "alice", key: mark };
     case "claim":
     case "reclaim":
-      return { event, leaseOwner: "node", leaseMs: 60_000 };
+      return { event, leaseOwner: mark, leaseMs: 60_000 };
     case "succeed":
     case "fail":
       return { event, outcome: { done: event }, fence: 1 };
@@ -35,9 +36,9 @@ function toChange(event: Exclude<StoreInput, "read">): Change {
   }
 }
 
-async function perform(store: Store, id: string, input: StoreInput): Promise<StoreOutput> {
+async function perform(store: Store, id: string, input: StoreInput, mark: string): Promise<StoreOutput> {
   if (input !== "read") {
-    const { moved, approval } = await store.move(id, toChange(input));
+    const { moved, approval } = await store.move(id, toChange(input, mark));
     return { moved, state: approval?.state ?? "pending" };
   }
   return { moved: false, state: (await store.getApproval(id))?.state ?? "pending" };
@@ -69,17 +70,17 @@ it("changes from three nodes, of which one loses its connections, are linearizab
   // Several at a time, so that the operations of one approval overlap.
   const queue = [...histories].flatMap(([id, history]) =>
     Array.from({ length: operationsPerApproval }, (_, index) => ({
-      ...{ id, history, store: random.below(stores.length) },
+      ...{ id, history, mark: `operation ${index}`, store: random.below(stores.length) },
       input: random.pick<StoreInput>(index < operationsPerApproval / 2 ? decisions : outcomes),
     })),
   );
   const worker = async () => {
     for (let next = queue.shift(); next; next = queue.shift()) {
-      const { id, history, input } = next;
+      const { id, history, input, mark } = next;
       const store = stores[next.store];
       if (!store) continue;
       const called = performance.now();
-      const output = await perform(store, id, input).catch(() => undefined);
+      const output = await perform(store, id, input, mark).catch(() => undefined);
       history.push({ input, output, called, returned: output ? performance.now() : Infinity });
       if (queue.length % 400 === 0) proxy.cut();
     }
