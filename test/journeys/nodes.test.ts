@@ -268,8 +268,10 @@ describe("two nodes on one database", () => {
   });
 
   it("know a turn that the other one is about to begin", async () => {
+    const found = gate();
     const rules: Rule[] = [
-      { when: ({ responses }) => responses.length > 0, say: [text("Paid.")] },
+      // The turn is not over before the second node has found it.
+      { when: ({ responses }) => responses.length > 0, say: [pause(found.opened), text("Paid.")] },
       { when: /pay/, say: [call("pay", { amount: 3 })] },
     ];
     const begin = gate();
@@ -288,6 +290,7 @@ describe("two nodes on one database", () => {
     await one.bridge.decide("alice", { approvalId: question?.id ?? "", approved: true });
     const resumed = await two.bridge.resume("alice", "chat");
     begin.open();
+    found.open();
     expect(resumed && (await read(two.bridge, { ...resumed, chatName: "chat" }))).toBe("Paid.");
     expect(await two.bridge.resume("alice", "chat")).toBeUndefined();
   });
