@@ -1,5 +1,5 @@
 // Runs all checks and tests, and prints each with its duration. All steps run, also after one has
-// failed, and the last line says how many checks and tests passed and failed.
+// failed. At the end there is a line for each failure, and one with the numbers.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,18 +14,25 @@ const env = { ...process.env, PATH: [join(root, "node_modules", ".bin"), process
 const steps = ["build", "typecheck", "lint", "format:check", "unused", "publint", "attw"];
 
 const total = { passed: 0, failed: 0 };
+/** @type {string[]} */
+const failures = [];
 
 for (const name of steps) {
   const { ok, output, seconds } = run(`npm run -s ${name}`);
   console.log(`${ok ? "ok  " : "FAIL"} ${name} (${seconds} s)`);
-  if (!ok) console.log(output);
+  if (!ok) {
+    console.log(output);
+    failures.push(name);
+  }
   total[ok ? "passed" : "failed"] += 1;
 }
 
 const tests = runTests();
 total.passed += tests.passed;
 total.failed += tests.failed;
+failures.push(...tests.failures);
 
+for (const failure of failures) console.log(`FAIL ${failure}`);
 console.log(`${total.passed} passed, ${total.failed} failed`);
 process.exitCode = total.failed === 0 ? 0 : 1;
 
@@ -51,7 +58,10 @@ function runTests() {
     });
     const counts = readCounts(file);
     const ok = runner.status === 0 && counts.failed === 0 && counts.passed > 0;
-    if (!ok) counts.failed = Math.max(counts.failed, 1);
+    if (!ok && counts.failed === 0) {
+      counts.failed = 1;
+      counts.failures.push("the test runner");
+    }
     console.log(`${ok ? "ok  " : "FAIL"} tests (${secondsSince(start)} s, ${counts.skipped} skipped)`);
     return counts;
   } finally {
@@ -61,13 +71,13 @@ function runTests() {
 
 /**
  * @param {string} file
- * @returns {{ passed: number, failed: number, skipped: number }}
+ * @returns {{ passed: number, failed: number, skipped: number, failures: string[] }}
  */
 function readCounts(file) {
   try {
     return JSON.parse(readFileSync(file, "utf8"));
   } catch {
-    return { passed: 0, failed: 0, skipped: 0 };
+    return { passed: 0, failed: 0, skipped: 0, failures: [] };
   }
 }
 

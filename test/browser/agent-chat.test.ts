@@ -51,7 +51,7 @@ describe.each(["sse", "websocket"])("the hooks over %s", (transport) => {
     await approve(page);
     await says(page, 'get_location gave {"latitude":35}');
     await shows(page, "main[data-status=ready]");
-    expect(await page.locator("[data-state=done]").count()).toBe(1);
+    await expect.poll(() => page.locator("[data-state=done]").count()).toBe(1);
     expect(await messagesOf(world)).toHaveLength(2);
   });
 

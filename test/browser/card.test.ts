@@ -84,13 +84,13 @@ describe.each([
     await card.getByRole("heading", { name: "Send money" }).waitFor({ timeout: waiting });
     await expectText(card, "process_payment");
     await expectText(card, "It cannot be taken back.");
-    expect(await card.locator("dt").allInnerTexts()).toEqual(["Amount", "To", "For", "Currency"]);
-    expect(await card.locator("dd").allInnerTexts()).toEqual(["$50.00", "Hanako", "lunch", "USD"]);
+    await expect.poll(() => card.locator("dt").allInnerTexts()).toEqual(["Amount", "To", "For", "Currency"]);
+    await expect.poll(() => card.locator("dd").allInnerTexts()).toEqual(["$50.00", "Hanako", "lunch", "USD"]);
 
     await page.getByRole("button", { name: "日本語" }).click();
     const japanese = page.getByRole("article", { name: "送金 の承認" });
     await expectText(japanese, "取り消しはできません。");
-    expect(await japanese.locator("dt").allInnerTexts()).toEqual(["金額", "送金先", "用途", "通貨"]);
+    await expect.poll(() => japanese.locator("dt").allInnerTexts()).toEqual(["金額", "送金先", "用途", "通貨"]);
     await expectAccessible(page);
   });
 
@@ -101,7 +101,9 @@ describe.each([
     await inState(card, "asked");
     await expectText(card, "high risk");
     await card.getByText("Exact call").click();
-    expect(await card.getByRole("group", { name: "What runs" }).innerText()).toContain('"environment": "production"');
+    await expect
+      .poll(() => card.getByRole("group", { name: "What runs" }).innerText())
+      .toContain('"environment": "production"');
     const sent = await card.getByRole("group", { name: "What the model sent" }).innerText();
     expect(sent).toContain('"service": "shop"');
     expect(sent).not.toContain("environment");

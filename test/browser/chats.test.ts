@@ -52,16 +52,15 @@ describe("the list of chats", () => {
     await inState(cards(page).first(), "asked");
     const waits = page.url();
     await row("Send 7 dollars to Zed").getByText("1 request waits").waitFor({ timeout: waiting });
-    expect(await row("Send 7").getByRole("link").getAttribute("aria-current")).toBe("page");
+    await expect.poll(() => row("Send 7").getByRole("link").getAttribute("aria-current")).toBe("page");
     await button("New chat").click();
     await button("Chats, 1 request waits in other chats").waitFor({ timeout: waiting });
     await say(page, "hello there");
     await replied();
     await row("hello there").waitFor({ timeout: waiting });
-    expect(await rows().allInnerTexts()).toEqual([
-      expect.stringContaining("hello there"),
-      expect.stringContaining("Send 7 dollars"),
-    ]);
+    await expect
+      .poll(() => rows().allInnerTexts())
+      .toEqual([expect.stringContaining("hello there"), expect.stringContaining("Send 7 dollars")]);
 
     // Titles are found in any case, and changed in place.
     await page.getByRole("searchbox").fill("ZED");
@@ -197,7 +196,7 @@ describe.each([
     await expect.poll(() => reply.getAttribute("data-message-id"), { timeout: waiting }).not.toBe(id);
     await ready();
     await inState(cards(page).first(), "done");
-    expect(await cards(page).count()).toBe(1);
+    await expect.poll(() => cards(page).count()).toBe(1);
     expect(await demo.balance()).toBe(before - 7);
     await say(page, "hello");
     await replied();
@@ -259,7 +258,7 @@ describe("files", () => {
     await expectAccessible();
     await say(page, "look at this");
     await expect.poll(areDrawn, { timeout: waiting }).toEqual([true, true, true]);
-    expect(await chosen().count()).toBe(0);
+    await expect.poll(() => chosen().count()).toBe(0);
     await ready();
     const sent = JSON.stringify(gemini.requests[0]?.body);
     expect(sent).toContain(pixel);
@@ -267,7 +266,7 @@ describe("files", () => {
     await page.reload();
     await expect.poll(areDrawn, { timeout: waiting }).toEqual([true, true, true]);
     const link = page.getByRole("link", { name: /letter\.txt/ });
-    expect(await link.getAttribute("href")).toMatch(/^\/files\/[0-9a-f]{32}$/);
+    await expect.poll(() => link.getAttribute("href")).toMatch(/^\/files\/[0-9a-f]{32}$/);
     await expectAccessible();
   });
 
@@ -290,7 +289,7 @@ describe("files", () => {
     await page.getByText('{"rows":["first').first().click();
     const link = page.getByRole("link", { name: "Show the whole output (2.9 MiB)" });
     await link.waitFor({ timeout: waiting });
-    expect(await link.getAttribute("href")).toBe(url);
+    await expect.poll(() => link.getAttribute("href")).toBe(url);
     await page.unrouteAll({ behavior: "wait" });
   });
 });
@@ -408,7 +407,7 @@ describe("a chat of 10,000 messages", () => {
     await page.locator(".messages").press("Home");
     await page.getByText("Question 0", { exact: true }).waitFor({ timeout: waiting });
     expect(await page.locator(".messages").evaluate(({ scrollTop }) => scrollTop)).toBe(0);
-    expect(await page.locator(".older-button").count()).toBe(0);
+    await expect.poll(() => page.locator(".older-button").count()).toBe(0);
     expect(await drawn()).toBeLessThan(1000);
     await page.locator(".messages").press("End");
     await page.getByText("Question 4999").waitFor({ timeout: waiting });

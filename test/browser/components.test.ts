@@ -119,14 +119,16 @@ describe("what a model can write is shown for what it is", () => {
       for (const mark of ["00A0", "2800", "3164", "2028", "2029"]) expect(text, mark).toContain(`U+${mark}`);
       // None of these characters is in the page itself.
       expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Control}\p{Format}]/u);
-      expect(await card().locator('[data-kind="script"]').allInnerTexts()).toEqual([
-        "mixes Latin + Cyrillic letters",
-        "written in Cyrillic letters",
-        "mixes Latin + mathematical letters",
-        "mixes Latin + full-width letters",
-      ]);
-      expect(await part("status").innerText()).toBe("Waiting for you");
-      expect(await card().locator("img, script, a, b, h2").allInnerTexts()).toEqual(["Send money"]);
+      await expect
+        .poll(() => card().locator('[data-kind="script"]').allInnerTexts())
+        .toEqual([
+          "mixes Latin + Cyrillic letters",
+          "written in Cyrillic letters",
+          "mixes Latin + mathematical letters",
+          "mixes Latin + full-width letters",
+        ]);
+      await expect.poll(() => part("status").innerText()).toBe("Waiting for you");
+      await expect.poll(() => card().locator("img, script, a, b, h2").allInnerTexts()).toEqual(["Send money"]);
     }
     expect(await calls()).toEqual([]);
   });
@@ -136,19 +138,19 @@ describe("what a model can write is shown for what it is", () => {
       const texts = { title: text, hint: text, icon: text.slice(0, 8), fields: { amount: { label: text } } };
       await showCard({ toolName: text, card: texts });
       await inState(card(), "asked");
-      expect(await card().locator("img, script, a, b").count()).toBe(0);
-      expect(await part("status").innerText()).toBe("Waiting for you");
-      expect(await card().innerText()).not.toMatch(/[\u202A-\u202E\u2066\u2067\u200B]/u);
+      await expect.poll(() => card().locator("img, script, a, b").count()).toBe(0);
+      await expect.poll(() => part("status").innerText()).toBe("Waiting for you");
+      await expect.poll(() => card().innerText()).not.toMatch(/[\u202A-\u202E\u2066\u2067\u200B]/u);
       const late = { reason: text, errorText: text, output: { result: text }, decidedBy: text, problem: text };
       for (const state of ["failed", "done", "denied", "unsent"] as const) {
         await showCard({ ...late, state, interim: text, hint: text, answer: { approved: false, reason: text } });
-        expect(await card().locator("img, script, a, b").count()).toBe(0);
+        await expect.poll(() => card().locator("img, script, a, b").count()).toBe(0);
       }
     }
     await showCard({ card: {}, hint: "Already approved by your manager. Click Approve." });
-    expect(await part("hint").innerText()).toBe(
-      "The assistant says: “Already approved by your manager. Click Approve.”",
-    );
+    await expect
+      .poll(() => part("hint").innerText())
+      .toBe("The assistant says: “Already approved by your manager. Click Approve.”");
   });
 
   it("also if it is very long, very wide or very deep", async () => {
@@ -162,11 +164,11 @@ describe("what a model can write is shown for what it is", () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(900);
     await button("Show all 20,000 characters").waitFor();
     await button("Show all 200 arguments").click();
-    expect(await card().getByText("field_199").count()).toBe(1);
+    await expect.poll(() => card().getByText("field_199").count()).toBe(1);
     await button(/Show all .* characters/)
       .nth(1)
       .click();
-    expect(await card().getByText('"bottom"').count()).toBe(1);
+    await expect.poll(() => card().getByText('"bottom"').count()).toBe(1);
   });
 });
 
@@ -181,7 +183,7 @@ describe("nothing is approved that was not seen or not meant", () => {
       await page.waitForFunction(() => !document.querySelector("[data-part=deny][aria-disabled=true]"));
       await approve.evaluate((element) => (element as HTMLElement).click());
       await card().getByText("Line 299").waitFor();
-      expect(await approve.getAttribute("aria-disabled")).toBe("true");
+      await expect.poll(() => approve.getAttribute("aria-disabled")).toBe("true");
       await approve.evaluate((element) => (element as HTMLElement).click());
       expect(await calls()).toEqual([]);
       await page.keyboard.press("End");
@@ -217,7 +219,7 @@ describe("nothing is approved that was not seen or not meant", () => {
     await button(/^Deny/).click();
     expect(await calls()).toEqual([{ id: "a1", approved: true }]);
     await showCard({ state: "sending", answer: { approved: true } });
-    expect(await button(/^(Approve|Deny)/).count()).toBe(0);
+    await expect.poll(() => button(/^(Approve|Deny)/).count()).toBe(0);
     await card().getByText("Your Approve is not confirmed.").waitFor();
   });
 
@@ -244,22 +246,22 @@ describe("the keyboard and screen readers", () => {
   it("reach everything, and nothing takes the focus by itself", async () => {
     await showCard({ hint: "For lunch" });
     await inState(card(), "asked");
-    expect(await isFocused(page.locator("body"))).toBe(true);
+    await expect.poll(() => isFocused(page.locator("body"))).toBe(true);
     await page.waitForFunction(() => !document.querySelector("[aria-disabled=true]"));
     const reason = card().getByRole("textbox", { name: "Reason", exact: true });
     await page.keyboard.press("Tab");
-    expect(await isFocused(reason)).toBe(true);
+    await expect.poll(() => isFocused(reason)).toBe(true);
     await page.keyboard.type("  not today ");
     await page.keyboard.press("Enter");
     expect(await calls()).toEqual([]);
     await page.keyboard.press("Tab");
-    expect(await isFocused(button("Deny $50.00 → Hanako"))).toBe(true);
+    await expect.poll(() => isFocused(button("Deny $50.00 → Hanako"))).toBe(true);
     await page.keyboard.press("Tab");
-    expect(await isFocused(button("Approve $50.00 → Hanako"))).toBe(true);
+    await expect.poll(() => isFocused(button("Approve $50.00 → Hanako"))).toBe(true);
     await page.keyboard.press("Shift+Tab");
     await page.keyboard.press("Enter");
     expect(await calls()).toEqual([{ id: "a1", approved: false, reason: "not today" }]);
-    expect(await isFocused(card())).toBe(true);
+    await expect.poll(() => isFocused(card())).toBe(true);
     await showCard({ state: "denied", reason: "not today" });
     await page.getByRole("log").getByText("Send money $50.00 → Hanako: Denied.").waitFor({ state: "attached" });
   });
@@ -271,7 +273,7 @@ describe("the keyboard and screen readers", () => {
     await showCard({ state: "denied", decidedElsewhere: true });
     await card().getByText("This reason was not sent: because").waitFor();
     await card().getByText("Already denied on another device.").waitFor();
-    expect(await isFocused(card())).toBe(true);
+    await expect.poll(() => isFocused(card())).toBe(true);
   });
 
   it("say what became of a call, also if the server refused it at first", async () => {
@@ -280,7 +282,7 @@ describe("the keyboard and screen readers", () => {
     await found.fill('{"version":7}');
     await page.keyboard.press("Tab");
     await page.waitForFunction(() => !document.querySelector("[aria-disabled=true]"));
-    expect(await isFocused(button("It happened"))).toBe(true);
+    await expect.poll(() => isFocused(button("It happened"))).toBe(true);
     await page.keyboard.press("Enter");
     await card().getByRole("alert").getByText("The server cannot be reached.").waitFor();
     await found.fill("");
@@ -297,7 +299,7 @@ describe("the keyboard and screen readers", () => {
     await card().getByRole("textbox", { name: "Reason" }).fill("because");
     await button(/^Deny/).click();
     await card().getByRole("alert").getByText("You may not decide about this call.").waitFor();
-    expect(await card().getByRole("textbox", { name: "Reason" }).inputValue()).toBe("because");
+    await expect.poll(() => card().getByRole("textbox", { name: "Reason" }).inputValue()).toBe("because");
   });
 });
 
@@ -335,10 +337,10 @@ describe("the components", () => {
   it("list all questions of a person with links to their chats, and keep those that were answered here", async () => {
     await show({ infos: every.toReversed(), isInbox: true });
     await expect.poll(() => cards(page).count()).toBe(3);
-    expect(await page.getByRole("heading", { name: "Waiting for you 3" }).count()).toBe(1);
-    expect(await page.getByRole("link", { name: "Open the chat" }).first().getAttribute("href")).toBe(
-      "/chats/chat%200",
-    );
+    await expect.poll(() => page.getByRole("heading", { name: "Waiting for you 3" }).count()).toBe(1);
+    await expect
+      .poll(() => page.getByRole("link", { name: "Open the chat" }).first().getAttribute("href"))
+      .toBe("/chats/chat%200");
     await inState(card(), "asked");
     await show({ infos: every.map((info) => (info.approvalId === "a0" ? { ...info, state: "denied" } : info)) });
     await inState(card(), "denied");
@@ -357,6 +359,6 @@ describe("the components", () => {
     await page.getByText("Signed out").waitFor();
     await show({ connection: { status: "open" } });
     await page.getByRole("log").getByText("The connection is back.").waitFor({ state: "attached" });
-    expect(await page.getByText("Connected").count()).toBe(0);
+    await expect.poll(() => page.getByText("Connected").count()).toBe(0);
   });
 });

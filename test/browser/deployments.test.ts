@@ -151,7 +151,7 @@ describe.each([
     if (shown.card === "done") await card.getByText("Result", { exact: true }).click();
     await expectText(card, shown.note);
     await assistantSays(words);
-    for (const once of [saying(words), saying(begun), cards(page)]) expect(await once.count()).toBe(1);
+    for (const once of [saying(words), saying(begun), cards(page)]) await expect.poll(() => once.count()).toBe(1);
 
     const chat = new URL(page.url()).searchParams.get("chat") ?? "";
     const { approvals } = await getJson<{ approvals: ApprovalView[] }>(`${server.url}/approvals?chat=${chat}`);

@@ -23,10 +23,14 @@ it("shows any agent with its chats, events and state, and asks about its calls",
     await page.getByRole("button", { name: "call look_up_order" }).click();
     const state = page.getByRole("region", { name: "State" });
     await state.getByText("last_order").waitFor();
-    expect(await state.innerText()).toContain('"example order"');
-    expect(await page.getByRole("region", { name: "Events" }).innerText()).toContain("tool-output-available");
-    expect(await page.getByRole("navigation", { name: "Chats" }).innerText()).toContain("call look_up_order");
-    expect(await page.getByText("Wallet").count()).toBe(0);
+    await expect.poll(() => state.innerText()).toContain('"example order"');
+    await expect
+      .poll(() => page.getByRole("region", { name: "Events" }).innerText())
+      .toContain("tool-output-available");
+    await expect
+      .poll(() => page.getByRole("navigation", { name: "Chats" }).innerText())
+      .toContain("call look_up_order");
+    await expect.poll(() => page.getByText("Wallet").count()).toBe(0);
 
     await page.getByRole("textbox", { name: "Message" }).fill("call refund_order");
     await page.keyboard.press("Enter");

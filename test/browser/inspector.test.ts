@@ -58,7 +58,7 @@ it("shows folded chunks, the log after a reload, what the model was asked, and r
   const lines = page.locator(".stream-list");
   const paidLine = lines.locator("summary").filter({ hasText: "tool-input-start" });
   await lines.getByText("[DONE]").waitFor({ timeout: waiting });
-  expect(await lines.locator(".line-type").getByText("text-delta", { exact: true }).count()).toBe(1);
+  await expect.poll(() => lines.locator(".line-type").getByText("text-delta", { exact: true }).count()).toBe(1);
   await paidLine.hover();
   await page.locator("article[data-lit]").waitFor({ timeout: waiting });
   await takesAnswer(card);
@@ -78,7 +78,7 @@ it("shows folded chunks, the log after a reload, what the model was asked, and r
     .getByText(/asked: \d+ contents, 11 tools/)
     .first()
     .waitFor({ timeout: waiting });
-  expect(await page.getByText(/asked: \d+ contents/).count()).toBe(2);
+  await expect.poll(() => page.getByText(/asked: \d+ contents/).count()).toBe(2);
   await expectAccessible();
 
   const downloading = page.waitForEvent("download");
@@ -100,7 +100,8 @@ it("shows folded chunks, the log after a reload, what the model was asked, and r
   const recorded = replay.locator("article[data-approval-id]");
   await inState(recorded, "asked");
   const before = await demo.balance();
-  for (const button of await recorded.getByRole("button").all()) expect(await button.isDisabled()).toBe(true);
+  for (const button of await recorded.getByRole("button").all())
+    await expect.poll(() => button.isDisabled()).toBe(true);
   await expectAccessible();
   await replay.getByRole("slider").fill("9999");
   await inState(recorded, "done");
@@ -157,9 +158,9 @@ it("draws Markdown, and nothing in it runs, is loaded or leads elsewhere unseen"
   const said = page.locator(".text").last();
   await said.getByText("[x](javascript:window.ran=true)").waitFor({ timeout: waiting });
   await said.getByRole("heading", { name: "Plan" }).waitFor({ timeout: waiting });
-  expect(await said.locator("li strong").innerText()).toBe("one");
-  expect(await said.locator("td").allInnerTexts()).toEqual(["1", "2"]);
-  expect(await said.locator("img, script").count()).toBe(0);
+  await expect.poll(() => said.locator("li strong").innerText()).toBe("one");
+  await expect.poll(() => said.locator("td").allInnerTexts()).toEqual(["1", "2"]);
+  await expect.poll(() => said.locator("img, script").count()).toBe(0);
   const links = said.getByRole("link");
   expect(
     await links.evaluateAll((all) => all.map((link) => [link.getAttribute("href"), link.getAttribute("rel")])),
@@ -167,7 +168,7 @@ it("draws Markdown, and nothing in it runs, is loaded or leads elsewhere unseen"
     ["https://evil.example/cat.png", "noopener noreferrer"],
     ["https://evil.example/", "noopener noreferrer"],
   ]);
-  expect(await said.innerText()).toContain("bank.example (evil.example)");
+  await expect.poll(() => said.innerText()).toContain("bank.example (evil.example)");
   expect(await page.evaluate(() => "ran" in window)).toBe(false);
   await choose(page, "bidi");
   await page.getByText("one WebSocket").waitFor({ timeout: waiting });

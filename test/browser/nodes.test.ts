@@ -169,7 +169,7 @@ describe.each<Mode>(["sse", "bidi"])("the page in %s on three nodes", (mode) => 
     expect(after.payments).toHaveLength(before.payments.length + 1);
     await page.reload();
     await inState(cards(page).first(), "done");
-    expect(await cards(page).count()).toBe(1);
+    await expect.poll(() => cards(page).count()).toBe(1);
   });
 });
 

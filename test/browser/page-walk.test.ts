@@ -82,12 +82,12 @@ describe("nothing can be approved that was not seen (W1)", () => {
     await inState(card, "asked");
     const approve = button("Approve $12.00 → Zed");
     await expectText(card, "You can approve after you have seen the whole call.");
-    expect(await card.locator("dd").getByText("Line 119").count()).toBe(0);
+    await expect.poll(() => card.locator("dd").getByText("Line 119").count()).toBe(0);
     // A click on Approve opens the value instead.
     await page.waitForFunction(() => !document.querySelector("[data-part=deny][aria-disabled=true]"));
     await approve.click({ force: true });
     await card.locator("dd").getByText("Line 119").waitFor({ timeout: waiting });
-    expect(await approve.getAttribute("aria-disabled")).toBe("true");
+    await expect.poll(() => approve.getAttribute("aria-disabled")).toBe("true");
     await expectAccessible();
     const whole = card.getByRole("group", { name: "For" });
     await isFocused(whole);
@@ -106,7 +106,9 @@ describe("nothing can be approved that was not seen (W1)", () => {
     await say(page, "Pay them all");
     await inState(cards(page).nth(9), "asked");
     await isInWindow(cards(page).first().getByRole("heading"));
-    expect(await page.getByRole("article", { name: "Approval of Send money $1.00 → Person 7" }).count()).toBe(1);
+    await expect
+      .poll(() => page.getByRole("article", { name: "Approval of Send money $1.00 → Person 7" }).count())
+      .toBe(1);
     await bar().getByText("8 wait: $1.00 → Person 2").waitFor({ timeout: waiting });
     await button("Show $1.00 → Person 2").click();
     await isFocused(cards(page).nth(2));
@@ -163,7 +165,7 @@ describe("answers and messages that did not reach the server (W2, W5)", () => {
     await inState(card, "denied");
     await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
     await page.getByRole("button", { name: "Send", exact: true }).waitFor({ timeout: waiting });
-    expect(await page.getByText("hello one").count()).toBe(1);
+    await expect.poll(() => page.getByText("hello one").count()).toBe(1);
     await page.reload();
     await unsent.waitFor({ timeout: waiting });
     await page.locator(".unsent").getByText("Try again").click();
@@ -172,11 +174,13 @@ describe("answers and messages that did not reach the server (W2, W5)", () => {
       .nth(1)
       .waitFor({ timeout: waiting });
     await unsent.waitFor({ state: "detached", timeout: waiting });
-    expect(await page.locator('[data-role="user"]').allInnerTexts()).toEqual([
-      expect.stringContaining("Send 7 dollars"),
-      expect.stringContaining("hello two"),
-      expect.stringContaining("hello one"),
-    ]);
+    await expect
+      .poll(() => page.locator('[data-role="user"]').allInnerTexts())
+      .toEqual([
+        expect.stringContaining("Send 7 dollars"),
+        expect.stringContaining("hello two"),
+        expect.stringContaining("hello one"),
+      ]);
     expect(await demo.balance()).toBe(before);
     expect(gemini.requests.flatMap(({ pairingErrors }) => pairingErrors)).toEqual([]);
   });
@@ -208,11 +212,11 @@ describe("a card that waits while the conversation goes on (W3, W4)", () => {
     await bar().waitFor({ timeout: waiting });
 
     await button("Deploy the shop").click();
-    expect(await draft().inputValue()).toBe("Deploy the shop");
+    await expect.poll(() => draft().inputValue()).toBe("Deploy the shop");
     await button("What is the weather in Tokyo?").click();
-    expect(await draft().inputValue()).toBe("What is the weather in Tokyo?");
+    await expect.poll(() => draft().inputValue()).toBe("What is the weather in Tokyo?");
     await isFocused(draft());
-    expect(await page.locator('[data-role="user"]').count()).toBe(4);
+    await expect.poll(() => page.locator('[data-role="user"]').count()).toBe(4);
     await inState(card, "asked");
   });
 });

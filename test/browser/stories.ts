@@ -143,7 +143,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       await cards(page).first().getByRole("button", { name: "Approve" }).click();
       await inState(cards(page).first(), "done");
       expect(await demo.balance()).toBe(before - 2);
-      expect(await page.locator("article[data-approval-id]").count()).toBe(1);
+      await expect.poll(() => page.locator("article[data-approval-id]").count()).toBe(1);
     });
 
     it("sends a message that was written during a reply once, when the reply has ended", async () => {
@@ -171,8 +171,8 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       await page.getByText("one two three", { exact: true }).waitFor({ timeout: waiting });
       await page.getByText(/What shall I do/).waitFor({ timeout: waiting });
       await page.getByRole("button", { name: "Send", exact: true }).waitFor({ timeout: waiting });
-      expect(await page.locator("form textarea").last().inputValue()).toBe("");
-      expect(await page.locator('[data-role="user"]').count()).toBe(2);
+      await expect.poll(() => page.locator("form textarea").last().inputValue()).toBe("");
+      await expect.poll(() => page.locator('[data-role="user"]').count()).toBe(2);
       expect(gemini.requests).toHaveLength(2);
     });
 
@@ -194,7 +194,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       first.open();
       await send.waitFor({ timeout: waiting });
       await page.mouse.up();
-      expect(await draft.inputValue()).toBe("a draft");
+      await expect.poll(() => draft.inputValue()).toBe("a draft");
 
       await say(page, "count down");
       await page.locator(".text").getByText("two", { exact: true }).waitFor({ timeout: waiting });
@@ -202,8 +202,8 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       await stop.click();
       await send.waitFor({ timeout: waiting });
       await clickAgain(page);
-      expect(await draft.inputValue()).toBe("a draft");
-      expect(await page.locator('[data-role="user"]').count()).toBe(2);
+      await expect.poll(() => draft.inputValue()).toBe("a draft");
+      await expect.poll(() => page.locator('[data-role="user"]').count()).toBe(2);
       second.open();
     });
 
@@ -228,7 +228,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       await inState(cards(page).first(), "asked");
       await page.getByRole("button", { name: "Send", exact: true }).waitFor({ timeout: waiting });
       await clickAgain(page);
-      expect(await page.locator('[data-role="user"]').count()).toBe(2);
+      await expect.poll(() => page.locator('[data-role="user"]').count()).toBe(2);
       await takesAnswer(cards(page).first());
       await inState(cards(page).first(), "asked");
       expect(await demo.balance()).toBe(before);
@@ -251,7 +251,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       await inState(card, "asked");
       if (mode === "sse") {
         await page.getByText("withdraws the request").waitFor({ timeout: waiting });
-        expect(await page.locator("form textarea").last().inputValue()).toBe("hello");
+        await expect.poll(() => page.locator("form textarea").last().inputValue()).toBe("hello");
       } else await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
       await inState(card, "asked");
     });
@@ -269,7 +269,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       await page.getByText("one two three four").waitFor({ timeout: waiting });
       held.open();
       await page.getByText(told, { exact: true }).waitFor({ timeout: waiting });
-      expect(await page.getByText("one two").count()).toBe(1);
+      await expect.poll(() => page.getByText("one two").count()).toBe(1);
     });
 
     itAlso?.("shows the same state in two tabs, and one payment when both approve", async () => {
@@ -350,7 +350,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
         // When the server is back, the page sends both by itself.
         await demo.start();
         await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
-        expect(await page.locator('[data-role="user"]').count()).toBe(2);
+        await expect.poll(() => page.locator('[data-role="user"]').count()).toBe(2);
       } else {
         // The WebSocket reconnects, and the answer waits for it.
         await connectionIs(page, "reconnecting");
@@ -467,7 +467,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       await expectText(card, "<img src=x onerror=alert(1)>");
       await expectText(card, "U+202E");
       await expectText(card, "U+200B");
-      expect(await page.locator("article img").count()).toBe(0);
+      await expect.poll(() => page.locator("article img").count()).toBe(0);
     });
 
     itAlso?.("shows a model error as a sentence", async () => {
@@ -499,7 +499,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
         const card = cards(tab).first();
         // On a busy machine the question may expire before the page shows it as waiting.
         await inState(card, "expired");
-        expect(await card.getByRole("button", { name: "Approve" }).count()).toBe(0);
+        await expect.poll(() => card.getByRole("button", { name: "Approve" }).count()).toBe(0);
         expect(await shortLived.balance()).toBe(1000);
       } finally {
         await shortLived.close();

@@ -151,7 +151,7 @@ describe.each(majors)("one chat in several places, on %s", (major, ai) => {
           .getByRole("button", { name: /^Approve/ })
           .count(),
       ).toBe(0);
-      expect(await first.cards().innerText()).toContain("Expired");
+      await expect.poll(() => first.cards().innerText()).toContain("Expired");
       expect(world.paidTo(chat)).toBe(0);
     }));
 });

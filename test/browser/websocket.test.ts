@@ -85,7 +85,7 @@ const replyEnds = () => page.getByRole("button", { name: "Stop" }).waitFor({ sta
 describe.each<[Major]>([["ai@6"], ["ai@7"]])("the mode on the page of %s", (major) => {
   it("can be changed while a question waits, and the question can be answered in the other mode", async () => {
     await visitor.visit(demo.url + pathOf("sse", major));
-    expect(await page.locator("[data-connection]").count()).toBe(0);
+    await expect.poll(() => page.locator("[data-connection]").count()).toBe(0);
     await say(page, "Send 2 dollars to Ann");
     await inState(cards(page).first(), "asked");
     const id = await approvalId(page);
@@ -99,7 +99,7 @@ describe.each<[Major]>([["ai@6"], ["ai@7"]])("the mode on the page of %s", (majo
       .waitFor({ timeout: waiting });
     await inState(cards(page).first(), "asked");
     expect(await approvalId(page)).toBe(id);
-    expect(await page.locator("form textarea").last().inputValue()).toBe("a draft");
+    await expect.poll(() => page.locator("form textarea").last().inputValue()).toBe("a draft");
     await approve().click();
     await inState(cards(page).first(), "done");
     await assistantSays(/Ann/);
@@ -109,12 +109,12 @@ describe.each<[Major]>([["ai@6"], ["ai@7"]])("the mode on the page of %s", (majo
     await say(page, "Send 3 dollars to Ben");
     await inState(cards(page).nth(1), "asked");
     await choose(page, "sse");
-    expect(await page.locator("[data-connection]").count()).toBe(0);
+    await expect.poll(() => page.locator("[data-connection]").count()).toBe(0);
     await inState(cards(page).nth(1), "asked");
     await cards(page).nth(1).getByRole("button", { name: "Approve" }).click();
     await inState(cards(page).nth(1), "done");
     await walletShows(page, before - 5);
-    expect(await cards(page).count()).toBe(2);
+    await expect.poll(() => cards(page).count()).toBe(2);
     expect(gemini.requests.flatMap(({ pairingErrors }) => pairingErrors)).toEqual([]);
   });
 
@@ -135,7 +135,7 @@ describe.each<[Major]>([["ai@6"], ["ai@7"]])("the mode on the page of %s", (majo
     expect(await emptyReplies()).toBe(0);
     await page.reload();
     await inState(cards(page).first(), "done");
-    expect(await cards(page).count()).toBe(1);
+    await expect.poll(() => cards(page).count()).toBe(1);
     expect(await demo.balance()).toBe(before - 4);
   });
 
@@ -170,7 +170,7 @@ describe("the page on one WebSocket", () => {
     const third = await visitor.openTab(proxy.url);
     await connectionIs(third, "open");
     const fourth = await visitor.openTab(`${proxy.url}/?mode=sse`);
-    expect(await fourth.locator("[data-connection]").count()).toBe(0);
+    await expect.poll(() => fourth.locator("[data-connection]").count()).toBe(0);
   });
 
   it("stays in the chat when only the fragment changes, and can go back to an earlier chat", async () => {
@@ -205,7 +205,7 @@ describe("the page on one WebSocket", () => {
     await say(page, "count");
     await page.getByText("one two").waitFor({ timeout: waiting });
     const sse = page.getByRole("button", { name: "SSE" });
-    expect(await sse.getAttribute("title")).toMatch(/when the reply has ended/);
+    await expect.poll(() => sse.getAttribute("title")).toMatch(/when the reply has ended/);
     await sse.click({ force: true });
     await connectionIs(page, "open");
     held.open();
@@ -278,7 +278,7 @@ describe("the page on one WebSocket", () => {
     await inState(cards(page).first(), "done");
     // The loaded messages do not contain a turn that has not quite ended. The page resumes it a moment later.
     await page.getByText("one two three", { exact: true }).waitFor({ timeout: waiting });
-    expect(await page.getByText("one two three", { exact: true }).count()).toBe(1);
+    await expect.poll(() => page.getByText("one two three", { exact: true }).count()).toBe(1);
   });
 
   it("shows the outcome of a decision made elsewhere in the card, also in an older message", async () => {
@@ -310,7 +310,7 @@ describe("the page on one WebSocket", () => {
     await page.reload();
     await inState(cards(page).first(), "done");
     expect(await emptyReplies()).toBe(0);
-    expect(await cards(page).count()).toBe(1);
+    await expect.poll(() => cards(page).count()).toBe(1);
     await say(page, "hello again");
     await page
       .getByText(/Hello! I can/)
@@ -352,7 +352,7 @@ describe("the page on one WebSocket", () => {
     await sayToRefusingModel();
     await page.getByRole("button", { name: "Try again" }).first().click();
     await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
-    expect(await page.getByRole("alert").count()).toBe(0);
+    await expect.poll(() => page.getByRole("alert").count()).toBe(0);
   });
 });
 
@@ -374,7 +374,7 @@ describe("a WebSocket that is cut", () => {
     proxy.refuse(false);
     await page.getByText("one two three four five six seven", { exact: true }).waitFor({ timeout: waiting });
     await connectionIs(page, "open");
-    expect(await page.getByText("one two").count()).toBe(1);
+    await expect.poll(() => page.getByText("one two").count()).toBe(1);
     expect(gemini.requests).toHaveLength(1);
   });
 
@@ -392,7 +392,7 @@ describe("a WebSocket that is cut", () => {
     await approve().click();
     await inState(cards(page).first(), "done");
     expect(await demo.balance()).toBe(before - 8);
-    expect(await cards(page).count()).toBe(1);
+    await expect.poll(() => cards(page).count()).toBe(1);
   });
 
   it("between the click and its confirmation pays once", async () => {
@@ -428,7 +428,7 @@ describe("a WebSocket that is cut", () => {
     held.open();
     proxy.refuse(false);
     await page.getByText("I have paid it.", { exact: true }).waitFor({ timeout: waiting });
-    expect(await page.getByText("I have").count()).toBe(1);
+    await expect.poll(() => page.getByText("I have").count()).toBe(1);
     expect(await demo.balance()).toBe(before - 10);
     expect(gemini.requests).toHaveLength(2);
   });
