@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { payInBrowser } from "./page-in-browser.ts";
 import { Project } from "./project.ts";
 
 /** The oldest and the newest React, each with its own types, with the majors of AI SDK's hooks. */
@@ -36,6 +37,8 @@ export async function pagePath(tarball: string): Promise<void> {
       for (const script of scripts)
         if (/["']node:/.test(readFileSync(join(project.folder, "dist/assets", script), "utf8")))
           throw new Error(`The page imports a module of Node in ${script}.`);
+      await payInBrowser(join(project.folder, "dist"));
+      console.log("  asked, approved and paid in a browser, over SSE and over a WebSocket");
     } finally {
       project.remove();
     }
@@ -59,19 +62,21 @@ import { ja } from "adk-stream-protocol/react/ja";
 import "adk-stream-protocol/react/styles.css";
 import { createRoot } from "react-dom/client";
 
-const transport = new WebSocketChatTransport({ url: "/live", hold: true });
+const isLive = new URLSearchParams(location.search).get("transport") === "websocket";
+const transport = isLive ? new WebSocketChatTransport({ url: "/live", hold: true }) : "sse";
 
 function Page({ id }: { id: string }) {
   const chat = useAgentChat({ id, transport });
   return (
     <main>
       <ConnectionState connection={chat.connection} labels={ja} />
+      <button onClick={() => void chat.sendMessage({ text: "Pay Hanako." })}>Pay Hanako</button>
       {chat.messages.flatMap(({ parts }) =>
         parts.map((part, index) =>
           part.type === "text" ? (
-            <p key={index}>{visibleText(part.text).length}</p>
+            <p key={index}>{visibleText(part.text).map((run) => run.text).join("")}</p>
           ) : (
-            <ApprovalCard key={index} chat={chat} part={part} labels={ja} />
+            <ApprovalCard key={index} chat={chat} part={part} />
           ),
         ),
       )}
@@ -90,6 +95,6 @@ const withoutChat = <ApprovalCard part={{ type: "text" }} />;
 const withoutId = () => useAgentChat({ id: 1 });
 
 const root = document.getElementById("root");
-if (root) createRoot(root).render([<Page key="page" id="c1" />, <Inbox key="inbox" />]);
+if (root) createRoot(root).render([<Page key="page" id={isLive ? "c1" : "c2"} />, <Inbox key="inbox" />]);
 export { withoutChat, withoutId };
 `;
