@@ -38,7 +38,6 @@ export async function payInBrowser(folder: string): Promise<void> {
       const page = await browser.newPage();
       const problems: string[] = [];
       page.on("pageerror", ({ message }) => problems.push(message));
-      page.on("console", (line) => line.type() === "error" && problems.push(line.text()));
       await page.goto(`${server.url}/?transport=${transport}`);
       await approve(page);
       if (problems.length > 0) throw new Error(`The page over ${transport} reports: ${problems.join(", ")}`);
