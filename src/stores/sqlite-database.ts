@@ -122,6 +122,12 @@ function inOrder(values: SQLInputValue[], order: readonly number[] | undefined):
 }
 
 function openLocked(path: string, now: number): { db: DatabaseSync; unlock: () => void } {
+  // SQLite's own names for a database in memory. Here they would become files of these names.
+  if (path === "" || path.startsWith(":memory:") || path.startsWith("file:")) {
+    throw new TypeError(
+      `sqliteStore needs the path of a file, not "${path}". For a store in memory use memoryStore().`,
+    );
+  }
   mkdirSync(dirname(path), { recursive: true });
   createPrivateFile(path);
   // The real path, so that two links to one database share one lock. SQLite gives the files beside it the same mode.

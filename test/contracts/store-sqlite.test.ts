@@ -73,6 +73,13 @@ function attempt(raw: DatabaseSync, sql: string): string | undefined {
   }
 }
 
+test("needs a file: a name that SQLite itself keeps in memory is refused", () => {
+  for (const path of [":memory:", "", "file::memory:?cache=shared"]) {
+    expect(() => sqliteStore({ path })).toThrow(/needs the path of a file/);
+    expect(existsSync(path)).toBe(false);
+  }
+});
+
 describe("the SQLite database enforces the rules against every other writer", () => {
   test("I1, A39: a state moves along the transitions only", async () => {
     await withEveryState((raw) => {
