@@ -103,21 +103,41 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
   }
 
   const arriving = new Set<string>();
-  const onChunk = async (chunk: UIMessageChunk) => {
-    if (chunk.type === "tool-input-available") arriving.add(chunk.toolCallId);
-    if (chunk.type === "finish-step" && arriving.size > 0) {
+  /**
+   * The decisions of the message that a stream is about to read again. A server that does not know the reader's version of
+   * AI SDK repeats the message without them, because `ai@6` has no chunk for them.
+   */
+  const decisions = new Map<string, { id: string; approved: boolean; reason?: string }>();
+  const keepDecision = (part: UIMessage["parts"][number]) => {
+    if (!isAskedPart(part) || part.approval.approved === undefined) return;
+    const { id, approved, reason } = part.approval;
+    decisions.set(part.toolCallId, { id, approved, ...(reason !== undefined && { reason }) });
+  };
+  async function* onChunk(chunk: UIMessageChunk): AsyncGenerator<UIMessageChunk> {
+    const { type } = chunk;
+    if (type === "start") for (const part of chat.messages.at(-1)?.parts ?? []) keepDecision(part);
+    const decision = "toolCallId" in chunk ? decisions.get(chunk.toolCallId) : undefined;
+    if (type === "tool-input-available") arriving.add(chunk.toolCallId);
+    if (type === "finish-step" && arriving.size > 0) {
       arriving.clear();
       changed();
     }
-    if (chunk.type !== "data-approval") return [chunk];
-    const data = chunk.data as ApprovalData;
-    reports.set(data.approvalId, data);
-    const isUnanswered = await recordDecision(data);
-    changed();
-    // AI SDK has no chunk for a question without an answer. The server's messages show it as a denial, too.
-    const denial: UIMessageChunk = { type: "tool-output-denied", toolCallId: data.toolCallId };
-    return isUnanswered ? [chunk, denial] : [chunk];
-  };
+    if (type === "data-approval") {
+      const data = chunk.data as ApprovalData;
+      reports.set(data.approvalId, data);
+      const isUnanswered = await recordDecision(data);
+      changed();
+      yield chunk;
+      // AI SDK has no chunk for a question without an answer. The server's messages show it as a denial, too.
+      if (isUnanswered) yield { type: "tool-output-denied", toolCallId: data.toolCallId };
+    } else if (decision && type === "tool-input-available") {
+      yield chunk;
+      yield { type: "tool-approval-request", approvalId: decision.id, toolCallId: chunk.toolCallId };
+      await record(decision);
+    } else if (decision?.approved === false && type === "tool-output-error") {
+      yield { type: "tool-output-denied", toolCallId: chunk.toolCallId };
+    } else if (!decision || type !== "tool-approval-request") yield chunk;
+  }
   const onArrival = ({ type }: UIMessageChunk) => {
     // The ledger has what a card shows beside the arguments; a turn that no stream shows changes the chat.
     if (type === "tool-approval-request" || (type === "start" && !isBusy(chat))) void sync.refresh();

@@ -42,8 +42,8 @@ export interface ToolResult {
 
 /** What `attachApprovals` is told by a transport, and what it may change. */
 export interface TransportHooks {
-  /** Called with each chunk before the chat gets it. Returns the chunks that the chat gets instead. */
-  onChunk?: (chunk: UIMessageChunk) => Promise<readonly UIMessageChunk[]>;
+  /** Called with each chunk before the chat gets it. Yields the chunks that the chat gets instead, one after the other. */
+  onChunk?: (chunk: UIMessageChunk) => AsyncIterable<UIMessageChunk>;
   /** Called with each chunk as it arrives, also with those that no stream of this page has. */
   onArrival?: (chunk: UIMessageChunk) => void;
   /** A stream has ended, failed or been left. */
@@ -64,21 +64,15 @@ export function hookedStream(
     // The chat becomes idle a moment after its stream has ended.
     setTimeout(() => transport.hooks.onEnd?.());
   };
+  const hooked = throughHook(chunks, transport);
   return new ReadableStream<UIMessageChunk>(
     {
       async pull(controller) {
         try {
-          for (let isEmpty = true; isEmpty;) {
-            const { done, value } = await chunks.next();
-            if (done) {
-              end();
-              return controller.close();
-            }
-            for (const chunk of (await transport.hooks.onChunk?.(value)) ?? [value]) {
-              controller.enqueue(chunk);
-              isEmpty = false;
-            }
-          }
+          const { done, value } = await hooked.next();
+          if (!done) return controller.enqueue(value);
+          end();
+          controller.close();
         } catch (error) {
           end();
           controller.error(error);
@@ -86,11 +80,20 @@ export function hookedStream(
       },
       async cancel() {
         end();
+        // Not `hooked`, which may be waiting for the next chunk: it would end only after that.
         await chunks.return(undefined);
       },
     },
     { highWaterMark: 0 },
   );
+}
+
+async function* throughHook(chunks: AsyncGenerator<UIMessageChunk>, transport: { hooks: TransportHooks }) {
+  for await (const chunk of chunks) {
+    const { onChunk } = transport.hooks;
+    if (onChunk) yield* onChunk(chunk);
+    else yield chunk;
+  }
 }
 
 /** The chunks of a stream. */

@@ -205,6 +205,30 @@ describe.each(cases)("a page over %s", (_, ai, over) => {
     expect([world.payments.length, page.count("POST /stream"), page.errors]).toEqual([1, 0, []]);
   });
 
+  it.each([true, false])(
+    "that was decided as %s is the same after a reload, while another one waits",
+    async (approved) => {
+      const { world, page: before } = await open(ai, over);
+      void before.chat.sendMessage({ text: "two payments" });
+      await before.until(() => before.states().join() === "asked,asked");
+      const [first, second] = before.approvals.list();
+      await before.approvals.answer(first!.approvalId, { approved, reason: "so be it" });
+      await before.until(() => before.states()[0] === (approved ? "done" : "denied"));
+      before.close();
+      const page = openPage(ai, { url: world.server.url, over });
+      await page.until(() => page.states().join() === `${approved ? "done" : "denied"},asked`);
+      if (over === "sse") await page.until(() => page.chat.status === "streaming");
+      const stored = await messagesOf(world);
+      await page.until(() => partStates(page.chat.messages.at(-1)!).join() === partStates(stored.at(-1)!).join());
+      const approval = { id: first!.approvalId, approved, reason: "so be it" };
+      expect(toolParts(ai, page.chat.messages.at(-1)!)[0]?.approval).toMatchObject(approval);
+      await page.approvals.answer(second!.approvalId, { approved: true });
+      await page.until(() => page.states()[1] === "done" && page.chat.status === "ready");
+      await expectTruth(page, world, ai);
+      expect([world.payments.length, page.errors]).toEqual([approved ? 2 : 1, []]);
+    },
+  );
+
   it("goes on when the server was away during the click and is back", async () => {
     const world = await openWorld(live);
     const proxy = await openCutProxy(world.server.url);
