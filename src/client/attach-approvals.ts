@@ -85,38 +85,23 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
   });
 
   /** Gives the part of a call its decision, as AI SDK does. Does nothing for a part that has one. */
-  async function recordDecision({ approvalId, state, reason, errorText }: ApprovalData): Promise<boolean> {
+  async function recordDecision(data: ApprovalData): Promise<boolean> {
+    const { approvalId, state } = data;
     const asks = chat.messages.findLast(({ parts }) =>
       parts.some((part) => isAskedPart(part) && part.approval.id === approvalId && part.state === "approval-requested"),
     );
     if (!asks || state === "pending") return false;
-    const isUnanswered = state === "expired" || state === "cancelled";
     // Outside the message that is being read, the outcome comes with the server's messages.
-    if (isUnanswered && (!isBusy(chat) || asks !== chat.messages.at(-1))) return false;
-    const why = reason ?? (isUnanswered ? errorText : undefined);
-    await record({
-      id: approvalId,
-      approved: state !== "denied" && !isUnanswered,
-      ...(why !== undefined && { reason: why }),
-    });
-    return isUnanswered;
+    if (isUnanswered(data) && (!isBusy(chat) || asks !== chat.messages.at(-1))) return false;
+    await record(decisionOf(data));
+    return isUnanswered(data);
   }
 
   const arriving = new Set<string>();
-  /**
-   * The decisions of the message that a stream is about to read again. A server that does not know the reader's version of
-   * AI SDK repeats the message without them, because `ai@6` has no chunk for them.
-   */
-  const decisions = new Map<string, { id: string; approved: boolean; reason?: string }>();
-  const keepDecision = (part: UIMessage["parts"][number]) => {
-    if (!isAskedPart(part) || part.approval.approved === undefined) return;
-    const { id, approved, reason } = part.approval;
-    decisions.set(part.toolCallId, { id, approved, ...(reason !== undefined && { reason }) });
-  };
+  /** Calls that are decided, by their ids. A stream that repeats their message leaves out the questions. */
+  const decided = new Map<string, ApprovalData>();
   async function* onChunk(chunk: UIMessageChunk): AsyncGenerator<UIMessageChunk> {
     const { type } = chunk;
-    if (type === "start") for (const part of chat.messages.at(-1)?.parts ?? []) keepDecision(part);
-    const decision = "toolCallId" in chunk ? decisions.get(chunk.toolCallId) : undefined;
     if (type === "tool-input-available") arriving.add(chunk.toolCallId);
     if (type === "finish-step" && arriving.size > 0) {
       arriving.clear();
@@ -125,18 +110,24 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
     if (type === "data-approval") {
       const data = chunk.data as ApprovalData;
       reports.set(data.approvalId, data);
-      const isUnanswered = await recordDecision(data);
+      if (data.state !== "pending") decided.set(data.toolCallId, data);
+      if (chunk.transient) return;
+      const isClosed = await recordDecision(data);
       changed();
       yield chunk;
       // AI SDK has no chunk for a question without an answer. The server's messages show it as a denial, too.
-      if (isUnanswered) yield { type: "tool-output-denied", toolCallId: data.toolCallId };
-    } else if (decision && type === "tool-input-available") {
+      if (isClosed) yield { type: "tool-output-denied", toolCallId: data.toolCallId };
+      return;
+    }
+    const data = "toolCallId" in chunk ? decided.get(chunk.toolCallId) : undefined;
+    const decision = data && decisionOf(data);
+    if (decision && type === "tool-input-available") {
       yield chunk;
       yield { type: "tool-approval-request", approvalId: decision.id, toolCallId: chunk.toolCallId };
       await record(decision);
-    } else if (decision?.approved === false && type === "tool-output-error") {
+    } else if (decision && type === "tool-output-error" && !decision.approved)
       yield { type: "tool-output-denied", toolCallId: chunk.toolCallId };
-    } else if (!decision || type !== "tool-approval-request") yield chunk;
+    else if (!decision || type !== "tool-approval-request") yield chunk;
   }
   const onArrival = ({ type }: UIMessageChunk) => {
     // The ledger has what a card shows beside the arguments; a turn that no stream shows changes the chat.
@@ -223,6 +214,16 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
       transport.close();
     },
   };
+}
+
+function isUnanswered({ state }: ApprovalData): boolean {
+  return state === "expired" || state === "cancelled";
+}
+
+/** The decision in the words of AI SDK, which knows no question without an answer. */
+function decisionOf(data: ApprovalData): { id: string; approved: boolean; reason?: string } {
+  const { approvalId: id, state, reason = isUnanswered(data) ? data.errorText : undefined } = data;
+  return { id, approved: state !== "denied" && !isUnanswered(data), ...(reason !== undefined && { reason }) };
 }
 
 /** Rejects with the server's sentence if it refuses. */

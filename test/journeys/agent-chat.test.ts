@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type AgentPage, fastTimers, openPage, type PageOptions, tabStorage } from "../fixtures/agent-page.ts";
 import { openCutProxy } from "../fixtures/cut-proxy.ts";
 import { type Ai, majors, partStates, toolParts, wordsOf } from "../fixtures/stock-chat.ts";
-import { decide, messagesOf, openWorld, type World, type WorldOptions } from "../fixtures/world.ts";
+import { decide, messagesOf, openSlowWorld, openWorld, type World, type WorldOptions } from "../fixtures/world.ts";
 
 const wires = ["sse", "websocket"] as const;
 const cases = majors.flatMap(([name, ai]) => wires.map((over) => [`${over} on ${name}`, ai, over] as const));
@@ -228,6 +228,25 @@ describe.each(cases)("a page over %s", (_, ai, over) => {
       expect([world.payments.length, page.errors]).toEqual([approved ? 2 : 1, []]);
     },
   );
+
+  it("keeps its decision in a page that is loaded again while the call runs", async () => {
+    const { world, started, finish } = await openSlowWorld(live);
+    const before = openPage(ai, { url: world.server.url, over });
+    const id = await ask(before);
+    void before.approvals.answer(id, { approved: true, reason: "so be it" });
+    await started;
+    before.close();
+    const page = openPage(ai, { url: world.server.url, over });
+    await page.until(() => page.chat.status === "streaming" && page.states()[0] === "running");
+    const decision = () => toolParts(ai, page.chat.messages.at(-1)!)[0]?.approval;
+    await page.until(() => decision()?.approved === true);
+    expect(decision()).toMatchObject({ id, reason: "so be it" });
+    finish();
+    await page.shows("done");
+    await expectTruth(page, world, ai);
+    expect(decision()).toMatchObject({ id, approved: true, reason: "so be it" });
+    expect([world.payments.length, page.errors]).toEqual([1, []]);
+  });
 
   it("goes on when the server was away during the click and is back", async () => {
     const world = await openWorld(live);

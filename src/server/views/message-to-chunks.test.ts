@@ -90,6 +90,20 @@ describe.each([
     ]);
   });
 
+  test("is told of the decision about a call before the call", () => {
+    const report = { type: "data-approval", id: "apr", data: { approvalId: "apr", state: "denied" } } as const;
+    const denied = { ...call, state: "output-denied", approval: { id: "apr", approved: false } } as const;
+    const message: UIMessage = { id: "msg", role: "assistant", parts: [{ type: "step-start" }, denied, report] };
+    const chunks = messageToChunks(message, { knowsDecisions: false });
+    expect(chunks.map(({ type }) => type).join(" ")).toBe(
+      "start-step data-approval tool-input-start tool-input-available tool-output-error data-approval finish-step",
+    );
+    expect(chunks[1]).toEqual({ ...report, transient: true });
+    expect(chunks[5]).toEqual(report);
+    const known = messageToChunks(message, { knowsDecisions: true });
+    expect(known.filter(({ type }) => type === "data-approval")).toEqual([report]);
+  });
+
   test("knows dynamic tools by their names", async () => {
     const part: Part = {
       type: "dynamic-tool",

@@ -12,7 +12,8 @@ export interface ReplayOptions {
  * empty message, so a stream that continues an older message must contain its earlier parts.
  *
  * `ai@6` has no chunk for a decision, and accepts neither an output nor a denial for a call whose question is open. So for
- * such a reader an answered call comes without its question, and a denied call as an error that says why.
+ * such a reader an answered call comes without its question, and a denied call as an error that says why. The call's
+ * `data-approval` comes before it once more, as a transient chunk, so that a page can give the call its decision back.
  */
 export function messageToChunks({ parts }: UIMessage, options: ReplayOptions): UIMessageChunk[] {
   const chunks: UIMessageChunk[] = [];
@@ -20,6 +21,10 @@ export function messageToChunks({ parts }: UIMessage, options: ReplayOptions): U
   for (const [index, part] of parts.entries()) {
     if (part.type === "step-start" && inStep) chunks.push({ type: "finish-step" });
     inStep ||= part.type === "step-start";
+    if (!options.knowsDecisions && isToolUIPart(part) && part.approval?.approved !== undefined) {
+      const report = parts.find((each) => isDataUIPart(each) && each.id === part.approval?.id);
+      if (report && isDataUIPart(report)) chunks.push({ ...report, transient: true });
+    }
     chunks.push(...partToChunks(part, `replay-${index}`, options));
   }
   if (inStep) chunks.push({ type: "finish-step" });
