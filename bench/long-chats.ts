@@ -25,7 +25,7 @@ export async function longChats(): Promise<void> {
   const store = sqliteStore({ path: database });
   for (const turns of lengths) await fill(store, `chat-${turns}`, turns);
   await store.close();
-  const gemini = await startServer("scripted-gemini", { short: true });
+  const gemini = await startServer("plain-gemini");
   const server = await startServer("bridge", { database, gemini: gemini.url });
   try {
     const pages = await alternate(

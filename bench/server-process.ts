@@ -26,6 +26,7 @@ const files = {
   "bare-socket": new URL("./servers/bare-socket.ts", import.meta.url),
   bridge: new URL("./servers/bridge.ts", import.meta.url),
   owners: new URL("./servers/owners.ts", import.meta.url),
+  "plain-gemini": new URL("./servers/plain-gemini.ts", import.meta.url),
   "postgres-node": new URL("./servers/postgres-node.ts", import.meta.url),
   "run-sse": new URL("./servers/run-sse.ts", import.meta.url),
   "scripted-gemini": new URL("./servers/scripted-gemini.ts", import.meta.url),
