@@ -65,6 +65,8 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
   #shown: number | undefined;
   /** Replies that were resumed since the log last went on. */
   #resumes = { at: -1, times: 0 };
+  /** True from a request for a reply until its stream is over. The chat is busy only when the server has answered. */
+  #isResuming = false;
   #asking: Promise<void> | undefined;
   #isAskedAgain = false;
   #timer: unknown;
@@ -181,6 +183,7 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
 
   #resume(sequence: number, running: boolean): void {
     const { chat } = this.#options;
+    if (this.#isResuming) return;
     this.#resumes = this.#resumes.at === sequence ? this.#resumes : { at: sequence, times: 0 };
     this.#resumes.times += 1;
     // A reply that waits is resumed once; the server says so if there is nothing to read.
@@ -188,7 +191,8 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
     if (this.#resumes.times > maxResumes)
       return this.#become({ problem: `The reply was resumed ${maxResumes} times without coming further.` });
     this.#become({ problem: undefined });
-    void chat.resumeStream();
+    this.#isResuming = true;
+    void chat.resumeStream().finally(() => (this.#isResuming = false));
   }
 
   async #read(before?: string): Promise<MessagePage<UI_MESSAGE>> {

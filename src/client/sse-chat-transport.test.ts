@@ -25,7 +25,7 @@ function connection() {
 function open() {
   const clock = { now: 1000 };
   const requests: { path: string; after: string | null; signal: AbortSignal | undefined }[] = [];
-  const replies: (Response | Error)[] = [];
+  const replies: (Response | Promise<Response> | Error)[] = [];
   const transport = new SseChatTransport({
     random: () => 0,
     now: () => clock.now,
@@ -137,6 +137,27 @@ describe("a held stream over HTTP", () => {
     // The reply is over: it is among the chat's messages.
     replies.push(lost, page("u1"), new Response(null, { status: 204 }));
     await expect(send()).rejects.toThrow("network");
+  });
+
+  it("does not stop a reply that is resumed once more before it has begun to come", async () => {
+    const { requests, replies, transport } = open();
+    const again = new AbortController();
+    const first = connection();
+    let arrive: (response: Response) => void = () => undefined;
+    replies.push(new Promise<Response>((resolve) => (arrive = resolve)));
+    const resumed = transport.reconnectToStream({ chatId: "c", abortSignal: again.signal });
+    again.abort();
+    arrive(first.response);
+    const stream = await resumed.catch(() => null);
+    await stream?.cancel();
+    expect(requests.map(({ path }) => path)).toEqual(["GET /stream/c/stream?hold=1"]);
+    const shown = connection();
+    replies.push(shown.response, new Response(null, { status: 204 }));
+    const stop = new AbortController();
+    const chunks = readAll((await transport.reconnectToStream({ chatId: "c", abortSignal: stop.signal }))!);
+    stop.abort();
+    await chunks;
+    expect(requests.map(({ path }) => path)).toContain("POST /stream/c/stop");
   });
 
   it("tells the server when the person stops, and not when the page leaves", async () => {

@@ -26,6 +26,8 @@ interface OpenStream {
   chatId: string;
   /** Aborts when the page leaves the stream. */
   leave: AbortController;
+  /** Whether an abort is the person's stop, which the server is told about. */
+  stops: boolean;
   /** Ends the connection in use, so that the next one is opened at once. */
   cut: () => void;
   /** The last chunk, and when it came. After the end of a step the reply may wait for an answer. */
@@ -111,7 +113,11 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
   async reconnectToStream(options: ReconnectOptions<UI_MESSAGE>): Promise<ReadableStream<UIMessageChunk> | null> {
     const { chatId, abortSignal } = options;
     const stream = this.#open(chatId, abortSignal);
-    return this.#connect(stream, (signal) => this.#resume(chatId, undefined, signal));
+    // Until the page shows the reply, AI SDK aborts only to resume it once more.
+    stream.stops = false;
+    const chunks = await this.#connect(stream, (signal) => this.#resume(chatId, undefined, signal));
+    stream.stops = true;
+    return chunks;
   }
 
   async sendToolResult({ chatId, toolCallId, result }: ToolResult): Promise<void> {
@@ -137,16 +143,16 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
   #open(chatId: string, abortSignal: AbortSignal | undefined): OpenStream {
     const leave = new AbortController();
     abortSignal?.throwIfAborted();
+    const stream = { chatId, leave, stops: true, cut: () => undefined, last: { type: "", at: 0 } };
     abortSignal?.addEventListener(
       "abort",
       () => {
         leave.abort();
         // Closing the connection does not stop the reply.
-        void this.#server.send(`${pathOf(chatId)}/stop`, { method: "POST" }).catch(() => undefined);
+        if (stream.stops) void this.#server.send(`${pathOf(chatId)}/stop`, { method: "POST" }).catch(() => undefined);
       },
       { once: true, signal: leave.signal },
     );
-    const stream = { chatId, leave, cut: () => undefined, last: { type: "", at: 0 } };
     this.#streams.add(stream);
     leave.signal.addEventListener("abort", () => void this.#streams.delete(stream), { once: true });
     return stream;
