@@ -178,3 +178,29 @@ it("a turn that waits for one that is left open does not begin", async () => {
   expect(await world.store.openTurns()).toHaveLength(1);
   finish();
 });
+
+it("an approved call that waits for other decisions runs before the bridge has closed", async () => {
+  const slow = gate();
+  let slowChat = "";
+  const world = await openWorld({
+    store: (now) => {
+      const store = memoryStore({ now });
+      const getSession = async (id: string) => {
+        if (id === slowChat) await slow.opened;
+        return store.getSession(id);
+      };
+      return { ...store, getSession };
+    },
+  });
+  const questions = [];
+  for (const chat of ["chat-1", "chat-2"]) questions.push(asked(await say(world, "pay", { chat })));
+  slowChat = (await world.store.findChat("local", "chat-2", "root_agent"))?.id ?? "";
+  const [first, second] = questions.map(({ approvalId }) => ({ approvalId, approved: true }));
+  const other = world.bridge.decide("local", second!).catch(() => undefined);
+  expect(await world.bridge.decide("local", first!)).toMatchObject({ outcome: "accepted" });
+  expect(world.payments).toHaveLength(0);
+  await world.bridge.close();
+  expect(world.payments).toHaveLength(1);
+  slow.open();
+  await other;
+});

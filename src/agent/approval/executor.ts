@@ -17,6 +17,8 @@ export interface ExecutorOptions {
   logger: Logger;
 }
 
+type Begin = (run: () => Promise<Approval>) => Promise<Approval>;
+
 /**
  * Runs approved calls: prepare, claim, run, record. Every way to reach a call ends here (an answer in the chat, another tab,
  * recovery after a crash), so the claim alone decides who runs it.
@@ -47,10 +49,17 @@ export class Executor {
     this.#onLateOutcome(approval);
   }
 
-  /** Starts an approved call; `isJudged` if the gate has just found that no one needs to be asked about it. Returns the row afterwards; if another process has the claim, the row as it is. */
-  execute(approval: Approval, { isJudged = false }: { isJudged?: boolean } = {}): Promise<Approval> {
+  /**
+   * Starts an approved call; `isJudged` if the gate has just found that no one needs to be asked about it. Returns the row
+   * afterwards; if another process has the claim, the row as it is. `begin` may let the attempt wait, which counts from now
+   * on: who waits for the call, or closes the bridge, waits for it too.
+   */
+  execute(
+    approval: Approval,
+    { isJudged = false, begin = (run) => run() }: { isJudged?: boolean; begin?: Begin } = {},
+  ): Promise<Approval> {
     return this.#once(approval, () =>
-      runsElsewhere(approval) ? this.#begin(approval) : this.#claimAndRun(approval, "claim", isJudged),
+      begin(() => (runsElsewhere(approval) ? this.#begin(approval) : this.#claimAndRun(approval, "claim", isJudged))),
     );
   }
 

@@ -162,8 +162,8 @@ export class Settlement {
 
   #execute(approval: Approval): void {
     const { executor, decisionsFirst } = this.#context;
-    decisionsFirst
-      .run(approval.owner, () => executor.execute(approval))
+    executor
+      .execute(approval, { begin: (run) => decisionsFirst.run(approval.owner, run) })
       // A call may outlive the turn it was answered in (new text, a stop). Its outcome is still shown.
       .then((settled) => this.#showOutcome(settled))
       .catch((error: unknown) => this.#logFailure(approval, error));
