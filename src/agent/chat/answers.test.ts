@@ -132,9 +132,20 @@ describe("answers for another node", () => {
     expect(withReadResults([...answers, { id: "c", approved: true }], rows)).toEqual([
       { id: "a", result: { output: { place: "here" } } },
       { id: "b", result: { output: null } },
-      { id: "free", result: { output: null } },
+      { id: "free" },
       { id: "c", approved: true },
     ]);
+  });
+
+  it("have the result of a call that is recorded only when they arrive, or nothing instead of a wrong one", async () => {
+    const ids = ["a", "b"];
+    const results = [{ output: { place: "here" } }, { unread: unread('{"place":"here"}') }];
+    const sent = withReadResults(
+      ids.map((id, index) => ({ id, result: results[index]! })),
+      [],
+    );
+    const rows = ids.map((id) => approvalRow({ id, toolCallId: id, gated: false, external: true, state: "waiting" }));
+    expect((await resolveAnswers(sent, rows, yes)).map(({ answer }) => answer.result)).toEqual([results[0], undefined]);
   });
 
   it("say why a result was not accepted", () => {

@@ -81,15 +81,17 @@ export async function resolveAnswers(
 }
 
 /**
- * The answers in a form that can be sent to another node. Only the results of calls that wait for one are read; of the
- * others it counts only that the client has one.
+ * The answers in a form that can be sent to another node. A result that is still bytes is read if a call waits for it. Of one
+ * for a settled call it counts only that the client has it. If there is no row, it is left out: most are of free tools, and
+ * a call that is being recorded at this moment must not get another result than its own.
  */
 export function withReadResults(answers: readonly Answer[], rows: readonly Approval[]): Answer[] {
-  const isOpen = (named: string) =>
-    rows.some(({ id, toolCallId, state }) => (id === named || toolCallId === named) && !isSettled(state));
   return answers.map(({ result, ...answer }) => {
-    if (!result) return answer;
-    return { ...answer, result: isOpen(answer.id) ? readResult(result) : { output: null } };
+    if (!result || !("unread" in result)) return { ...answer, ...(result && { result }) };
+    const about = rows.filter(({ id, toolCallId }) => id === answer.id || toolCallId === answer.id);
+    if (about.length === 0) return answer;
+    const isOpen = about.some(({ state }) => !isSettled(state));
+    return { ...answer, result: isOpen ? readResult(result) : { output: null } };
   });
 }
 
