@@ -83,6 +83,8 @@ export class FinishedContents extends BaseLlmRequestProcessor {
     if (!added) return undefined;
     if (added.end === known.events.length) return known.events.length > 0 ? known : undefined;
     const next = session.events[added.end];
+    // Before anything is waited for: of two that continue the same history, only one may go on with its texts.
+    this.#forget(known, reader);
     // ADK treats the last event in a special way, so the message that follows is added and left out again.
     const events = session.events.slice(known.events.length, added.end);
     const contents = await contentsOf(next ? [...events, next] : events, context);
@@ -92,7 +94,7 @@ export class FinishedContents extends BaseLlmRequestProcessor {
       calls: added.calls,
       texts: known.texts,
     };
-    this.#keep(finished, reader, known);
+    this.#keep(finished, reader);
     return finished;
   }
 
@@ -106,9 +108,13 @@ export class FinishedContents extends BaseLlmRequestProcessor {
     return { events: [], contents: [], calls: new Set(), texts: new WeakMap() };
   }
 
-  #keep(finished: FinishedTurns, reader: string, before: FinishedTurns): void {
-    const [last, lastBefore] = [finished.events.at(-1), before.events.at(-1)];
-    if (lastBefore) this.#known.get(lastBefore)?.delete(reader);
+  #forget({ events }: FinishedTurns, reader: string): void {
+    const last = events.at(-1);
+    if (last) this.#known.get(last)?.delete(reader);
+  }
+
+  #keep(finished: FinishedTurns, reader: string): void {
+    const last = finished.events.at(-1);
     if (!last) return;
     const readers = this.#known.get(last) ?? new Map<string, FinishedTurns>();
     this.#known.set(last, readers.set(reader, finished));

@@ -121,6 +121,27 @@ test("requests at once do not get each other's texts", async () => {
   expect(new Set(bodies.map((body) => body.match(/ann|bob/g)?.length))).toEqual(new Set([3]));
 });
 
+test("two continuations of one history do not get each other's texts", async () => {
+  const { models, send } = recordingClient(false);
+  keepRequestTexts(models);
+  const processor = new FinishedContents(0);
+  const said = (author: string, text: string) =>
+    Object.freeze(createEvent({ author, content: { role: author === "user" ? "user" : "model", parts: [{ text }] } }));
+  const shared = [said("user", "one"), said("teller", "two"), said("user", "three")];
+  await send(await contentsOf(shared, processor));
+  const histories = ["secret", "public"].map((word) => [
+    ...shared,
+    said("teller", `${word} reply`),
+    said("user", `${word} question`),
+  ]);
+  const contents = await Promise.all(histories.map((events) => contentsOf(events, processor)));
+  for (const [index, word] of ["secret", "public"].entries())
+    for (let again = 0; again < 2; again += 1) {
+      const body = JSON.stringify(await send(contents[index]!));
+      expect(body.match(/secret|public/g)).toEqual([word, word]);
+    }
+});
+
 test("K36: the genai client makes requests by `generateContentStreamInternal` and `requestStream`", () => {
   const models = new GoogleGenAI({ apiKey: "none" }).models as unknown as RequestMaker;
   expect(models.generateContentStreamInternal).toBeTypeOf("function");
