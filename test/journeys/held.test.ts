@@ -176,6 +176,25 @@ describe("a held stream", () => {
     expect((await post(world, "/stream/chat-1/results", result)).status).toBe(200);
   });
 
+  it("shows nothing of what follows the answer to a reader who was signed out meanwhile", async () => {
+    let who: string | undefined = "ann";
+    const isReader = ({ headers }: Request) => headers.get("x-reader") === "yes";
+    const world = await openWorld({ server: { authenticate: (request) => (isReader(request) ? who : "ann") } });
+    const headers = { "x-reader": "yes" };
+    const held = reader(await post(world, "/stream", body("pay"), headers));
+    await held.until(isAsked);
+    const again = reader(await fetch(`${world.server.url}/stream/chat-1/stream?hold=1`, { headers }));
+    await again.until(isAsked);
+    const still = await resumed(world);
+    who = undefined;
+    await decide(world, held.asked(), true);
+    await Promise.all([held.over, again.over, still.over]);
+    for (const cut of [held, again]) expect([cut.end(), cut.types().at(-1)]).toEqual(["cut", "finish-step"]);
+    expect([still.end(), still.types().at(-1)]).toEqual(["done", "finish"]);
+    const refused = await fetch(`${world.server.url}/stream/chat-1/stream?hold=1`, { headers });
+    expect(refused.status).toBe(401);
+  });
+
   it("is counted as a request until it ends", async () => {
     const world = await openWorld({ server: { limits: { requests: 1 } } });
     const held = await say(world, "pay");

@@ -1,5 +1,7 @@
-import type { Bridge, Logger, Reading, Reply } from "../../agent/index.ts";
-import { type Confirmation, findHeld, joinTurns, messageToChunks, viewOf } from "../views/index.ts";
+import { type Bridge, type Logger, type Reading, type Reply, ReplyMoved } from "../../agent/index.ts";
+import { type Confirmation, findHeld, joinTurns, messageToChunks, type View, viewOf } from "../views/index.ts";
+import { guard, type GuardOptions } from "./guard.ts";
+import type { Call } from "./route.ts";
 import { sseResponse } from "./sse-response.ts";
 
 interface HeldOptions {
@@ -7,20 +9,33 @@ interface HeldOptions {
   owner: string;
   confirmation: Confirmation;
   logger: Logger;
+  /** Whether the reader is still who it was when the stream began. */
+  isKnown: () => Promise<boolean>;
+}
+
+/** Asks again who sends the request of a stream. An error counts as a no: the reader gets it when it resumes. */
+export function askAgain({ request, identity }: Call, options: GuardOptions): () => Promise<boolean> {
+  // Without the body, which has been read.
+  const { url, method, headers } = request;
+  const again = new Request(url, { method, headers });
+  return async () => {
+    const { owner, actor } = await guard(again, options, "read").catch(() => ({ owner: undefined, actor: undefined }));
+    return owner === identity.owner && actor === identity.actor;
+  };
 }
 
 /** The reply to a chat request as one stream that stays open while a call waits. */
 export function heldResponse(reply: Reply, chatId: string | undefined, options: HeldOptions): Response {
-  const { bridge, logger, ...reader } = options;
+  const { bridge, logger, isKnown, ...reader } = options;
   const view = joinTurns((isFirst) => viewOf({ bridge, ...reader, ...(isFirst && { chatId }) }));
-  return sseResponse(bridge, reply, view, { logger, hold: true });
+  return sseResponse(bridge, reply, whileKnown(view, isKnown), { logger, hold: true });
 }
 
 /** A held stream that goes on after the event that its reader has seen last, or from the start of the message. */
 export async function resumedResponse(
   chat: string,
   after: number | undefined,
-  { bridge, logger, ...reader }: HeldOptions,
+  { bridge, logger, isKnown, ...reader }: HeldOptions,
 ): Promise<Response | undefined> {
   const held = await findHeld(bridge, { ...reader, chat, ...(after !== undefined && { after }) });
   if (!held) return undefined;
@@ -28,7 +43,7 @@ export async function resumedResponse(
   const { from } = reading;
   const replay = from === "turn" ? message : undefined;
   const view = joinTurns((isFirst) => viewOf({ bridge, ...reader, ...(isFirst && { replay }) }));
-  return sseResponse(bridge, reading satisfies Reading, view, {
+  return sseResponse(bridge, reading satisfies Reading, whileKnown(view, isKnown), {
     logger,
     hold: true,
     ...(from !== "turn" && "after" in from && { after: from.after }),
@@ -39,4 +54,14 @@ export async function resumedResponse(
     const parts = message ? messageToChunks(message, { knowsDecisions: false }) : [];
     return { chunks: [{ type: "start" as const, messageId: reading.turn.reply }, ...parts], sequence };
   }
+}
+
+/** The same view. What comes after a pause may come hours later, so the stream is cut if its reader was signed out. */
+function whileKnown(view: View, isKnown: () => Promise<boolean>): View {
+  let hasBegun = false;
+  return async (chunk) => {
+    if (chunk.type === "start" && hasBegun && !(await isKnown())) throw new ReplyMoved();
+    hasBegun = true;
+    return view(chunk);
+  };
 }

@@ -3,7 +3,8 @@ import { BridgeError, type Identity, isName, nameRule } from "../../protocol/ind
 
 /**
  * Finds who sends a request. A string is both the owner and the actor; `actor` defaults to the owner. Return undefined to
- * refuse the request. For a WebSocket it gets the request of the handshake, again and again while the socket is open.
+ * refuse the request. For a WebSocket it gets the request of the handshake, again and again while the socket is open; for a
+ * stream that stays open while a call waits, the request without its body, again before the stream goes on.
  */
 export type Authenticate = (request: Request) => Promise<Authenticated | undefined> | Authenticated | undefined;
 

@@ -1,6 +1,7 @@
 import type { Bridge, Logger } from "../../agent/index.ts";
 import type { Identity } from "../../protocol/index.ts";
 import type { Confirmation } from "../views/index.ts";
+import type { GuardOptions } from "./guard.ts";
 
 /** One path and what each of its methods does. */
 export interface Route {
@@ -19,7 +20,7 @@ export interface Call {
 }
 
 /** What the routes need from the handler's options. */
-export interface RouteContext {
+export interface RouteContext extends GuardOptions {
   bridge: Bridge;
   logger: Logger;
   maxBodyBytes: number;

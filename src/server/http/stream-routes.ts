@@ -2,7 +2,7 @@ import { parseChatRequest, parseResultRequest } from "../../protocol/index.ts";
 import { interpret } from "../interpret.ts";
 import { dialectOf, findRunning, messagesInDialect, viewOf } from "../views/index.ts";
 import { withHistory } from "../with-history.ts";
-import { heldResponse, resumedResponse } from "./held-response.ts";
+import { askAgain, heldResponse, resumedResponse } from "./held-response.ts";
 import { jsonResponse } from "./json-response.ts";
 import { nameChat } from "./name-chat.ts";
 import { limitOf } from "./page-limit.ts";
@@ -18,14 +18,15 @@ export function streamRoutes(context: RouteContext): Route[] {
     {
       path: /^\/stream$/,
       methods: {
-        async POST({ request, url, owner, identity }) {
+        async POST(call) {
+          const { request, url, owner, identity } = call;
           const confirmation = dialectOf(url, context);
           const body = parseChatRequest(await readChatBody(request, maxBodyBytes));
           const reply = await bridge.submit(identity, body.id, withHistory(interpret(body), body, body.id));
           const chatId = body.id === undefined ? reply.chatName : undefined;
           const reader = { bridge, owner, confirmation };
           const response = body.hold
-            ? heldResponse(reply, chatId, { ...reader, logger })
+            ? heldResponse(reply, chatId, { ...reader, logger, isKnown: askAgain(call, context) })
             : sseResponse(bridge, reply, viewOf({ ...reader, chatId }), { logger });
           return nameChat(response, reply.chatName);
         },
@@ -34,14 +35,17 @@ export function streamRoutes(context: RouteContext): Route[] {
     {
       path: /^\/stream\/([^/]+)\/stream$/,
       methods: {
-        async GET({ request, url, owner, id }) {
+        async GET(call) {
+          const { request, url, owner, id } = call;
           const confirmation = dialectOf(url, context);
           // The turn that runs here has stopped and goes on elsewhere, so "no turn runs" would be wrong.
           bridge.stopping.throwIfAborted();
           const after = lastEventId(request);
           const nothing = () => new Response(null, { status: 204 });
-          if (url.searchParams.get("hold") === "1")
-            return (await resumedResponse(id, after, { bridge, owner, confirmation, logger })) ?? nothing();
+          if (url.searchParams.get("hold") === "1") {
+            const isKnown = askAgain(call, context);
+            return (await resumedResponse(id, after, { bridge, owner, confirmation, logger, isKnown })) ?? nothing();
+          }
           const running = await findRunning(bridge, owner, id, confirmation);
           if (!running) return nothing();
           // A reader that names the last event it has seen also has the message.
