@@ -258,4 +258,20 @@ describe("a held stream that is resumed", () => {
     expect([again.types()[0], again.end()]).toEqual(["start", "done"]);
     expect(world.payments).toHaveLength(1);
   });
+
+  it("begins with the whole message also when the chunks of its turn have been removed", async () => {
+    const world = await openWorld({ bridge: { retention: { chunksMs: 0 } } });
+    const first = await say(world, "pay");
+    await first.until(isAsked);
+    world.clock.now += 1000;
+    await world.bridge.sweep();
+    const reloaded = await resumed(world);
+    await reloaded.until(isAsked);
+    const again = await resumed(world, reloaded.events.at(-1)!.id);
+    await decide(world, first.asked(), true);
+    await Promise.all([reloaded.over, again.over, first.over]);
+    const rest = ["tool-output-available", ...words];
+    expect([short(reloaded.types()), reloaded.end()]).toEqual([[...question, "finish-step", ...rest], "done"]);
+    for (const other of [again, first]) expect(short(other.types()).slice(-rest.length)).toEqual(rest);
+  });
 });

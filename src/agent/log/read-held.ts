@@ -10,13 +10,14 @@ export function isPause(chunk: UIMessageChunk | undefined): boolean {
 
 /**
  * The chunks of one message from a turn on: of this turn, and of the turns that continue the message after a pause. Ends
- * with the message, when another message comes, or when messages are withdrawn. Throws as `readTurn` does.
+ * with the message, when another message comes, or when messages are withdrawn. Throws as `readTurn` does; chunks up to
+ * `after` may be missing, because the reader has them.
  */
 export async function* readHeld(
   store: Store,
   chat: string,
   turn: LoggedTurn,
-  { signal }: { signal?: AbortSignal },
+  { after = turn.after, signal }: { after?: number; signal?: AbortSignal },
 ): AsyncGenerator<LoggedChunk[]> {
   let cursor = turn.after;
   let current: string | undefined;
@@ -29,7 +30,7 @@ export async function* readHeld(
       let isOver = false;
       for (const entry of entries) {
         if (isOver) break;
-        if (current !== undefined && entry.sequence > cursor + 1) throw trimmedLog();
+        if (current !== undefined && entry.sequence > Math.max(cursor, after) + 1) throw trimmedLog();
         cursor = entry.sequence;
         if (!hasBegun && entry.turn !== turn.id) continue;
         switch (entry.kind) {

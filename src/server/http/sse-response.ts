@@ -71,7 +71,8 @@ async function* encode(
   view: View,
   { first, after = first?.sequence ?? -1, hold, logger, signal }: ReadOptions & { signal: AbortSignal },
 ): AsyncGenerator<string> {
-  const batches = "turn" in reply ? bridge.read(reply, { signal, hold }) : single(reply.chunks());
+  const batches =
+    "turn" in reply ? bridge.read(reply, { signal, hold, ...(hold && { after }) }) : single(reply.chunks());
   try {
     if (first) yield encodeChunks(first.chunks, first.sequence);
     for await (const batch of withKeepAlive(batches)) {
