@@ -63,6 +63,18 @@ describe("while decisions are being recorded", () => {
     expect(begun).toEqual(["patient", "next"]);
   });
 
+  it("what follows may wait without a limit", async () => {
+    const { first, begun, begin } = stage(Infinity);
+    const leave = first.enter();
+    void begin("ann", "after");
+    const until = performance.now() + 10;
+    while (performance.now() < until) await turns(1);
+    expect(begun).toEqual([]);
+    leave();
+    await turns(2);
+    expect(begun).toEqual(["after"]);
+  });
+
   it("work that is stopped begins, and sees it", async () => {
     const { first, begun, begin } = stage();
     const leave = first.enter();

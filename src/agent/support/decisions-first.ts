@@ -1,3 +1,5 @@
+import { longestMs } from "./at-most.ts";
+
 /** How long one decision holds others up. One that hangs must not do so for ever. */
 const decideMs = 500;
 /** How many pieces of work begin in one turn of the event loop. */
@@ -16,7 +18,7 @@ export class DecisionsFirst {
 
   /** Nothing waits longer than `maxWaitMs`, however many decisions come. */
   constructor(maxWaitMs: number) {
-    this.#maxWaitMs = maxWaitMs;
+    this.#maxWaitMs = Math.min(maxWaitMs, longestMs);
   }
 
   /** A decision is about to be recorded. Call what this returns when it is; it may be called again. */
