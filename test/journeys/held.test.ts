@@ -1,8 +1,10 @@
 /** Streams over HTTP that stay open while a call waits: `hold: true` in `POST /stream`, `?hold=1` on the way back. */
+import { getEventListeners } from "node:events";
 import { gate, pause, text } from "adk-stream-protocol/testing";
 import { decodeSse } from "adk-stream-protocol/protocol";
 import type { UIMessageChunk } from "ai";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { nodeCount } from "../fixtures/nodes.ts";
 import { majors, validateOn } from "../fixtures/stock-chat.ts";
 import { afterTools, get, openWorld, payRules, post, receive, userMessage, type World } from "../fixtures/world.ts";
 
@@ -193,6 +195,21 @@ describe("a held stream", () => {
     expect([still.end(), still.types().at(-1)]).toEqual(["done", "finish"]);
     const refused = await fetch(`${world.server.url}/stream/chat-1/stream?hold=1`, { headers });
     expect(refused.status).toBe(401);
+  });
+
+  // The listeners of one process.
+  it.runIf(nodeCount === 1)("leaves nothing behind when it is cut", async () => {
+    let who: string | undefined = "ann";
+    const world = await openWorld({ server: { authenticate: () => who } });
+    const listeners = () => getEventListeners(world.bridge.stopping, "abort").length;
+    const before = listeners();
+    const held = await say(world, "pay");
+    await held.until(isAsked);
+    expect(listeners()).toBe(before + 1);
+    who = undefined;
+    await world.bridge.decide("ann", { approvalId: held.asked(), approved: true });
+    await held.over;
+    expect([held.end(), listeners()]).toEqual(["cut", before]);
   });
 
   it("is counted as a request until it ends", async () => {

@@ -54,7 +54,11 @@ export function sseResponse(bridge: Bridge, reply: Reply, view: View, options: R
       else stopping?.addEventListener("abort", cut);
     },
     async pull(controller) {
-      const { done, value } = await texts.next();
+      const { done, value } = await texts.next().catch((error: unknown) => {
+        // Nothing else is called when the stream fails.
+        end();
+        throw error;
+      });
       if (reader.signal.aborted) return;
       if (!done) return controller.enqueue(encoder.encode(value));
       end();
