@@ -103,6 +103,19 @@ describe("dev", () => {
     expect(await cli.ended).toBe(0);
   });
 
+  it("goes on, and stops when it is told to, if its terminal is closed", { timeout }, async () => {
+    write("agent.ts", agentFile("cashier"));
+    write("tools.ts", toolsFile("pay"));
+    const cli = runCli(["dev", "./agent.ts", "--port", "0"], { cwd: folder });
+    const chat = chatWith(await addressOf(cli), "chat-1");
+    cli.closeOutput();
+    write("tools.ts", toolsFile("refund"));
+    await expect.poll(async () => (await chat.agent()).tools, { timeout: 20_000 }).toContain("refund");
+    expect(await chat.say("Are you there?")).toContain("scripted");
+    cli.kill("SIGTERM");
+    expect(await cli.ended).toBe(0);
+  });
+
   it("shows the first card, or the first reply, for agents that were not written for it", { timeout }, async () => {
     const asks = [
       ["team.ts", "refund_order を呼んで", "refund_order"],
