@@ -116,7 +116,13 @@ function nameOf(file: string): string {
 }
 
 async function openStore(parts: typeof ServerParts, databaseUrl: string | undefined, data: string) {
-  if (databaseUrl !== undefined) return (await parts.postgres()).postgresStore({ url: databaseUrl });
+  if (databaseUrl !== undefined) {
+    const { postgresStore } = await parts.postgres().catch((error: unknown) => {
+      throw new Error("DATABASE_URL needs the package pg. Run npm install pg.", { cause: error });
+    });
+    return postgresStore({ url: databaseUrl });
+  }
+  if (existsSync(data) && !statSync(data).isDirectory()) throw new Error(`${data} is a file, not a folder for chats.`);
   mkdirSync(data, { recursive: true });
   // Chats are not part of the project.
   if (!existsSync(join(data, ".gitignore"))) writeFileSync(join(data, ".gitignore"), "*\n");

@@ -167,6 +167,11 @@ it("a start that fails prints one sentence and exits with 1", { timeout }, async
   const fails: [string, string | undefined, RegExp][] = [
     ["missing.ts", undefined, /^There is no file missing\.ts\.\n$/],
     ["wrong.ts", "const a = 1;\nconst b = ;", /^wrong\.ts:2: Expression expected\.\n$/],
+    [
+      "mute.ts",
+      other.replace(', model: "claude-opus"', ""),
+      /^The agent a in mute\.ts has no model\. Give it one, such as "gemini-2\.5-flash"\.\n$/,
+    ],
     ["none.js", "export const price = 5;", /^none\.js exports no agent\. .*; the exports are price\.\n$/],
     ["other.ts", other, /^There is no key for the model claude-opus of the agent a, and it cannot be scripted\. .*\n$/],
     [
