@@ -146,6 +146,15 @@ describe("dev", () => {
   });
 });
 
+it("a JavaScript file with imports needs no package.json and causes no warning", { timeout }, async () => {
+  const file = `import { LlmAgent } from "@google/adk";
+export default new LlmAgent({ name: "helper", model: "gemini-2.5-flash" });`;
+  write("agent.js", file);
+  const cli = runCli(["dev", "agent.js", "--port", "0"], { cwd: folder });
+  expect(await chatWith(await addressOf(cli), "chat-1").say("Hello")).toContain("scripted");
+  expect(cli.output()).not.toContain("Warning");
+});
+
 it("serve does not watch, and refuses to serve others without authenticate", { timeout }, async () => {
   write("agent.cjs", commonJsFile);
   const refused = runCli(["serve", "agent.cjs", "--host", "0.0.0.0", "--port", "0"], { cwd: folder });
