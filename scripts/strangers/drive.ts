@@ -18,7 +18,8 @@ type Transport = ai.ChatTransport<ai.UIMessage>;
 
 const [base = "", socketUrl = "-", program = "", ...args] = process.argv.slice(2);
 const hasOwnModel = process.env["OWN_MODEL"] === "1";
-const startMs = 60_000;
+/** Longer than a person would wait, because the command may install packages first. */
+const startMs = 180_000;
 const storyMs = 30_000;
 
 const gemini = await startScriptedGemini({
@@ -29,7 +30,8 @@ const gemini = await startScriptedGemini({
 });
 const scripted = { GOOGLE_API_KEY: "none", GOOGLE_GEMINI_BASE_URL: gemini.url };
 const env = { ...process.env, ...(!hasOwnModel && scripted) };
-const server = spawn(program, args, { env, stdio: ["ignore", "pipe", "pipe"] });
+// A process group: npx does not pass a signal on to the command that it runs.
+const server = spawn(program, args, { env, stdio: ["ignore", "pipe", "pipe"], detached: true });
 const ended = new Promise<string>((resolve) => {
   server.once("error", ({ message }) => resolve(message));
   server.once("exit", (code, signal) => resolve(`The server ended with ${code ?? signal}.`));
@@ -52,11 +54,20 @@ try {
   console.error(error, `\nThe server wrote:\n${printed}`);
   process.exitCode = 1;
 } finally {
-  server.kill();
+  stopServer();
   await ended;
   await gemini.close();
 }
 process.exit();
+
+function stopServer(): void {
+  if (server.pid === undefined || server.exitCode !== null) return;
+  try {
+    process.kill(-server.pid);
+  } catch {
+    // It has ended meanwhile.
+  }
+}
 
 /** Waits until the server replies. Throws if it ends before. */
 async function isReady(): Promise<void> {

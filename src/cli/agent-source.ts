@@ -35,6 +35,8 @@ export async function loadAgent({ file, shown, modules, isScripted }: AgentSourc
     throw new Error(`The export authenticate of ${shown} must be a function that returns the owner of a request.`);
   const loaded = agent as BaseAgent;
   const other = isScripted && "subAgents" in loaded ? findOtherModel(loaded) : undefined;
+  if (other && other.model === undefined)
+    throw new Error(`The agent ${other.agent} in ${shown} has no model. Give it one, such as "gemini-2.5-flash".`);
   // A model of a class of its own needs no key of Google.
   if (other && !other.isOwn)
     throw new Error(

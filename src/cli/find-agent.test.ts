@@ -30,6 +30,7 @@ test("finds the root agent and the plugins of an App", async () => {
 
 test.each<[string, Record<string, unknown>, string]>([
   ["nothing", {}, "agent.ts exports no agent. Export one as rootAgent, agent or default; the file exports nothing."],
+  ["nothing in CommonJS", { default: {}, "module.exports": {} }, "; the file exports nothing."],
   ["other things", { price: 5, Shop: LlmAgent }, "the exports are price, Shop."],
   ["a function that returns nothing", { default: () => undefined }, "the exports are default."],
   ["two agents", { a: agent, b: other }, "agent.ts exports several agents: a, b. Export the one to run as rootAgent."],

@@ -34,12 +34,17 @@ export async function findAgent(exports: Exports, file: string): Promise<FoundAg
     );
   const made = roots.length === 1 ? roots[0] : await callMaker(all);
   if (made) return { agent: made[1], name: made[0], plugins: [] };
-  const names = Object.keys(exports);
+  // A CommonJS file that exports nothing has an empty object.
+  const names = Object.keys(all).filter((name) => name !== "module.exports" && !isEmpty(all[name]));
   throw new Error(
     `${file} exports no agent. Export one as rootAgent, agent or default; ${
       names.length === 0 ? "the file exports nothing" : `the exports are ${names.slice(0, 20).join(", ")}`
     }.`,
   );
+}
+
+function isEmpty(value: unknown): boolean {
+  return isObject(value) && Object.getPrototypeOf(value) === Object.prototype && Object.keys(value).length === 0;
 }
 
 /** A function such as `createAgent`, if there is exactly one. */

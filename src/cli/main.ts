@@ -10,10 +10,11 @@ if (major < 22 || (major === 22 && minor < 13)) {
 }
 // Most of a start is compiling ADK, and Node can keep what it has compiled.
 module.enableCompileCache();
-// Node says once per process that removing types is experimental, that SQLite is, and that ADK uses an old module.
+// Node says once per process that removing types is experimental, that SQLite is, that ADK uses an old module, and that an
+// agent file with imports has no package.json that says so.
 const warn = process.emitWarning;
 process.emitWarning = (warning, ...rest) => {
-  if (!/stripTypeScriptTypes|SQLite|Type Stripping|punycode/.test(String(warning)))
+  if (!/stripTypeScriptTypes|SQLite|Type Stripping|punycode|doesn't parse as CommonJS/.test(String(warning)))
     Reflect.apply(warn, process, [warning, ...rest]);
 };
 void import("./run-command.ts").then(({ runCommand }) => runCommand(process.argv.slice(2)));

@@ -14,6 +14,8 @@ export interface ProjectModules {
   load(file: string): Promise<Record<string, unknown>>;
   /** The files of the project that the last load has looked for, those that are missing too. */
   readonly files: ReadonlySet<string>;
+  /** When the last load began. */
+  readonly loadedAt: number;
 }
 
 export interface ProjectModulesOptions {
@@ -46,6 +48,7 @@ export const canHook = typeof module.registerHooks === "function";
 export function hookProjectModules({ ownFolder, sharedFrom }: ProjectModulesOptions): ProjectModules {
   let number = 0;
   let files = new Set<string>();
+  let loadedAt = 0;
   const ownFiles = ownFolder + sep + "dist" + sep;
   const self = `${ownFiles}cli/main.js`;
   const requireHere = module.createRequire(self);
@@ -121,8 +124,12 @@ export function hookProjectModules({ ownFolder, sharedFrom }: ProjectModulesOpti
     get files() {
       return files;
     },
+    get loadedAt() {
+      return loadedAt;
+    },
     async load(file) {
       number += 1;
+      loadedAt = Date.now();
       files = new Set([file]);
       for (const path of Object.keys(cache)) if (isProjectFile(pathToFileURL(path).href)) delete cache[path];
       const url = pathToFileURL(file);

@@ -17,22 +17,28 @@ function install(place: string, version: string): string {
   return join(folder, place);
 }
 
-test("the project's ADK is used if it has one, also from a folder below", () => {
+test("the project's ADK is used if it has one, also from a folder below", async () => {
   const file = join(install("project", "2.0.3"), "src/agents/agent.ts");
-  expect(requirePeers(file, install("own", "2.0.0"))).toBe(file);
+  expect(await requirePeers(file, { own: install("own", "2.0.0") })).toBe(file);
 });
 
-test("the ADK beside this package is used if the project has none", () => {
-  expect(requirePeers(join(folder, "agent.ts"), install("own", "2.0.0"))).toBeUndefined();
+test("the ADK beside this package is used if the project has none", async () => {
+  expect(await requirePeers(join(folder, "agent.ts"), { own: install("own", "2.0.0") })).toBeUndefined();
 });
 
-test("without any ADK the sentence says what to install", () => {
-  expect(() => requirePeers(join(folder, "agent.ts"), folder)).toThrow(
+test("without any ADK it is installed, or the sentence says what to install", async () => {
+  const file = join(folder, "agent.ts");
+  expect(await requirePeers(file, { own: folder, install: async () => "cache/package.json" })).toBe(
+    "cache/package.json",
+  );
+  await expect(requirePeers(file, { own: folder })).rejects.toThrow(
     "@google/adk is not installed. Run npm install @google/adk@~2.0.0 @google/genai ai zod.",
   );
 });
 
-test("another version is refused", () => {
+test("another version is refused", async () => {
   const file = join(install("project", "1.4.0"), "agent.ts");
-  expect(() => requirePeers(file, install("own", "2.0.0"))).toThrow("needs @google/adk ~2.0.0; the project has 1.4.0.");
+  await expect(requirePeers(file, { own: install("own", "2.0.0") })).rejects.toThrow(
+    "needs @google/adk ~2.0.0; the project has 1.4.0.",
+  );
 });

@@ -4,15 +4,25 @@ import { ownFolder } from "./own-package.ts";
 
 const needed = "2.0";
 
+export interface PeerOptions {
+  /** Installs ADK if there is none. Returns a file from which it is found. */
+  install?: (() => Promise<string>) | undefined;
+  own?: string;
+}
+
 /**
- * Finds the `@google/adk` that agent and bridge share: the project's, or the one beside this package. Returns a file of the
- * project if it is the project's. Throws a sentence if there is none, or another version.
+ * Finds the `@google/adk` that agent and bridge share: the project's, or the one beside this package, or one that is
+ * installed now. Returns a file from which Node finds it, or undefined if it is the one beside this package. Rejects with a
+ * sentence if there is none, or another version.
  */
-export function requirePeers(file: string, own: string = ownFolder): string | undefined {
+export async function requirePeers(file: string, options: PeerOptions = {}): Promise<string | undefined> {
+  const { install, own = ownFolder } = options;
   const ofProject = versionOf("@google/adk", dirname(file));
   const version = ofProject ?? versionOf("@google/adk", own);
-  if (version === undefined)
+  if (version === undefined) {
+    if (install) return install();
     throw new Error("@google/adk is not installed. Run npm install @google/adk@~2.0.0 @google/genai ai zod.");
+  }
   if (!version.startsWith(`${needed}.`))
     throw new Error(`adk-stream-protocol needs @google/adk ~${needed}.0; the project has ${version}.`);
   return ofProject === undefined ? undefined : file;

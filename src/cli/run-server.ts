@@ -4,6 +4,7 @@ import { basename, dirname, extname, join, resolve } from "node:path";
 import process from "node:process";
 import type { AgentOutline } from "../agent/index.ts";
 import type { AgentServer } from "./agent-server.ts";
+import { installAdk } from "./install-adk.ts";
 import { canHook, hookProjectModules, type ProjectModules } from "./project-modules.ts";
 import type * as ServerParts from "./server-parts.ts";
 import { canOpenBrowser, openBrowser } from "./open-browser.ts";
@@ -18,12 +19,16 @@ const loopback = new Set(["127.0.0.1", "localhost", "::1"]);
 
 /** Runs `dev` or `serve` until it is stopped. Rejects with a sentence if it cannot start. */
 export async function runServer(kind: "dev" | "serve", given: ServeArguments, print: (line: string) => void) {
+  // A terminal that is closed does not end the server. Without this, each line for it would be an error of its own.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   const file = requireFile(given.file);
   for (const folder of new Set([dirname(file), process.cwd()])) loadEnvironment(join(folder, ".env"));
   const settings = readSettings(process.env);
   const host = (given.host ?? settings.host ?? "127.0.0.1").replace(/^\[(.*)\]$/, "$1");
   const port = given.port ?? settings.port ?? 3000;
-  const sharedFrom = requirePeers(file);
+  // A server in production must not depend on a registry. Without hooks, Node finds packages beside the file only.
+  const install = kind === "dev" && canHook ? () => installAdk(print) : undefined;
+  const sharedFrom = await requirePeers(file, { install });
   const modules = hookProjectModules({ ownFolder, sharedFrom });
   // Everything that imports ADK is imported after the hooks, which decide whose ADK it is.
   const parts = await import("./server-parts.ts");
@@ -111,7 +116,13 @@ function nameOf(file: string): string {
 }
 
 async function openStore(parts: typeof ServerParts, databaseUrl: string | undefined, data: string) {
-  if (databaseUrl !== undefined) return (await parts.postgres()).postgresStore({ url: databaseUrl });
+  if (databaseUrl !== undefined) {
+    const { postgresStore } = await parts.postgres().catch((error: unknown) => {
+      throw new Error("DATABASE_URL needs the package pg. Run npm install pg.", { cause: error });
+    });
+    return postgresStore({ url: databaseUrl });
+  }
+  if (existsSync(data) && !statSync(data).isDirectory()) throw new Error(`${data} is a file, not a folder for chats.`);
   mkdirSync(data, { recursive: true });
   // Chats are not part of the project.
   if (!existsSync(join(data, ".gitignore"))) writeFileSync(join(data, ".gitignore"), "*\n");
@@ -163,6 +174,7 @@ function watchAgent(
       for (const path of modules.files) known.add(path);
       return known;
     },
+    since: () => modules.loadedAt,
     onChange: () => {
       again = true;
       loading ??= reload();

@@ -3,6 +3,8 @@ import { stat } from "node:fs/promises";
 export interface WatchOptions {
   /** The files to watch now. Asked again at every look, because a load changes them. */
   files: () => Iterable<string>;
+  /** When the last load began. A file that is seen for the first time and was written later has changed. */
+  since: () => number;
   onChange: () => void;
   everyMs?: number;
 }
@@ -11,23 +13,21 @@ export interface WatchOptions {
  * Calls `onChange` when a file has changed, appeared or gone. It looks at the files again and again: notifications of the
  * operating system miss files that editors replace, and folders that are mounted.
  */
-export function watchFiles({ files, onChange, everyMs = 250 }: WatchOptions): () => void {
+export function watchFiles({ files, since, onChange, everyMs = 250 }: WatchOptions): () => void {
   const known = new Map<string, string>();
-  let isFirst = true;
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
   const look = async () => {
     let hasChanged = false;
     for (const file of new Set(files())) {
-      const now = await markOf(file);
+      const { mark, writtenAt } = await lookAt(file);
       const before = known.get(file);
-      known.set(file, now);
-      if (before !== undefined && before !== now) hasChanged = true;
+      known.set(file, mark);
+      if (before === undefined ? writtenAt > since() : before !== mark) hasChanged = true;
     }
     if (isClosed) return;
-    if (hasChanged && !isFirst) onChange();
-    isFirst = false;
+    if (hasChanged) onChange();
     timer = setTimeout(() => void look(), everyMs);
   };
   void look();
@@ -37,11 +37,11 @@ export function watchFiles({ files, onChange, everyMs = 250 }: WatchOptions): ()
   };
 }
 
-async function markOf(file: string): Promise<string> {
+async function lookAt(file: string): Promise<{ mark: string; writtenAt: number }> {
   try {
     const { mtimeMs, size, ino } = await stat(file);
-    return `${mtimeMs} ${size} ${ino}`;
+    return { mark: `${mtimeMs} ${size} ${ino}`, writtenAt: mtimeMs };
   } catch {
-    return "missing";
+    return { mark: "missing", writtenAt: 0 };
   }
 }

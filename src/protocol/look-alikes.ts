@@ -11,32 +11,33 @@ export interface LookAlikeScript {
   inDailyUse: boolean;
 }
 
-const script = (name: string, letter: RegExp, twins = "", inDailyUse = false): LookAlikeScript => ({
+/** `id` is Unicode's name of the script. */
+const script = (id: string, twins = "", inDailyUse = false, name = id.replace("_", " ")): LookAlikeScript => ({
   name,
-  letter,
+  letter: new RegExp(String.raw`\p{Script=${id}}`, "u"),
   twins: new Set(twins),
   inDailyUse,
 });
 
 /** In the order in which they are named. */
 export const lookAlikeScripts: readonly LookAlikeScript[] = [
-  script("Cyrillic", /\p{Script=Cyrillic}/u, "АВЕЗІЈКМНОРСТУХҮЅԌԚԜаеіјорсухѕһԁԛԝӏ", true),
-  script("Greek", /\p{Script=Greek}/u, "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹϳονϲ", true),
-  script("Armenian", /\p{Script=Armenian}/u, "ՍՏՕԼԶՈՑհոսօցզգյլքւ", true),
-  script("Cherokee", /\p{Script=Cherokee}/u, withSmall("ᎠᎡᎢᎥᎩᎪᎫᎬᎳᎷᎻᎽᏀᏂᏃᏎᏏᏒᏔᏙᏚᏞᏟᏢᏦᏧᏮᏳᏴ")),
-  script("Coptic", /\p{Script=Coptic}/u, "ⲀⲂⲈⲌⲎⲒⲔⲘⲚⲞⲢⲤⲦⲨⲬⲰⲁⲃⲉⲍⲏⲓⲕⲙⲛⲟⲣⲥⲧⲩⲭⲱ"),
-  script("Lisu", /\p{Script=Lisu}/u, "ꓐꓑꓒꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ"),
-  script("Deseret", /\p{Script=Deseret}/u, "𐐄𐐬"),
-  script("Osage", /\p{Script=Osage}/u, "𐓂𐓪"),
-  script("Tifinagh", /\p{Script=Tifinagh}/u),
-  script("Canadian", /\p{Script=Canadian_Aboriginal}/u),
-  script("Runic", /\p{Script=Runic}/u),
-  script("Gothic", /\p{Script=Gothic}/u),
-  script("Old Italic", /\p{Script=Old_Italic}/u),
-  script("Lycian", /\p{Script=Lycian}/u),
-  script("Carian", /\p{Script=Carian}/u),
-  script("Warang Citi", /\p{Script=Warang_Citi}/u),
-  script("Elbasan", /\p{Script=Elbasan}/u),
+  script("Cyrillic", "АВЕЗІЈКМНОРСТУХҮЅԌԚԜаеіјорсухѕһԁԛԝӏ", true),
+  script("Greek", "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹϳονϲ", true),
+  script("Armenian", "ՍՏՕԼԶՈՑհոսօցզգյլքւ", true),
+  script("Cherokee", withSmall("ᎠᎡᎢᎥᎩᎪᎫᎬᎳᎷᎻᎽᏀᏂᏃᏎᏏᏒᏔᏙᏚᏞᏟᏢᏦᏧᏮᏳᏴ")),
+  script("Coptic", "ⲀⲂⲈⲌⲎⲒⲔⲘⲚⲞⲢⲤⲦⲨⲬⲰⲁⲃⲉⲍⲏⲓⲕⲙⲛⲟⲣⲥⲧⲩⲭⲱ"),
+  script("Lisu", "ꓐꓑꓒꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ"),
+  script("Deseret", "𐐄𐐬"),
+  script("Osage", "𐓂𐓪"),
+  script("Tifinagh"),
+  script("Canadian_Aboriginal", "", false, "Canadian"),
+  script("Runic"),
+  script("Gothic"),
+  script("Old_Italic"),
+  script("Lycian"),
+  script("Carian"),
+  script("Warang_Citi"),
+  script("Elbasan"),
 ];
 
 /** Small Cherokee letters have the forms of the capital ones. */

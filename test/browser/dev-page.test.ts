@@ -32,6 +32,15 @@ it("shows any agent with its chats, events and state, and asks about its calls",
       .toContain("call look_up_order");
     await expect.poll(() => page.getByText("Wallet").count()).toBe(0);
 
+    // The list is below its title, as wide as its column.
+    const chats = page.getByRole("navigation", { name: "Chats" });
+    const boxes = await Promise.all(
+      [chats, chats.getByRole("heading"), chats.getByRole("searchbox")].map((part) => part.boundingBox()),
+    );
+    const [column, title, search] = boxes;
+    expect(search?.y).toBeGreaterThan((title?.y ?? 0) + (title?.height ?? 0));
+    expect(search?.width).toBeGreaterThan((column?.width ?? 0) * 0.8);
+
     await page.getByRole("textbox", { name: "Message" }).fill("call refund_order");
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: /^Approve/ }).click();

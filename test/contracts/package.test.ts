@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../../scripts/strangers/project.ts";
+import { addressOf, chatWith, runCli } from "../fixtures/cli-process.ts";
 
 const root = join(import.meta.dirname, "../..");
 const { exports, scripts, dependencies, peerDependencies } = JSON.parse(
@@ -15,6 +16,16 @@ const { exports, scripts, dependencies, peerDependencies } = JSON.parse(
   dependencies: Record<string, string>;
   peerDependencies: Record<string, string>;
 };
+
+/** An agent file and nothing else. */
+const agentFile = `
+import { FunctionTool, LlmAgent } from "@google/adk";
+import { z } from "zod";
+const parameters = z.object({ amount: z.number() });
+const execute = ({ amount }: z.infer<typeof parameters>) => ({ paid: amount });
+const pay = new FunctionTool({ name: "pay", description: "Pays.", parameters, requireConfirmation: true, execute });
+export const rootAgent = new LlmAgent({ name: "cashier", model: "gemini-2.5-flash", tools: [pay] });
+`;
 
 /** The packages that the declarations of an entry point import, directly or through other declarations. */
 function packagesNamedBy(entry: string): Set<string> {
@@ -106,6 +117,29 @@ describe("the packed package", { timeout: 150_000 }, () => {
     expect(run(["-e", loads.join("\n")]).stderr).toBe("");
     for (const part of ["adk-stream-protocol", "adk-stream-protocol/node"])
       expect(run(["-e", `await import("${part}")`]).stderr, part).toContain("Cannot find package '@google/adk'");
+  });
+
+  it("serves an agent file beside which nothing is installed, with the ADK that was installed for one before", async () => {
+    const cache = mkdtempSync(join(tmpdir(), "cache-"));
+    const alone = mkdtempSync(join(tmpdir(), "alone-"));
+    try {
+      const installed = join(cache, "adk-stream-protocol/adk-2.0.0-2.32.0");
+      mkdirSync(join(installed, "node_modules"), { recursive: true });
+      writeFileSync(join(installed, "package.json"), "{}");
+      symlinkSync(join(root, "node_modules/@google"), join(installed, "node_modules/@google"));
+      writeFileSync(join(alone, "agent.ts"), agentFile);
+      const main = join(folder, "node_modules/adk-stream-protocol/dist/cli/main.js");
+      const options = { cwd: alone, env: { XDG_CACHE_HOME: cache }, main };
+      const chat = chatWith(await addressOf(runCli(["dev", "agent.ts", "--port", "0"], options)), "chat-1");
+      await chat.say("call pay");
+      expect(await chat.approvals()).toMatchObject([{ toolName: "pay", state: "pending" }]);
+
+      const refused = runCli(["serve", "agent.ts", "--port", "0"], options);
+      expect(await refused.ended).toBe(1);
+      expect(refused.output()).toMatch(/^@google\/adk is not installed\. Run npm install .*\n$/);
+    } finally {
+      for (const made of [cache, alone]) rmSync(made, { recursive: true });
+    }
   });
 
   it("can be required by CommonJS", () => {

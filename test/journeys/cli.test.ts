@@ -103,6 +103,19 @@ describe("dev", () => {
     expect(await cli.ended).toBe(0);
   });
 
+  it("goes on, and stops when it is told to, if its terminal is closed", { timeout }, async () => {
+    write("agent.ts", agentFile("cashier"));
+    write("tools.ts", toolsFile("pay"));
+    const cli = runCli(["dev", "./agent.ts", "--port", "0"], { cwd: folder });
+    const chat = chatWith(await addressOf(cli), "chat-1");
+    cli.closeOutput();
+    write("tools.ts", toolsFile("refund"));
+    await expect.poll(async () => (await chat.agent()).tools, { timeout: 20_000 }).toContain("refund");
+    expect(await chat.say("Are you there?")).toContain("scripted");
+    cli.kill("SIGTERM");
+    expect(await cli.ended).toBe(0);
+  });
+
   it("shows the first card, or the first reply, for agents that were not written for it", { timeout }, async () => {
     const asks = [
       ["team.ts", "refund_order を呼んで", "refund_order"],
@@ -133,6 +146,15 @@ describe("dev", () => {
   });
 });
 
+it("a JavaScript file with imports needs no package.json and causes no warning", { timeout }, async () => {
+  const file = `import { LlmAgent } from "@google/adk";
+export default new LlmAgent({ name: "helper", model: "gemini-2.5-flash" });`;
+  write("agent.js", file);
+  const cli = runCli(["dev", "agent.js", "--port", "0"], { cwd: folder });
+  expect(await chatWith(await addressOf(cli), "chat-1").say("Hello")).toContain("scripted");
+  expect(cli.output()).not.toContain("Warning");
+});
+
 it("serve does not watch, and refuses to serve others without authenticate", { timeout }, async () => {
   write("agent.cjs", commonJsFile);
   const refused = runCli(["serve", "agent.cjs", "--host", "0.0.0.0", "--port", "0"], { cwd: folder });
@@ -154,6 +176,11 @@ it("a start that fails prints one sentence and exits with 1", { timeout }, async
   const fails: [string, string | undefined, RegExp][] = [
     ["missing.ts", undefined, /^There is no file missing\.ts\.\n$/],
     ["wrong.ts", "const a = 1;\nconst b = ;", /^wrong\.ts:2: Expression expected\.\n$/],
+    [
+      "mute.ts",
+      other.replace(', model: "claude-opus"', ""),
+      /^The agent a in mute\.ts has no model\. Give it one, such as "gemini-2\.5-flash"\.\n$/,
+    ],
     ["none.js", "export const price = 5;", /^none\.js exports no agent\. .*; the exports are price\.\n$/],
     ["other.ts", other, /^There is no key for the model claude-opus of the agent a, and it cannot be scripted\. .*\n$/],
     [

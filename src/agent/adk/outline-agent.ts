@@ -29,7 +29,9 @@ export function outlineAgent(agent: BaseAgent): AgentOutline {
 }
 
 /** The first agent below `root` with a model that Gemini's developer API does not serve, and the name of that model. */
-export function findOtherModel(root: BaseAgent): { agent: string; model: string; isOwn: boolean } | undefined {
+export function findOtherModel(
+  root: BaseAgent,
+): { agent: string; model: string | undefined; isOwn: boolean } | undefined {
   for (const agent of agentsBelow(root)) {
     if (!isLlmAgent(agent)) continue;
     const { model: given } = agent;
@@ -39,7 +41,7 @@ export function findOtherModel(root: BaseAgent): { agent: string; model: string;
       if (model instanceof Gemini && !isVertex(model) && !model.model.startsWith("apigee/")) continue;
       return { agent: agent.name, model: name || model.model, isOwn: typeof given === "object" };
     } catch {
-      return { agent: agent.name, model: name || "none", isOwn: false };
+      return { agent: agent.name, model: name || undefined, isOwn: false };
     }
   }
   return undefined;
