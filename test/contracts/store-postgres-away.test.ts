@@ -1,10 +1,10 @@
 /** What callers of the PostgreSQL store notice when the database, or the way to it, goes away. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type PostgresServer, startPostgres } from "../../scripts/start-postgres.ts";
-import { BridgeError } from "../../src/protocol/index.ts";
-import { type NewLogEntry, type Session, type Store, verifyAudit } from "../../src/stores/index.ts";
+import { type Session, type Store, verifyAudit } from "../../src/stores/index.ts";
 import { postgresStore } from "../../src/stores/postgres.ts";
 import { openCutProxy } from "../fixtures/cut-proxy.ts";
+import { chunk, deltas, patiently, unavailable } from "../fixtures/postgres-calls.ts";
 import { newApproval } from "./store.ts";
 
 const leaseMs = 60_000;
@@ -20,15 +20,6 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((store) => store.close()));
 });
 
-const chunk = (delta: string): NewLogEntry => ({
-  ...{ turn: "turn", kind: "chunk" },
-  chunk: { type: "text-delta", id: "t", delta },
-});
-const deltas = async (store: Store, chat: Session) =>
-  (await store.read(chat.id)).map((entry) =>
-    entry.kind === "chunk" ? (entry.chunk as { delta: string }).delta : entry.kind,
-  );
-
 async function openStore(url: string): Promise<{ store: Store; chat: Session }> {
   const store = postgresStore({ url, timeoutMs });
   opened.push(store);
@@ -36,24 +27,6 @@ async function openStore(url: string): Promise<{ store: Store; chat: Session }> 
   await store.holdChat(chat.id, leaseMs);
   return { store, chat };
 }
-
-/** Makes a call again while the database is away, as a patient caller does. */
-async function patiently<T>(work: () => Promise<T>): Promise<T> {
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof BridgeError && error.code === "unavailable") || attempt === 100) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  }
-}
-
-const unavailable = (work: Promise<unknown>) =>
-  expect(work).rejects.toMatchObject({
-    code: "unavailable",
-    message: "The database does not answer. Try again in a moment.",
-  });
 
 describe("the PostgreSQL store", () => {
   test("loses no entry when a lease is renewed while an append is under way", async () => {

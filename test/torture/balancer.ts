@@ -1,5 +1,6 @@
 /** A small balancer: each connection goes to any of the nodes, or to another one if that node refuses it. */
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import type { Random } from "./random.ts";
 
 export interface Balancer {
   url: string;
@@ -8,14 +9,14 @@ export interface Balancer {
   close(): Promise<void>;
 }
 
-export async function openBalancer(targets: () => readonly string[]): Promise<Balancer> {
+export async function openBalancer(targets: () => readonly string[], random: Random): Promise<Balancer> {
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     keep(sockets, client);
     const tried = new Set<string>();
     const tryNext = () => {
       const left = targets().filter((target) => !tried.has(target));
-      const target = left[Math.floor(Math.random() * left.length)];
+      const target = left[random.below(left.length)];
       if (target === undefined || client.destroyed) return void client.destroy();
       tried.add(target);
       const { port, hostname } = new URL(target);

@@ -3,24 +3,29 @@ import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { type PostgresServer, startPostgres } from "../../scripts/start-postgres.ts";
 import { type CutProxy, openCutProxy } from "../fixtures/cut-proxy.ts";
+import { type PostgresPair, startPostgresPair } from "../fixtures/postgres-pair.ts";
 import { type Balancer, openBalancer } from "./balancer.ts";
+import { randomFrom } from "./random.ts";
 import type { NodeSettings } from "./settings.ts";
 
 export interface ClusterOptions {
+  /** Decides which node gets a connection. */
+  seed: number;
   nodes: number;
   leaseMs: number;
   approvalTtlMs: number;
+  /** The folder of another release, which the last node runs. */
+  beside?: string | undefined;
 }
 
 export interface Cluster {
   leaseMs: number;
-  postgres: PostgresServer;
-  /** The database, without a proxy. */
+  postgres: PostgresPair;
+  /** The database, without the proxy of a node. */
   url: string;
   nodes: readonly TortureNode[];
   balancer: Balancer;
@@ -35,12 +40,13 @@ export interface Cluster {
 
 const file = (name: string) => join(import.meta.dirname, name);
 
-export async function openCluster({ nodes: count, leaseMs, approvalTtlMs }: ClusterOptions): Promise<Cluster> {
+export async function openCluster(options: ClusterOptions): Promise<Cluster> {
+  const { seed, nodes: count, leaseMs, approvalTtlMs, beside } = options;
   const cache = mkdtempSync(join(tmpdir(), "torture-cache-"));
-  const postgres = await startPostgres({ durable: false });
+  const postgres = await startPostgresPair();
   const url = await postgres.createDatabase("torture");
   await createTables(url);
-  const gemini = start("gemini-process.ts", {}, cache);
+  const gemini = start(file("gemini-process.ts"), {}, cache);
   const { url: model } = (await messageOf(gemini)) as { url: string };
   const errors = new Map<string, number>();
   const note = (error: string) => {
@@ -58,13 +64,17 @@ export async function openCluster({ nodes: count, leaseMs, approvalTtlMs }: Clus
       ...{ url: through.href, effectsUrl: url, gemini: model, leaseMs, approvalTtlMs },
       drainMs: leaseMs,
     };
-    return new TortureNode(`node ${index + 1}`, proxy, () => start("node-process.ts", settings, cache), {
+    const program =
+      beside !== undefined && index === count - 1
+        ? resolve(beside, "test/torture/node-process.ts")
+        : file("node-process.ts");
+    return new TortureNode(`node ${index + 1}`, proxy, () => start(program, settings, cache), {
       onError: note,
       onDeath: (how) => deaths.push(`node ${index + 1} ended by itself: ${how}`),
     });
   });
   await Promise.all(nodes.map((node) => node.start()));
-  const balancer = await openBalancer(() => nodes.flatMap((node) => node.url ?? []));
+  const balancer = await openBalancer(() => nodes.flatMap((node) => node.url ?? []), randomFrom(seed, "balancer"));
   return {
     ...{ leaseMs, postgres, url, nodes, balancer, errors, deaths },
     async modelRequests() {
@@ -166,8 +176,8 @@ export class TortureNode {
   }
 }
 
-function start(name: string, settings: object, cache: string): ChildProcess {
-  return fork(file(name), [JSON.stringify(settings)], {
+function start(program: string, settings: object, cache: string): ChildProcess {
+  return fork(program, [JSON.stringify(settings)], {
     env: { ...process.env, NODE_COMPILE_CACHE: cache, NODE_OPTIONS: "" },
     execArgv: ["--disable-warning=ExperimentalWarning"],
     stdio: ["ignore", "ignore", "inherit", "ipc"],

@@ -1,6 +1,8 @@
 /**
  * `npm run torture -- --minutes 10 --seed 7 --chats 300 --nodes 3 --lease 2000`
  *
+ * `--beside ../earlier` lets the last node run the release in that folder, as during a deploy.
+ *
  * Prints what happened, what it proves, and every violation. It uses its own processes on this machine only.
  */
 import process from "node:process";
@@ -14,10 +16,11 @@ const { values } = parseArgs({
     chats: { type: "string", default: "300" },
     nodes: { type: "string", default: "3" },
     lease: { type: "string", default: "2000" },
+    beside: { type: "string" },
   },
 });
 
-function read(name: keyof typeof values, from: number, to: number): number {
+function read(name: Exclude<keyof typeof values, "beside">, from: number, to: number): number {
   const value = Number(values[name]);
   if (Number.isFinite(value) && value >= from && value <= to) return value;
   console.error(`--${name} must be a number from ${from} to ${to}; got ${values[name]}.`);
@@ -29,6 +32,7 @@ const [nodes, leaseMs] = [read("nodes", 1, 8), read("lease", 300, 60_000)];
 console.log(`${chats} chats on ${nodes} nodes for ${minutes} minutes, leases of ${leaseMs} ms, seed ${seed}`);
 const { violations, counts } = await runTorture({
   ...{ seed, nodes, chats, leaseMs, ms: minutes * 60_000, atOnce: Math.min(chats, 24), restMs: leaseMs },
+  beside: values.beside,
   print: (line) => console.log(line),
 });
 console.log();

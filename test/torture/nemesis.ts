@@ -23,6 +23,7 @@ export const faults: Readonly<Record<string, Fault>> = {
     await delay(leaseMs / 2);
     await postgres.start();
   },
+  "the database failed over to another server": ({ postgres }) => postgres.failOver(),
   async "the connections of a node to the database were cut"({ leaseMs }, { proxy }) {
     for (let times = 0; times < 3; times += 1) {
       proxy.cut();

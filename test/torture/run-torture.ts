@@ -24,6 +24,8 @@ export interface TortureOptions {
   /** How many people are busy at the same time. */
   atOnce: number;
   restMs: number;
+  /** The folder of another release of the package, which the last node runs. */
+  beside?: string | undefined;
   print: (line: string) => void;
 }
 
@@ -33,8 +35,8 @@ export interface TortureResult {
 }
 
 export async function runTorture(options: TortureOptions): Promise<TortureResult> {
-  const { seed, nodes, chats, leaseMs, print } = options;
-  const cluster = await openCluster({ nodes, leaseMs, approvalTtlMs: 6 * leaseMs });
+  const { seed, nodes, chats, leaseMs, beside, print } = options;
+  const cluster = await openCluster({ seed, nodes, leaseMs, beside, approvalTtlMs: 6 * leaseMs });
   try {
     const history = new History();
     const client = new Client(cluster.balancer.url, 4 * leaseMs);
