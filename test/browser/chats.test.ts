@@ -48,6 +48,11 @@ describe("the list of chats", () => {
   it("finds, renames, moves and deletes chats, and shows what waits in others", async () => {
     await visitor.visit(demo.url + pathOf("sse", "ai@7"));
     await page.setViewportSize(wide);
+    // The list has the whole width, below its heading.
+    const heading = await page.getByRole("heading", { name: "Chats" }).boundingBox();
+    const search = await page.getByRole("searchbox").boundingBox();
+    expect(search?.y).toBeGreaterThan((heading?.y ?? Infinity) + (heading?.height ?? 0));
+    expect(search?.width).toBeGreaterThan(220);
     await say(page, "Send 7 dollars to Zed");
     await inState(cards(page).first(), "asked");
     const waits = page.url();
