@@ -176,7 +176,7 @@ const en: Strings = {
   tags: {
     asked: "waiting for you",
     sending: "sending your answer",
-    unsent: "not sent",
+    unsent: "not confirmed",
     approved: "approved",
     running: "running",
     waiting: "waiting for a report",
@@ -327,12 +327,12 @@ const ja: Strings = {
   errorTitle: "うまくいきませんでした",
   connectionLost: "接続が切れました。",
   offline: "サーバーに接続できません。再接続しています…",
-  signedOut: "サインアウトしました。もう一度サインインして、ページを再読み込みしてください。",
+  signedOut: "サインアウトされています。もう一度サインインして、ページを再読み込みしてください。",
   result: "結果",
   tags: {
     asked: "承認待ち",
     sending: "回答を送信中",
-    unsent: "未送信",
+    unsent: "未確認",
     approved: "承認済み",
     running: "実行中",
     waiting: "報告待ち",
