@@ -278,8 +278,8 @@ const ja: Strings = {
   modelLabel: "モデル",
   modeLabel: "モード",
   modeTitles: {
-    sse: "SSE: メッセージごとに 1 リクエスト、server-sent events で受信",
-    bidi: "BIDI: すべてを 1 本の WebSocket で、Gemini Live 経由",
+    sse: "SSE: メッセージごとに1リクエスト、server-sent events で受信",
+    bidi: "BIDI: すべてを1本の WebSocket で、Gemini Live 経由",
   },
   modeBusy: "モードは応答が終わってから切り替えられます。",
   languageLabel: "言語",
