@@ -110,7 +110,10 @@ export class Submissions {
     const into = { owner, name: chatName, appName };
     const message = await files.take(sent, into, limits);
     const earlier: UIMessage[] = [];
-    for (const each of history) earlier.push(await files.take(each, into, limits));
+    for (const each of history) {
+      const taken = await files.takeAllowed(each, into, limits);
+      if (taken.parts.length > 0) earlier.push(taken);
+    }
     const chat = await store.openChat(into, limits);
     return turns.exclusive(chat, async (queue) => {
       const same = queue.find((turn) => isDeepStrictEqual(turn.message, message));
