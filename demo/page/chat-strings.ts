@@ -11,6 +11,7 @@ export interface ChatStrings {
   waits: (count: number) => string;
   none: string;
   noMatch: string;
+  searching: string;
   more: string;
   failed: string;
   untitled: string;
@@ -59,6 +60,7 @@ const en: ChatStrings = {
   waits: (count) => (count === 1 ? "1 request waits" : `${count} requests wait`),
   none: "Chats appear here after their first message.",
   noMatch: "No title has these words.",
+  searching: "Searching…",
   more: "Show older chats",
   failed: "The list of chats could not be loaded.",
   untitled: "Chat without a title",
@@ -116,6 +118,7 @@ const ja: ChatStrings = {
   waits: (count) => `承認待ち${count}件`,
   none: "最初のメッセージを送ると、ここに表示されます。",
   noMatch: "一致するタイトルはありません。",
+  searching: "検索しています…",
   more: "以前のチャットを表示",
   failed: "チャット一覧を読み込めませんでした。",
   untitled: "無題のチャット",

@@ -141,6 +141,29 @@ describe("the list of chats", () => {
   });
 });
 
+describe("a search among many chats", () => {
+  it("finds those that the list does not show yet", async () => {
+    for (let number = 0; number < 65; number += 1) {
+      const title = `Note ${number} of many`;
+      await fetch(`${demo.url}/chats/import`, {
+        method: "POST",
+        headers: { "content-type": "application/x-ndjson" },
+        body: JSON.stringify({ format: "adk-stream-protocol.chat", version: 1, title }),
+      });
+    }
+    await visitor.visit(demo.url + pathOf("sse", "ai@7"));
+    await page.setViewportSize(wide);
+    await row("Note 64 of many").waitFor({ timeout: waiting });
+    expect(await row("Note 0 of many").count()).toBe(0);
+    await page.getByRole("searchbox").fill("note 0 many");
+    await row("Note 0 of many").waitFor({ timeout: waiting });
+    await page.getByRole("searchbox").fill("nowhere");
+    await page.getByText("No title has these words.").waitFor({ timeout: waiting });
+    await page.getByRole("searchbox").fill("");
+    await row("Note 64 of many").waitFor({ timeout: waiting });
+  });
+});
+
 describe.each([
   { mode: "sse", major: "ai@7" },
   { mode: "bidi", major: "ai@6" },
