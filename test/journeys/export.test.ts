@@ -184,16 +184,18 @@ describe.each(storeKinds)("a chat that is exported and imported, on $name", ({ o
         line("user", words("look"), file("data:text/html;base64,PGI+", "text/html")),
         line("user", file("data:image/png;base64,@", "image/png"), file("data:image/png;base64,AAAA", "image/png")),
         line("user", file(`/files/${"a".repeat(32)}`, "image/png")),
+        line("user", words("")),
         line("assistant", words("I see.")),
       ),
     );
     const kinds = (await messagesOf(world, body.id)).map(({ parts }) => parts.map(({ type }) => type));
-    expect(kinds).toEqual([["text"], ["file"], [], ["text"]]);
+    expect(kinds).toEqual([["text"], ["file"], ["text"], ["text"], ["text"]]);
     await say(world, "hello", { chat: body.id });
     const told = world.gemini.requests
       .at(-1)!
       .contents.map(({ parts = [] }) => parts.map(({ text, inlineData }) => text ?? inlineData?.mimeType));
-    expect(told).toEqual([["look"], ["image/png"], ["I see."], ["hello"]]);
+    const notice = "[a file that was not imported]";
+    expect(told).toEqual([["look"], ["image/png"], [notice], ["I see."], ["hello"]]);
   });
 
   it("needs its content type, and has a limit", async () => {

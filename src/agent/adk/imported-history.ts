@@ -12,7 +12,7 @@ const maxResult = 8000;
 export function importedEvents(message: UIMessage, agent: string): Event[] {
   if (message.role === "user") {
     const said = messageEvent(message);
-    // No model accepts a message without parts. All files of this one may have been left out.
+    // No model accepts a message without parts. This one may have only an empty text.
     return said.content?.parts?.length ? [said] : [];
   }
   return message.parts.flatMap((part, index): Event[] => {

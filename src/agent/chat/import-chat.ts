@@ -80,7 +80,7 @@ export async function storeImportedChat(
     const batch: UIMessage[] = [];
     // The model gets the files of users only.
     for (const message of messages.slice(first, first + batchSize))
-      batch.push(message.role === "user" ? await takeFiles(message) : message);
+      batch.push(message.role === "user" ? orNotice(await takeFiles(message)) : message);
     const events = batch.flatMap((message) => importedEvents(message, agent));
     await store.append(chat.id, batch.flatMap(toEntries));
     await store.appendEvents(
@@ -89,6 +89,12 @@ export async function storeImportedChat(
     );
     await new Promise((resolve) => setImmediate(resolve));
   }
+}
+
+/** A message without parts would look broken, and no model accepts one. */
+function orNotice(message: UIMessage): UIMessage {
+  if (message.parts.length > 0) return message;
+  return { ...message, parts: [{ type: "text", text: "[a file that was not imported]" }] };
 }
 
 /** A message as a turn of its own whose chunks are not kept. */
