@@ -51,6 +51,7 @@ export interface Strings {
   connectionLost: string;
   offline: string;
   signedOut: string;
+  deleted: string;
   result: string;
   tags: Record<CardState, string>;
   /** Notes for a browser tool's call that was approved and then expired or was cancelled. */
@@ -172,6 +173,7 @@ const en: Strings = {
   connectionLost: "The connection was lost.",
   offline: "The server cannot be reached. Trying again…",
   signedOut: "You are signed out. Sign in again, then reload this page.",
+  deleted: "This chat was deleted elsewhere. A message begins a new one.",
   result: "Result",
   tags: {
     asked: "waiting for you",
@@ -328,6 +330,7 @@ const ja: Strings = {
   connectionLost: "接続が切れました。",
   offline: "サーバーに接続できません。再接続しています…",
   signedOut: "サインアウトされています。もう一度サインインして、ページを再読み込みしてください。",
+  deleted: "このチャットは別の場所で削除されました。メッセージを送ると、新しく始まります。",
   result: "結果",
   tags: {
     asked: "承認待ち",
@@ -441,6 +444,7 @@ const ja: Strings = {
       /^The server stopped in the middle of this reply\. Please send your message again\.$/,
       "応答の途中でサーバーが停止しました。メッセージをもう一度送ってください。",
     ],
+    [/^This chat was deleted\.$/, "このチャットは削除されました。"],
     [/^The server stopped in the middle of this reply\.$/, "応答の途中でサーバーが停止しました。"],
     [
       /^The model is over its quota or rate limit \(429\)(?:: |\.)(.*)$/s,

@@ -116,6 +116,10 @@ describe("the list of chats", () => {
     await row("Send 7").getByRole("button", { name: "Delete", exact: true }).click();
     await row("Send 7").waitFor({ state: "detached", timeout: waiting });
     await cards(tab).first().waitFor({ state: "detached", timeout: waiting });
+    const told = tab.getByRole("status").getByText("This chat was deleted elsewhere.");
+    await told.waitFor({ timeout: waiting });
+    await say(tab, "hello again");
+    await told.waitFor({ state: "detached", timeout: waiting });
   });
 
   it("is a drawer where there is no room, also in BIDI and on AI SDK 6", async () => {
