@@ -188,7 +188,7 @@ describe.each(storeKinds)("a chat that is exported and imported, on $name", ({ o
         line("assistant", words("I see.")),
       ),
     );
-    const kinds = (await messagesOf(world, body.id)).map(({ parts }) => parts.map(({ type }) => type));
+    const kinds = (await messagesOf(world, body.id)).map(({ parts }) => parts.map((part) => part.type));
     expect(kinds).toEqual([["text"], ["file"], ["text"], ["text"], ["text"]]);
     await say(world, "hello", { chat: body.id });
     const told = world.gemini.requests
