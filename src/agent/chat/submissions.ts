@@ -131,6 +131,8 @@ export class Submissions {
         const wanted = await findReply(store, chat.id, { messageId: message.id });
         return { chat: chat.id, turn: await this.#revisions.again(queue, wanted, how) };
       }
+      const [first] = edit?.withdrawn ?? [];
+      if (first && !edit?.before) await titles.replace(chat, first.message, message);
       if (edit) return { chat: chat.id, turn: await this.#revisions.edit(queue, edit, message, how) };
       const reply = newId("msg");
       const begun = await beginTurn(store, chat.id, { message, reply, ...how });
