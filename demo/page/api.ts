@@ -1,6 +1,7 @@
 import type { ApprovalResolution } from "adk-stream-protocol/client";
 import type { ApprovalView } from "adk-stream-protocol/protocol";
 import type { UIMessage } from "ai";
+import { type LedgerPage, LedgerPages } from "./ledger-pages.ts";
 import type { Resolved } from "./resolution.ts";
 
 /** What the server knows about a chat in addition to its messages. */
@@ -68,11 +69,21 @@ export async function fetchMessages(
   return (await getJson<MessagePage>(path)) ?? { messages: [] };
 }
 
+/** How many approvals are read at once. */
+const approvalsPerPage = 100;
+let ledger: { chatId: string; pages: LedgerPages } | undefined;
+
 /** The ledger, and how far the server's clock is ahead of the browser's, in milliseconds. */
 export async function fetchLedger(chatId: string): Promise<Ledger & { clockOffset: number }> {
-  const response = await get(`/approvals?chat=${encodeURIComponent(chatId)}`);
-  const body = response.status === 404 ? {} : ((await response.json()) as Partial<Ledger>);
-  return { ...emptyLedger, ...body, clockOffset: clockOffset(response) };
+  if (ledger?.chatId !== chatId) ledger = { chatId, pages: new LedgerPages() };
+  let offset = 0;
+  const found = await ledger.pages.read(async (cursor) => {
+    const page = { chat: chatId, limit: String(approvalsPerPage), ...(cursor === undefined ? {} : { cursor }) };
+    const response = await get(`/approvals?${new URLSearchParams(page)}`);
+    offset = clockOffset(response);
+    return response.status === 404 ? emptyLedger : ((await response.json()) as LedgerPage);
+  });
+  return { ...found, clockOffset: offset };
 }
 
 let server: Promise<Health | undefined> | undefined;

@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from "react";
+import { useCallback, useEffect, useId, useRef, useState } from "react";
 import { ChatRow } from "./chat-row.tsx";
 import { withChatId } from "./chat-id.ts";
 import { searchChats } from "./chat-pages.ts";
@@ -15,25 +15,40 @@ export interface ChatListViewProps {
   onCurrentDeleted: () => void;
 }
 
+/** How many rows are drawn at once. */
+const rowsAtOnce = 200;
+
 /** The chats, the one that changed last first, with a search in the titles. Older ones are read at the end of the list. */
 export function ChatListView({ list, chatId, onOpen, onCurrentDeleted }: ChatListViewProps) {
   const { t } = useWords();
   const words = t.chats;
   const [search, setSearch] = useState("");
   const field = useRef<HTMLInputElement>(null);
-  const { chats, hasMore, failed, refresh, loadMore } = list;
+  const { chats, hasMore, failed, refresh, loadMore, loadMany } = list;
   const found = searchChats(chats ?? [], search);
+  /** After a search the page may know very many chats. */
+  const [room, setRoom] = useState(rowsAtOnce);
+  const isCut = found.length > room;
   const end = useRef<HTMLButtonElement>(null);
   const isSearch = search.trim() !== "";
+  const isSearching = isSearch && hasMore && !failed;
 
+  const showMore = useCallback(() => {
+    if (isCut) setRoom((before) => before + rowsAtOnce);
+    else loadMore();
+  }, [isCut, loadMore]);
   // The button at the end presses itself when it comes into sight, and works without scrolling too.
   useEffect(() => {
     const button = end.current;
-    if (!button || isSearch) return undefined;
-    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && loadMore());
+    if (!button) return undefined;
+    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && showMore());
     observer.observe(button);
     return () => observer.disconnect();
-  }, [loadMore, isSearch]);
+  }, [showMore, isSearching]);
+  // A search is for the titles of all chats, also of those that the list does not show yet.
+  useEffect(() => {
+    if (isSearching) loadMany();
+  }, [isSearching, loadMany]);
 
   return (
     <div className="chat-list">
@@ -54,9 +69,11 @@ export function ChatListView({ list, chatId, onOpen, onCurrentDeleted }: ChatLis
             {words.failed}
           </p>
         )}
-        {chats && found.length === 0 && <p className="chat-none">{isSearch ? words.noMatch : words.none}</p>}
+        {chats && found.length === 0 && (
+          <p className="chat-none">{isSearching ? words.searching : isSearch ? words.noMatch : words.none}</p>
+        )}
         <ul aria-label={words.title}>
-          {found.map((chat) => (
+          {found.slice(0, room).map((chat) => (
             <ChatRow
               key={chat.id}
               chat={chat}
@@ -72,8 +89,8 @@ export function ChatListView({ list, chatId, onOpen, onCurrentDeleted }: ChatLis
             />
           ))}
         </ul>
-        {hasMore && (
-          <button ref={end} type="button" className="button button-small button-quiet chat-older" onClick={loadMore}>
+        {(isCut || (hasMore && !isSearching)) && (
+          <button ref={end} type="button" className="button button-small button-quiet chat-older" onClick={showMore}>
             {words.more}
           </button>
         )}

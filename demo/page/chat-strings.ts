@@ -11,6 +11,7 @@ export interface ChatStrings {
   waits: (count: number) => string;
   none: string;
   noMatch: string;
+  searching: string;
   more: string;
   failed: string;
   untitled: string;
@@ -59,6 +60,7 @@ const en: ChatStrings = {
   waits: (count) => (count === 1 ? "1 request waits" : `${count} requests wait`),
   none: "Chats appear here after their first message.",
   noMatch: "No title has these words.",
+  searching: "Searching…",
   more: "Show older chats",
   failed: "The list of chats could not be loaded.",
   untitled: "Chat without a title",
@@ -116,6 +118,7 @@ const ja: ChatStrings = {
   waits: (count) => `承認待ち${count}件`,
   none: "最初のメッセージを送ると、ここに表示されます。",
   noMatch: "一致するタイトルはありません。",
+  searching: "検索しています…",
   more: "以前のチャットを表示",
   failed: "チャット一覧を読み込めませんでした。",
   untitled: "無題のチャット",
@@ -137,13 +140,13 @@ const ja: ChatStrings = {
   editSend: "編集して送信",
   editWarning: "これ以降のやり取りは、承認待ちの依頼も含めて取り消されます。実行済みの操作は元に戻りません。",
   editKeepsFiles: (count) => `添付ファイル${count}個はそのまま残ります。`,
-  again: "この返答を作り直す",
+  again: "この応答を作り直す",
   againNow: "作り直す",
   againWarning:
-    "この返答とそれ以降のやり取りは、承認待ちの依頼も含めて取り消されます。実行済みの操作は元に戻らず、再実行もされません。",
+    "この応答とそれ以降のやり取りは、承認待ちの依頼も含めて取り消されます。実行済みの操作は元に戻らず、再実行もされません。",
   copy: "テキストをコピー",
   copied: "コピーしました。",
-  notCopied: "ブラウザがコピーを許可しませんでした。",
+  notCopied: "ブラウザーがコピーを許可しませんでした。",
   attach: "ファイルを添付",
   attachTitle: (files, total) =>
     `画像・PDF・テキスト・音声を添付できます（${files}個まで、合計${total}まで）。貼り付けやドラッグ＆ドロップも使えます。`,
@@ -156,7 +159,7 @@ const ja: ChatStrings = {
     count: ({ files }) => `添付できるのは${files}個までです。`,
     total: ({ total }) => `添付できるのは合計${total}までです。`,
     empty: () => "ファイルが空です。",
-    unreadable: () => "ブラウザがファイルを読み取れませんでした。",
+    unreadable: () => "ブラウザーがファイルを読み取れませんでした。",
   },
   wholeOutput: (size) => `出力全体を表示（${size}）`,
   older: "以前のメッセージを表示",

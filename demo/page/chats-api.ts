@@ -17,8 +17,8 @@ export interface ChatPage {
 export const maxImportBytes = 32 * 1024 * 1024;
 const pageSize = 30;
 
-export async function fetchChats(cursor?: string): Promise<ChatPage> {
-  const query = new URLSearchParams({ limit: String(pageSize), ...(cursor === undefined ? {} : { cursor }) });
+export async function fetchChats(cursor?: string, limit = pageSize): Promise<ChatPage> {
+  const query = new URLSearchParams({ limit: String(limit), ...(cursor === undefined ? {} : { cursor }) });
   const response = await request(`/chats?${query}`, { cache: "no-store" });
   return (await response.json()) as ChatPage;
 }

@@ -26,6 +26,7 @@ test.each([
   ["The model returned nothing. The prompt may have been blocked by its safety filters.", /応答/],
   ["The server stopped in the middle of this reply. Please send your message again.", /もう一度/],
   ["The server stopped in the middle of this reply.", /停止/],
+  ["This chat was deleted.", /削除/],
   ["Something went wrong on the server. The details are in its log.", /サーバー/],
 ])("translates %j", (sentence, japanese) => {
   expect(serverSentence(sentence, strings.ja)).toMatch(japanese);

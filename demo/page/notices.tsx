@@ -23,6 +23,13 @@ export function Notices({ bridge }: { bridge: BridgeChat }) {
       </div>
     );
   }
+  if (ledger.deleted && bridge.messages.length === 0) {
+    return (
+      <div className="notice notice-offline" role="status">
+        <p>{t.deleted}</p>
+      </div>
+    );
+  }
   if (!error || (lost && onCard && bridge.messages.at(-1)?.role !== "user")) return null;
   return (
     <div className="notice notice-error" role="alert">

@@ -226,15 +226,15 @@ const ja: PanelStrings = {
   intro: {
     what: "Google ADK のエージェントを Vercel AI SDK のチャットで。ツールは承認を待ち、一度だけ実行されます。",
     modes: {
-      sse: "SSE: メッセージごとに HTTP リクエスト 1 回、返答はストリーム。",
-      bidi: "BIDI: WebSocket 1 本と Gemini Live。承認待ちの間も会話できます。",
+      sse: "SSE: メッセージごとに HTTP リクエスト1回、応答はストリーム。",
+      bidi: "BIDI: WebSocket 1本と Gemini Live。承認待ちの間も会話できます。",
     },
     how: "仕組み",
     title: "仕組み",
     steps: [
       "メッセージはサーバーの Google ADK エージェントに届きます。エージェントの動作はログに記録され、このページは AI SDK の useChat でそのログを読みます。",
       "承認が必要なツールが呼び出されると、サーバーは実行を止めて台帳に記録します。カードには、実行される内容がそのまま表示されます。",
-      "回答すると台帳の行が進みます。実行できるのは承認済みの行だけで、一度だけです。二度押しても、タブが 2 つでも、再起動しても、実行は一度きりです。",
+      "回答すると台帳の行が進みます。実行できるのは承認済みの行だけで、一度だけです。二度押しても、タブが2つでも、再起動しても、実行は一度きりです。",
       "右のパネルには、台帳、ストリームの全チャンク、モデルへの問い合わせが表示されます。「壊してみる」で、よくある障害を試せます。",
     ],
     read: "詳しくはリポジトリの README.md、PROTOCOL.md、docs/ をご覧ください。",
@@ -243,7 +243,7 @@ const ja: PanelStrings = {
   agent: {
     emptyText: (scripted) =>
       scripted
-        ? "API キーがないため、台本どおりに話す Gemini が応答します。ツール名を書くと、仮の引数で呼び出します。"
+        ? "API キーがないため、デモ用 Gemini（固定応答）が応答します。ツール名を書くと、仮の引数で呼び出します。"
         : "承認が必要な呼び出しは、あなたの回答を待ちます。承認された呼び出しは一度だけ実行されます。",
     call: (tool) => `${tool} を呼んで`,
     whatCanYouDo: "何ができますか？",
@@ -276,7 +276,7 @@ const ja: PanelStrings = {
     live: "ライブ接続では、イベントがそのつど送られるため、リクエストはありません。",
     oneNode: (node) =>
       `このページは複数のノードで動いています。リクエストはノード ${node.slice(0, 6)} のもの、イベントは全ノード共通です。`,
-    asked: (contents, tools) => `問い合わせ: コンテンツ ${contents} 件、ツール ${tools} 個`,
+    asked: (contents, tools) => `問い合わせ: コンテンツ${contents}件、ツール${tools}個`,
     failed: "モデルへの問い合わせを取得できませんでした。",
     refresh: "更新",
     refreshed: "最新の状態です。",
@@ -292,7 +292,7 @@ const ja: PanelStrings = {
     position: "再生位置",
     messages: "記録された会話",
     unreadable: (reason) => `このファイルは再生できません: ${reason}`,
-    skipped: (count) => `${count} 行を読み取れませんでした。`,
+    skipped: (count) => `${count}行を読み取れませんでした。`,
   },
   logErrors: {
     large: "32 MiB を超えています。",
@@ -319,11 +319,11 @@ const ja: PanelStrings = {
     waits: (call) => `承認待ち: ${call}`,
     running: "実行しています…",
     trials: {
-      double: { name: "3 回同時に回答", text: "承認を 2 回、拒否を 1 回、同時に送ります。" },
-      tab: { name: "2 つ目のタブ", text: "同じチャットをもう 1 つ開きます。どちらで回答しても構いません。" },
-      cut: { name: "接続を切る", text: "サーバーがすべての接続を切ります。返答の途中でも試せます。" },
+      double: { name: "3回同時に回答", text: "承認を2回、拒否を1回、同時に送ります。" },
+      tab: { name: "2つ目のタブ", text: "同じチャットをもう1つ開きます。どちらで回答しても構いません。" },
+      cut: { name: "接続を切る", text: "サーバーがすべての接続を切ります。応答の途中でも試せます。" },
       restart: { name: "サーバーを再起動", text: "すべてを閉じ、データベースから起動し直します。" },
-      expire: { name: "期限切れにする", text: "10 秒だけ確保される座席を依頼します。回答せずにお待ちください。" },
+      expire: { name: "期限切れにする", text: "10秒だけ確保される座席を依頼します。回答せずにお待ちください。" },
     },
     answered: (answer, status, words) => `${answer}: ${status} ${words}`,
     yes: "承認",
@@ -331,16 +331,16 @@ const ja: PanelStrings = {
     ledger: ({ tool, state, decided, ended }) => `台帳: ${tool} は ${state}${decided}${ended}。`,
     decided: (by, time) => `、${time} に ${by} が回答`,
     ended: (time) => `、${time} に終了`,
-    paid: (count) => `ウォレット: 支払いが ${count} 件増えました。`,
-    tabOpen: "もう 1 つのタブを開きました。そちらで回答し、このタブをご覧ください。",
+    paid: (count) => `ウォレット: 送金が${count}件増えました。`,
+    tabOpen: "もう1つのタブを開きました。そちらで回答し、このタブをご覧ください。",
     tabBlocked: "タブがブロックされました。ポップアップを許可するか、このアドレスを別のタブで開いてください。",
-    tabNoQuestion: "もう 1 つのタブを開きました。片方で送金を依頼し、もう片方で回答してみてください。",
+    tabNoQuestion: "もう1つのタブを開きました。片方で送金を依頼し、もう片方で回答してみてください。",
     cut: "すべての接続を切りました。",
     oneNode: (node) =>
       `このページは複数のノードで動いています。対象はノード ${node.slice(0, 6)} だけで、ほかのノードは動き続けます。`,
-    back: (seconds) => `${seconds} 秒後に再接続しました。`,
-    restarted: (seconds, time) => `サーバーは ${seconds} 秒停止し、${time} に起動しました。`,
-    away: "20 秒たってもサーバーが戻りません。",
+    back: (seconds) => `${seconds}秒後に再接続しました。`,
+    restarted: (seconds, time) => `サーバーは ${seconds}秒停止し、${time} に起動しました。`,
+    away: "20秒たってもサーバーが戻りません。",
     unchanged: (count) => (count === 0 ? "台帳: このチャットに承認はありません。" : "台帳（変化なし）:"),
     expires: (time) => `依頼しました。期限は ${time} です。`,
     notAsked: "依頼が届きませんでした。",

@@ -22,6 +22,7 @@ export function readOnlyChat(messages: readonly UIMessage[], clockOffset: number
       askedAt: 0,
       clockOffset,
       offline: false,
+      deleted: false,
       signedOut: false,
       refresh: nothing,
     },

@@ -51,6 +51,7 @@ export interface Strings {
   connectionLost: string;
   offline: string;
   signedOut: string;
+  deleted: string;
   result: string;
   tags: Record<CardState, string>;
   /** Notes for a browser tool's call that was approved and then expired or was cancelled. */
@@ -172,11 +173,12 @@ const en: Strings = {
   connectionLost: "The connection was lost.",
   offline: "The server cannot be reached. Trying again…",
   signedOut: "You are signed out. Sign in again, then reload this page.",
+  deleted: "This chat was deleted elsewhere. A message begins a new one.",
   result: "Result",
   tags: {
     asked: "waiting for you",
     sending: "sending your answer",
-    unsent: "not sent",
+    unsent: "not confirmed",
     approved: "approved",
     running: "running",
     waiting: "waiting for a report",
@@ -278,8 +280,8 @@ const ja: Strings = {
   modelLabel: "モデル",
   modeLabel: "モード",
   modeTitles: {
-    sse: "SSE: メッセージごとに 1 リクエスト、server-sent events で受信",
-    bidi: "BIDI: すべてを 1 本の WebSocket で、Gemini Live 経由",
+    sse: "SSE: メッセージごとに1リクエスト、server-sent events で受信",
+    bidi: "BIDI: すべてを1本の WebSocket で、Gemini Live 経由",
   },
   modeBusy: "モードは応答が終わってから切り替えられます。",
   languageLabel: "言語",
@@ -327,12 +329,13 @@ const ja: Strings = {
   errorTitle: "うまくいきませんでした",
   connectionLost: "接続が切れました。",
   offline: "サーバーに接続できません。再接続しています…",
-  signedOut: "サインアウトしました。もう一度サインインして、ページを再読み込みしてください。",
+  signedOut: "サインアウトされています。もう一度サインインして、ページを再読み込みしてください。",
+  deleted: "このチャットは別の場所で削除されました。メッセージを送ると、新しく始まります。",
   result: "結果",
   tags: {
     asked: "承認待ち",
     sending: "回答を送信中",
-    unsent: "未送信",
+    unsent: "未確認",
     approved: "承認済み",
     running: "実行中",
     waiting: "報告待ち",
@@ -441,6 +444,7 @@ const ja: Strings = {
       /^The server stopped in the middle of this reply\. Please send your message again\.$/,
       "応答の途中でサーバーが停止しました。メッセージをもう一度送ってください。",
     ],
+    [/^This chat was deleted\.$/, "このチャットは削除されました。"],
     [/^The server stopped in the middle of this reply\.$/, "応答の途中でサーバーが停止しました。"],
     [
       /^The model is over its quota or rate limit \(429\)(?:: |\.)(.*)$/s,

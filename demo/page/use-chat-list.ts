@@ -10,9 +10,12 @@ export interface ChatList {
   failed: boolean;
   refresh: () => void;
   loadMore: () => void;
+  /** Reads a large page, for a search in all titles. */
+  loadMany: () => void;
 }
 
 const pollMs = 5000;
+const many = 1000;
 
 /** The owner's chats. The first page is read again and again while the page is visible, so that waiting requests show. */
 export function useChatList(): ChatList {
@@ -50,18 +53,24 @@ export function useChatList(): ChatList {
 
   const cursor = pages?.cursor;
   const loading = useRef(false);
-  const loadMore = useCallback(async () => {
-    if (cursor === undefined || loading.current) return;
-    loading.current = true;
-    const page = await fetchChats(cursor).catch(() => undefined);
-    loading.current = false;
-    setFailed(!page);
-    // The list may have been replaced meanwhile; this page then does not continue it.
-    if (page) setPages((known) => (known?.cursor === cursor ? withNextPage(known, page) : known));
-  }, [cursor]);
+  const load = useCallback(
+    async (limit?: number) => {
+      if (cursor === undefined || loading.current) return;
+      loading.current = true;
+      const page = await fetchChats(cursor, limit).catch(() => undefined);
+      loading.current = false;
+      setFailed(!page);
+      // The list may have been replaced meanwhile; this page then does not continue it.
+      if (page) setPages((known) => (known?.cursor === cursor ? withNextPage(known, page) : known));
+    },
+    [cursor],
+  );
   const refresh = useCallback(() => ask.current(), []);
 
-  return { chats: pages?.chats, hasMore: cursor !== undefined, failed, refresh, loadMore: () => void loadMore() };
+  const loadMore = useCallback(() => void load(), [load]);
+  const loadMany = useCallback(() => void load(many), [load]);
+
+  return { chats: pages?.chats, hasMore: cursor !== undefined, failed, refresh, loadMore, loadMany };
 }
 
 /** The old value if the new one is equal, so that React does not draw it again. */

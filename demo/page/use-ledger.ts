@@ -14,6 +14,8 @@ export interface LedgerState extends Ledger {
   offline: boolean;
   /** The last request failed because the person is signed out. */
   signedOut: boolean;
+  /** The chat was deleted while it was open here. */
+  deleted: boolean;
   refresh: () => void;
 }
 
@@ -25,6 +27,7 @@ const nothing = {
   clockOffset: 0,
   offline: false,
   signedOut: false,
+  deleted: false,
 };
 
 /**
@@ -57,7 +60,9 @@ export function useLedger(chatId: string, { isNew, busy }: { isNew: boolean; bus
         const [ledger, purse] = await Promise.all([isNew ? undefined : fetchLedger(chatId), fetchWallet()]);
         if (!unmounted) {
           setState((before) => {
-            const next = { ...before, ...ledger, askedAt, offline: false, signedOut: false };
+            // Everything of a chat has a sequence number, so one that has none any more is gone.
+            const deleted = (before.deleted || before.sequence > 0) && (ledger ?? before).sequence === 0;
+            const next = { ...before, ...ledger, askedAt, offline: false, signedOut: false, deleted };
             return { ...next, approvals: keep(before.approvals, next.approvals) };
           });
           setWallet((before) => keep(before, purse));

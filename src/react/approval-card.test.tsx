@@ -38,7 +38,7 @@ test("draws nothing for a part without an approval, or with one that the chat do
 test.each<[CardState, string]>([
   ["asked", "Waiting for you"],
   ["sending", "Sending"],
-  ["unsent", "Not sent"],
+  ["unsent", "Not confirmed"],
   ["approved", "Approved"],
   ["running", "Running"],
   ["waiting", "Waiting for a report"],

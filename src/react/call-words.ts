@@ -10,7 +10,7 @@ const valuesShown = 2;
 type Fields = Readonly<Record<string, CardField>>;
 interface Value {
   text: string;
-  isMoney: boolean;
+  format: CardField["format"];
 }
 
 /**
@@ -29,17 +29,26 @@ export function callWords(input: unknown, fields: Fields = {}, language = "en"):
   const found = shown.flatMap(({ value, field }): Value[] => {
     if (currencies.some((currency) => currency === value)) return [];
     const text = toText(value, field, language);
-    return text === undefined ? [] : [{ text, isMoney: field.format === "money" }];
+    return text === undefined ? [] : [{ text, format: field.format }];
   });
+  // The beginning of a letter does not name a call that has other arguments.
+  const short = found.filter(({ format }) => format !== "multiline");
   // An amount is what a person checks first.
-  const ordered = [...found.filter(({ isMoney }) => isMoney), ...found.filter(({ isMoney }) => !isMoney)];
+  const isMoney = ({ format }: Value) => format === "money";
+  const ordered = (short.length > 0 ? short : found).toSorted((one, other) => +isMoney(other) - +isMoney(one));
   const [first, second] = ordered.slice(0, valuesShown);
   if (!first) return "";
   if (!second) return first.text;
-  return `${first.text} ${first.isMoney && !second.isMoney ? "→" : "·"} ${second.text}`;
+  return `${first.text} ${isMoney(first) && !isMoney(second) ? "→" : "·"} ${second.text}`;
 }
 
 function toText(value: unknown, field: CardField, language: string): string | undefined {
+  // The recipients of a letter, for example. No more of them are looked at than can be shown.
+  if (Array.isArray(value)) {
+    const list = value.slice(0, lengthShown);
+    const isNames = list.length > 0 && list.every((each) => typeof each === "string");
+    return isNames ? toText(list.map((each) => each.slice(0, lengthShown * 4)).join(", "), {}, language) : undefined;
+  }
   if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") return undefined;
   const text = fieldText(value, field, language)?.text ?? String(value);
   return text.trim() === "" ? undefined : isolate(shorten(text));

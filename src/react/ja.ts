@@ -10,7 +10,7 @@ export const ja: ApprovalLabels = {
   states: {
     asked: "承認待ち",
     sending: "送信中",
-    unsent: "未送信",
+    unsent: "未確認",
     approved: "承認済み",
     running: "実行中",
     waiting: "報告待ち",
@@ -97,7 +97,7 @@ export const ja: ApprovalLabels = {
     connecting: "接続中",
     open: "接続済み",
     reconnecting: "再接続中",
-    reconnectingIn: (seconds) => `${seconds} 秒後に再接続`,
+    reconnectingIn: (seconds) => `${seconds}秒後に再接続`,
     closed: "オフライン",
     "signed-out": "サインアウト",
     retry: "今すぐ再接続",

@@ -9,7 +9,7 @@ export const en: ApprovalLabels = {
   states: {
     asked: "Waiting for you",
     sending: "Sending",
-    unsent: "Not sent",
+    unsent: "Not confirmed",
     approved: "Approved",
     running: "Running",
     waiting: "Waiting for a report",

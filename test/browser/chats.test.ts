@@ -48,6 +48,11 @@ describe("the list of chats", () => {
   it("finds, renames, moves and deletes chats, and shows what waits in others", async () => {
     await visitor.visit(demo.url + pathOf("sse", "ai@7"));
     await page.setViewportSize(wide);
+    // The list has the whole width, below its heading.
+    const heading = await page.getByRole("heading", { name: "Chats" }).boundingBox();
+    const search = await page.getByRole("searchbox").boundingBox();
+    expect(search?.y).toBeGreaterThan((heading?.y ?? Infinity) + (heading?.height ?? 0));
+    expect(search?.width).toBeGreaterThan(220);
     await say(page, "Send 7 dollars to Zed");
     await inState(cards(page).first(), "asked");
     const waits = page.url();
@@ -111,6 +116,10 @@ describe("the list of chats", () => {
     await row("Send 7").getByRole("button", { name: "Delete", exact: true }).click();
     await row("Send 7").waitFor({ state: "detached", timeout: waiting });
     await cards(tab).first().waitFor({ state: "detached", timeout: waiting });
+    const told = tab.getByRole("status").getByText("This chat was deleted elsewhere.");
+    await told.waitFor({ timeout: waiting });
+    await say(tab, "hello again");
+    await told.waitFor({ state: "detached", timeout: waiting });
   });
 
   it("is a drawer where there is no room, also in BIDI and on AI SDK 6", async () => {
@@ -133,6 +142,29 @@ describe("the list of chats", () => {
     await button("Chats, 1 request waits in other chats").waitFor({ timeout: waiting });
     await page.goBack();
     await inState(cards(page).first(), "asked");
+  });
+});
+
+describe("a search among many chats", () => {
+  it("finds those that the list does not show yet", async () => {
+    for (let number = 0; number < 65; number += 1) {
+      const title = `Note ${number} of many`;
+      await fetch(`${demo.url}/chats/import`, {
+        method: "POST",
+        headers: { "content-type": "application/x-ndjson" },
+        body: JSON.stringify({ format: "adk-stream-protocol.chat", version: 1, title }),
+      });
+    }
+    await visitor.visit(demo.url + pathOf("sse", "ai@7"));
+    await page.setViewportSize(wide);
+    await row("Note 64 of many").waitFor({ timeout: waiting });
+    expect(await row("Note 0 of many").count()).toBe(0);
+    await page.getByRole("searchbox").fill("note 0 many");
+    await row("Note 0 of many").waitFor({ timeout: waiting });
+    await page.getByRole("searchbox").fill("nowhere");
+    await page.getByText("No title has these words.").waitFor({ timeout: waiting });
+    await page.getByRole("searchbox").fill("");
+    await row("Note 64 of many").waitFor({ timeout: waiting });
   });
 });
 

@@ -144,6 +144,27 @@ it("breaks nothing that can be tried: three answers, a cut, a restart, an expiry
   await page.getByTestId("balance").getByText("$1,000.00").waitFor({ timeout: waiting });
 });
 
+it("opens a second tab, and tells in the first one what was answered there", async () => {
+  const before = await demo.balance();
+  await visitor.visit(demo.url + pathOf("sse", "ai@7"));
+  await say(page, "Send 5 dollars to Kim");
+  await inState(cards(page).first(), "asked");
+  await page.getByText("Break it", { exact: true }).click();
+  const trial = page.locator('[data-trial="tab"]');
+  const opening = page.waitForEvent("popup");
+  await trial.getByRole("button").click();
+  const tab = await opening;
+  await trial.getByText("Answer there and watch this one.").waitFor({ timeout: waiting });
+  const card = cards(tab).first();
+  await inState(card, "asked");
+  await takesAnswer(card);
+  await card.getByRole("button", { name: /^Approve/ }).click();
+  await inState(card, "done");
+  await inState(cards(page).first(), "done");
+  await trial.getByText(/Ledger: process_payment is succeeded/).waitFor({ timeout: waiting });
+  expect(await demo.balance()).toBe(before - 5);
+});
+
 it("draws Markdown, and nothing in it runs, is loaded or leads elsewhere unseen", async () => {
   const reply = [
     "# Plan",

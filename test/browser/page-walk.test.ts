@@ -148,7 +148,7 @@ describe("answers and messages that did not reach the server (W2, W5)", () => {
     await card.getByRole("textbox", { name: "Reason", exact: true }).fill("too much");
     await card.getByRole("button", { name: "Deny" }).click();
     await inState(card, "unsent");
-    await expectText(card, "Not sent");
+    await expectText(card, "Not confirmed");
     await expectText(card, "Your Deny is not confirmed.");
     await expectText(card, "expires in");
     await button("Try again: Deny $7.00 → Zed").waitFor({ timeout: waiting });

@@ -120,6 +120,22 @@ describe.each(storeKinds)("the list of chats, on $name", ({ options }) => {
 });
 
 describe("the title of a chat", () => {
+  it("follows an edit of the first message, unless it is another title by then", async () => {
+    const world = await openWorld({ rules: payRules });
+    const write = (chat: string, words: string, id: string) =>
+      post(world, "/stream", { id: chat, messages: [userMessage(words, id)] }).then(receive);
+    for (const chat of ["plain", "renamed", "later"]) await write(chat, "a secret", `u-${chat}`);
+    await write("later", "and more", "u-more");
+    await send(world, "PATCH", "/chats/renamed", { title: "mine" });
+    for (const chat of ["plain", "renamed"]) await write(chat, "something else", `u-${chat}`);
+    await write("later", "something else", "u-more");
+    expect(Object.fromEntries((await chats(world)).chats.map(({ id, title }) => [id, title]))).toEqual({
+      plain: "something else",
+      renamed: "mine",
+      later: "a secret",
+    });
+  });
+
   it("is what the option makes of the first message", async () => {
     const { lines, logger } = logged();
     const made = gate();

@@ -174,6 +174,30 @@ describe.each(storeKinds)("a chat that is exported and imported, on $name", ({ o
     expect((await get(world, "/chats")).body.chats).toMatchObject([{ title: "ab c" }]);
   });
 
+  it("leaves out files that may not be sent here, and its model gets no empty message", async () => {
+    const world = await open();
+    const file = (url: string, mediaType: string) => ({ type: "file", url, mediaType });
+    const { body } = await imported(
+      world,
+      lines(
+        header,
+        line("user", words("look"), file("data:text/html;base64,PGI+", "text/html")),
+        line("user", file("data:image/png;base64,@", "image/png"), file("data:image/png;base64,AAAA", "image/png")),
+        line("user", file(`/files/${"a".repeat(32)}`, "image/png")),
+        line("user", words("")),
+        line("assistant", words("I see.")),
+      ),
+    );
+    const kinds = (await messagesOf(world, body.id)).map(({ parts }) => parts.map((part) => part.type));
+    expect(kinds).toEqual([["text"], ["file"], ["text"], ["text"], ["text"]]);
+    await say(world, "hello", { chat: body.id });
+    const told = world.gemini.requests
+      .at(-1)!
+      .contents.map(({ parts = [] }) => parts.map(({ text, inlineData }) => text ?? inlineData?.mimeType));
+    const notice = "[a file that was not imported]";
+    expect(told).toEqual([["look"], ["image/png"], [notice], ["I see."], ["hello"]]);
+  });
+
   it("needs its content type, and has a limit", async () => {
     const world = await open();
     const json = await imported(world, lines(header), { "content-type": "application/json" });

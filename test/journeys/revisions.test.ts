@@ -1,8 +1,9 @@
 import { FunctionTool, LongRunningFunctionTool } from "@google/adk";
 import { call, gate, type Rule, text } from "adk-stream-protocol/testing";
 import type { UIMessage } from "ai";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { endSockets, openSocket } from "../fixtures/raw-socket.ts";
 import { expectSound } from "../fixtures/sound.ts";
 import { stageRules } from "../fixtures/stage.ts";
 import { majors, partStates, stockChat, type Wire, wordsOf } from "../fixtures/stock-chat.ts";
@@ -28,6 +29,8 @@ import {
   userMessage,
   type World,
 } from "../fixtures/world.ts";
+
+afterEach(endSockets);
 
 const counting: Rule[] = [...stageRules.slice(0, -1), { say: ({ request }) => [text(`Reply ${request}.`)] }];
 
@@ -303,6 +306,17 @@ describe("an edit", () => {
     });
     expect(taken.status).toBe(409);
     expect(await taken.json()).toMatchObject({ code: "conflict" });
+    const socket = await openSocket(world, "?sequence=1");
+    const messages = [userMessage("mine", question.messageId)];
+    socket.send({ type: "message", id: "chat-1", requestId: "a", messages });
+    const { controls } = await socket.until((received) => received.controls.some(({ type }) => type === "refused"));
+    expect(controls.at(-1)).toMatchObject({ requestId: "a", code: "conflict" });
+    const other = await openSocket(world);
+    other.send({ type: "send", id: "chat-1", requestId: "b", messages });
+    const received = await other.until((frames) => frames.controls.length > 0);
+    expect(received.controls).toMatchObject([
+      { type: "error", requestId: "b", errorText: expect.stringContaining("belongs to a reply") },
+    ]);
     expect(await messagesOf(world)).toEqual(before);
   });
 

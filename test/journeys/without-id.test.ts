@@ -110,6 +110,19 @@ describe("a message without the id of a chat", () => {
     expect(await messagesOf(world, chat)).toHaveLength(6);
   });
 
+  it("begins it without the files that may not be sent, because such a client would send them again and again", async () => {
+    const world = await openWorld();
+    const page = { type: "file", url: "data:text/html;base64,PGI+", mediaType: "text/html" };
+    const history = [
+      { ...userMessage("look", "u-0"), parts: [...userMessage("look").parts, page] },
+      { id: "u-1", role: "user", parts: [page] },
+    ];
+    const { status, chat } = await send(world, { messages: [...history, userMessage("hello", "u-2")] });
+    expect(status).toBe(200);
+    expect(conversation(world)).toEqual(["user: look", "user: hello"]);
+    expect((await messagesOf(world, chat)).map(wordsOf)).toEqual(["look", "hello", "Hello there, friend."]);
+  });
+
   it("has no history if the chat is named: the server has its own", async () => {
     const world = await openWorld();
     await send(world, { id: "chat-1", messages: [...earlier, userMessage("hello")] });

@@ -10,7 +10,11 @@ const maxResult = 8000;
  * notes: the tools may not exist here, and a call that the model sees as its own would have to have an approval.
  */
 export function importedEvents(message: UIMessage, agent: string): Event[] {
-  if (message.role === "user") return [messageEvent(message)];
+  if (message.role === "user") {
+    const said = messageEvent(message);
+    // No model accepts a message without parts. This one may have only an empty text.
+    return said.content?.parts?.length ? [said] : [];
+  }
   return message.parts.flatMap((part, index): Event[] => {
     if (part.type === "text" && part.text !== "")
       return [createEvent({ author: agent, content: { role: "model", parts: [{ text: part.text }] } })];

@@ -1,7 +1,9 @@
+import type { UIMessage } from "ai";
 import { BridgeError, cleanTitle, isNotFound, maxTitleLength } from "../../protocol/index.ts";
 import type { AppStore } from "../../stores/app-store.ts";
 import type { ChatLimits, ListedChat, Session } from "../../stores/index.ts";
 import type { Executor } from "../approval/executor.ts";
+import type { ChatFiles } from "../files/index.ts";
 import { chatDeleted } from "../log/chat-deleted.ts";
 import { describeError, type Logger, within } from "../support/index.ts";
 import type { ChatTurns } from "./chat-turns.ts";
@@ -36,6 +38,7 @@ interface ChatsContext {
   /** The name of the root agent. */
   agentName: string;
   limits: ChatLimits;
+  files: Pick<ChatFiles, "takeAllowed">;
   /** Deletes what the application keeps of a chat outside the store. */
   deleteArtifacts: (chat: Session) => Promise<void>;
 }
@@ -134,14 +137,16 @@ export class Chats {
 
   /** Makes a new chat from the lines of an exported one: words and results, and no approvals. Returns its id. */
   async import(owner: string, lines: AsyncIterable<string>): Promise<string> {
-    const { store, appName, agentName, limits, turns } = this.#context;
+    const { store, appName, agentName, limits, turns, files } = this.#context;
     turns.refuseWhenClosed();
     const imported = await readExportedChat(lines);
     const name = crypto.randomUUID();
-    const chat = await store.openChat({ owner, name, appName }, limits);
+    const into = { owner, name, appName };
+    const chat = await store.openChat(into, limits);
+    const takeFiles = (message: UIMessage) => files.takeAllowed(message, into);
     try {
       // In the chat's own queue, because only the node that has the chat may write to it.
-      await turns.exclusive(chat, () => storeImportedChat(imported, chat, { store, agent: agentName }));
+      await turns.exclusive(chat, () => storeImportedChat(imported, chat, { store, agent: agentName, takeFiles }));
     } catch (error) {
       await store.deleteSession(chat.id);
       throw error;

@@ -61,15 +61,26 @@ function titleOfHeader(value: Record<string, unknown> | null): string {
   return typeof value["title"] === "string" ? cleanTitle(value["title"]) : "";
 }
 
+interface ImportContext {
+  store: Store;
+  /** The name of the root agent. */
+  agent: string;
+  /** Stores the files of a message, and leaves out those that are not allowed. */
+  takeFiles: (message: UIMessage) => Promise<UIMessage>;
+}
+
 /** Stores the messages of an imported chat: for readers as messages, for the model as its history. */
 export async function storeImportedChat(
   { title, messages }: ImportedChat,
   chat: Session,
-  { store, agent }: { store: Store; /** The name of the root agent. */ agent: string },
+  { store, agent, takeFiles }: ImportContext,
 ): Promise<void> {
   await store.setTitle(chat.id, title);
   for (let first = 0; first < messages.length; first += batchSize) {
-    const batch = messages.slice(first, first + batchSize);
+    const batch: UIMessage[] = [];
+    // The model gets the files of users only.
+    for (const message of messages.slice(first, first + batchSize))
+      batch.push(message.role === "user" ? orNotice(await takeFiles(message)) : message);
     const events = batch.flatMap((message) => importedEvents(message, agent));
     await store.append(chat.id, batch.flatMap(toEntries));
     await store.appendEvents(
@@ -78,6 +89,12 @@ export async function storeImportedChat(
     );
     await new Promise((resolve) => setImmediate(resolve));
   }
+}
+
+/** A message without parts would look broken, and no model accepts one. */
+function orNotice(message: UIMessage): UIMessage {
+  if (message.parts.length > 0) return message;
+  return { ...message, parts: [{ type: "text", text: "[a file that was not imported]" }] };
 }
 
 /** A message as a turn of its own whose chunks are not kept. */

@@ -110,7 +110,10 @@ export class Submissions {
     const into = { owner, name: chatName, appName };
     const message = await files.take(sent, into, limits);
     const earlier: UIMessage[] = [];
-    for (const each of history) earlier.push(await files.take(each, into, limits));
+    for (const each of history) {
+      const taken = await files.takeAllowed(each, into, limits);
+      if (taken.parts.length > 0) earlier.push(taken);
+    }
     const chat = await store.openChat(into, limits);
     return turns.exclusive(chat, async (queue) => {
       const same = queue.find((turn) => isDeepStrictEqual(turn.message, message));
@@ -128,6 +131,8 @@ export class Submissions {
         const wanted = await findReply(store, chat.id, { messageId: message.id });
         return { chat: chat.id, turn: await this.#revisions.again(queue, wanted, how) };
       }
+      const [first] = edit?.withdrawn ?? [];
+      if (first && !edit?.before) await titles.replace(chat, first.message, message);
       if (edit) return { chat: chat.id, turn: await this.#revisions.edit(queue, edit, message, how) };
       const reply = newId("msg");
       const begun = await beginTurn(store, chat.id, { message, reply, ...how });

@@ -29,11 +29,19 @@ export class Titles {
    * them when it is ready, unless a person has renamed the chat by then.
    */
   async give(chat: Session, message: UIMessage): Promise<void> {
-    if (chat.title !== undefined) return;
+    if (chat.title === undefined) await this.#name(chat, message, undefined);
+  }
+
+  /** Replaces the first words of a chat by those of the message that replaces its first one. Any other title stays. */
+  async replace(chat: Session, before: UIMessage, message: UIMessage): Promise<void> {
+    await this.#name(chat, message, titleOf(before));
+  }
+
+  async #name(chat: Session, message: UIMessage, was: string | undefined): Promise<void> {
     const { store, title } = this.#context;
     const words = titleOf(message);
-    const isFirst = await store.setTitle(chat.id, words, { title: undefined });
-    if (isFirst && title) void this.#make(title, chat, message, words);
+    const isNamed = words !== was && (await store.setTitle(chat.id, words, { title: was }));
+    if (isNamed && title) void this.#make(title, chat, message, words);
   }
 
   async #make(title: MakeTitle, chat: Session, message: UIMessage, words: string): Promise<void> {

@@ -1,12 +1,15 @@
 import type { Content } from "@google/genai";
 import type { UIMessage } from "ai";
 import type { AppStore } from "../../stores/app-store.ts";
-import type { Approval, ChatLimits, StoredFile } from "../../stores/index.ts";
+import type { Approval, ChatLimits, Session, StoredFile } from "../../stores/index.ts";
 import { type FileLimits, type FileOptions, toFileLimits } from "./file-options.ts";
 import { fillIn } from "./keep-event.ts";
 import { keepingStore } from "./keeping-store.ts";
 import { readWhole } from "./large-outputs.ts";
-import { takeFiles } from "./take-files.ts";
+import { type TakenMessage, takeFiles } from "./take-files.ts";
+
+/** The chat that gets the files. */
+type OwnedChat = Pick<Session, "owner" | "appName"> & { name: string };
 
 /** The files of all chats: taken from messages, kept outside the log, and put back for the model. */
 export class ChatFiles {
@@ -20,14 +23,18 @@ export class ChatFiles {
   }
 
   /** A user's message with its files checked and stored. Throws for files that are not allowed. */
-  async take(
-    message: UIMessage,
-    chat: { owner: string; name: string; appName: string },
-    limits?: ChatLimits,
-  ): Promise<UIMessage> {
+  async take(message: UIMessage, chat: OwnedChat, limits?: ChatLimits): Promise<UIMessage> {
     const taken = await takeFiles(message, chat.owner, this.store, this.#limits);
-    if (!taken.files.isEmpty) await taken.files.save(this.store, (await this.store.openChat(chat, limits)).id);
-    return taken.message;
+    return this.#save(taken, chat, limits);
+  }
+
+  /**
+   * A message of an earlier conversation that a client brings with it. Files that are not allowed are left out: with one of
+   * them the conversation could not be taken over at all, or the model would refuse it for ever.
+   */
+  async takeAllowed(message: UIMessage, chat: OwnedChat, limits?: ChatLimits): Promise<UIMessage> {
+    const taken = await takeFiles(message, chat.owner, this.store, this.#limits, { leaveOut: true });
+    return this.#save(taken, chat, limits);
   }
 
   /** Puts the content of files and large outputs back into what the model gets. Changes the array only. */
@@ -43,6 +50,11 @@ export class ChatFiles {
   /** A file, if this owner has it. */
   find(owner: string, id: string): Promise<StoredFile | undefined> {
     return this.store.findFile(owner, id);
+  }
+
+  async #save({ message, files }: TakenMessage, chat: OwnedChat, limits?: ChatLimits): Promise<UIMessage> {
+    if (!files.isEmpty) await files.save(this.store, (await this.store.openChat(chat, limits)).id);
+    return message;
   }
 
   async #whole(row: Approval): Promise<Approval> {

@@ -18,23 +18,34 @@ const largeLength = 1024 * 1024;
 
 /**
  * Checks the files of a user's message. Large ones become files of the chat and are named by their address from then on.
- * Throws a sentence about the first file that is not allowed, and then nothing has been stored.
+ * Throws a sentence about the first file that is not allowed, and then nothing has been stored; with `leaveOut` such files
+ * are missing in the message instead.
  */
 export async function takeFiles(
   message: UIMessage,
   owner: string,
   store: Pick<AppStore, "findFile">,
   limits: FileLimits,
+  { leaveOut = false } = {},
 ): Promise<TakenMessage> {
   const files = new GatheredFiles();
   const count = message.parts.filter(({ type }) => type === "file").length;
-  if (count > limits.maxFiles)
+  if (count > limits.maxFiles && !leaveOut)
     throw new BridgeError("too_large", `A message may have at most ${limits.maxFiles} files; this one has ${count}.`);
   const parts: UIMessage["parts"] = [];
+  let room = limits.maxFiles;
   for (const part of message.parts) {
+    if (part.type !== "file") {
+      parts.push(part);
+      continue;
+    }
     // Decoding and hashing one file takes its time, and so did parsing it.
-    if (part.type === "file" && part.url.length > largeLength) await new Promise((resolve) => setImmediate(resolve));
-    parts.push(part.type === "file" ? await takeFile(part, { owner, store, limits, files }) : part);
+    if (part.url.length > largeLength) await new Promise((resolve) => setImmediate(resolve));
+    try {
+      if (room-- > 0) parts.push(await takeFile(part, { owner, store, limits, files }));
+    } catch (error) {
+      if (!leaveOut || !(error instanceof BridgeError)) throw error;
+    }
   }
   return { message: count === 0 ? message : { ...message, parts }, files };
 }
