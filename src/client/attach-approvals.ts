@@ -128,25 +128,40 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
   };
 
   const { sendMessage, regenerate, resumeStream } = chat;
-  let active: Promise<unknown> = Promise.resolve();
-  /** A chat reads one stream at a time: the one that waits is left before another request. */
-  const alone = async (request: () => Promise<void>) => {
-    if (isBusy(chat)) {
-      transport.release();
-      await active;
+  /** The last request and the reading of its reply. */
+  let active: Promise<unknown> | undefined;
+  let waiting = 0;
+  const reading = (done: Promise<void>) => {
+    const until = done.then(over, over);
+    function over() {
+      if (active === until) active = undefined;
     }
-    const done = request();
-    active = done.catch(() => undefined);
-    sync.tellOthers();
+    active = until;
     return done;
+  };
+  /** A chat reads one stream at a time: the one before is left when the server has its message. */
+  const alone = (request: () => Promise<void>) => {
+    const before = active;
+    const inTurn = async () => {
+      if (before || isBusy(chat)) {
+        waiting += 1;
+        transport.release();
+        await before;
+        waiting -= 1;
+      }
+      const done = request();
+      sync.tellOthers();
+      return done;
+    };
+    return reading(inTurn());
+  };
+  /** The requests of messages that were sent in the same moment come one after the other. */
+  const onOpen = () => {
+    if (waiting > 0) transport.release();
   };
   chat.sendMessage = (...given) => alone(() => sendMessage(...given));
   chat.regenerate = (...given) => alone(() => regenerate(...given));
-  chat.resumeStream = (...given) => {
-    const done = resumeStream(...given);
-    active = done.catch(() => undefined);
-    return done;
-  };
+  chat.resumeStream = (...given) => reading(resumeStream(...given));
   chat.addToolApprovalResponse = ({ id, approved, reason }) =>
     outbox.send(id, { approved, ...(reason !== undefined && { reason }) });
 
@@ -192,7 +207,7 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
     refresh: () => sync.refresh(),
     loadOlder: () => sync.loadOlder(),
     open() {
-      transport.hooks = { onChunk, onArrival, onEnd };
+      transport.hooks = { onOpen, onChunk, onArrival, onEnd };
       outbox.open();
       sync.open();
     },

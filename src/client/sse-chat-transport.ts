@@ -12,6 +12,7 @@ import {
 import { isUnreached, LostReply } from "./lost-reply.ts";
 import { linked } from "./linked.ts";
 import { onlyNewMessages } from "./only-new-messages.ts";
+import { OpenStream } from "./open-stream.ts";
 import { reconnectDelay } from "./reconnect-delay.ts";
 import { RepeatedSends } from "./repeated-sends.ts";
 import { type ServerRequest, ServerRequests, toError } from "./server-requests.ts";
@@ -20,17 +21,6 @@ import { waitBeforeRetry } from "./wait-before-retry.ts";
 import { isHidden } from "./watch-network.ts";
 import { watchSilence } from "./watch-silence.ts";
 import { systemTimers, type Timers } from "./timers.ts";
-
-/** One stream of the chat, which outlives its connections. */
-interface OpenStream {
-  chatId: string;
-  /** Aborts when the page leaves the stream. */
-  leave: AbortController;
-  /** Ends the connection in use, so that the next one is opened at once. */
-  cut: () => void;
-  /** The last chunk, and when it came. After the end of a step the reply may wait for an answer. */
-  last: { type: string; at: number };
-}
 
 /** Since when and how often the server could not be reached. */
 interface Failing {
@@ -74,7 +64,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
     const { chatId: id, messages, trigger, messageId, body, headers, abortSignal } = options;
     const { body: sent } = onlyNewMessages({ id, messages, trigger, messageId, body });
     this.#repeated.check(sent);
-    const stream = this.#open(id, abortSignal);
+    const stream = this.#open(id, abortSignal, "sent");
     const isNew = trigger === "submit-message" && messageId === undefined && messages.at(-1)?.role === "user";
     return this.#connect(stream, (signal) => {
       const request = { body: { ...sent, hold: true }, headers, signal };
@@ -83,9 +73,12 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
   }
 
   /** Sends a chat request. A new message that got no response is sent again, unless it is in the chat. */
-  async #post({ chatId, leave: { signal } }: OpenStream, request: ServerRequest, id?: string): Promise<Response> {
+  async #post(stream: OpenStream, request: ServerRequest, id?: string): Promise<Response> {
+    const { chatId, leave } = stream;
+    const { signal } = leave;
     const failing: Failing = { since: 0, times: 0 };
     for (;;) {
+      stream.request = "sent";
       try {
         if (failing.times === 0 || !(await this.#has(chatId, id, signal)))
           return await this.#server.send("/stream", request);
@@ -93,8 +86,9 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
         if (resumed.status === 204) throw new LostReply();
         return resumed;
       } catch (error) {
-        if (id === undefined || signal.aborted || !isUnreached(error)) throw error;
+        if (id === undefined || stream.isOver || !isUnreached(error)) throw error;
       }
+      stream.request = "due";
       await this.#pause(failing, signal);
       signal.throwIfAborted();
     }
@@ -123,7 +117,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
   }
 
   release(): void {
-    for (const { leave } of this.#streams) leave.abort();
+    for (const stream of this.#streams) stream.release();
   }
 
   reconnect(): void {
@@ -131,11 +125,12 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
   }
 
   close(): void {
-    this.release();
+    for (const stream of this.#streams) stream.close();
   }
 
-  #open(chatId: string, abortSignal: AbortSignal | undefined): OpenStream {
-    const leave = new AbortController();
+  #open(chatId: string, abortSignal: AbortSignal | undefined, request?: "sent"): OpenStream {
+    const stream = new OpenStream(chatId, request);
+    const { leave } = stream;
     abortSignal?.throwIfAborted();
     abortSignal?.addEventListener(
       "abort",
@@ -146,9 +141,9 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
       },
       { once: true, signal: leave.signal },
     );
-    const stream = { chatId, leave, cut: () => undefined, last: { type: "", at: 0 } };
     this.#streams.add(stream);
     leave.signal.addEventListener("abort", () => void this.#streams.delete(stream), { once: true });
+    this.hooks.onOpen?.();
     return stream;
   }
 
@@ -162,6 +157,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
     try {
       const response = await request(connection.signal);
       if (!response.ok) throw await toError(response);
+      stream.begin();
       if (!response.body || response.status === 204) {
         stream.leave.abort();
         this.#become({ status: "idle" });

@@ -68,7 +68,6 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
   /** The state of the connection; with `subscribe` for `useSyncExternalStore`. */
   getState = (): ConnectionState => this.#connection.getState();
 
-  /** Calls a listener at each change of the state. Returns a function that stops it. */
   /** Calls the listener at each change of the state. Returns a function that stops it. */
   subscribe = (listener: () => void): (() => void) => this.#connection.subscribe(listener);
 
@@ -89,6 +88,7 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
     });
     this.#repeated.check(message);
     this.#ask(chat, request, { abortSignal, ignore: ignore.signal });
+    this.hooks.onOpen?.();
     return this.#readable(request);
   }
 
