@@ -30,3 +30,23 @@ test("a call whose outcome was unknown is not shown as unknown when a person has
   await approvals.resolve("a1", { happened: true });
   expect(shown()).toEqual([]);
 });
+
+test.each([-3_600_000, 0, 3_600_000])(
+  "a countdown is right in a browser whose clock is wrong by %i ms",
+  async (serverAhead) => {
+    const now = Date.now();
+    const waiting = row("a1", "pending");
+    const expiresAt = now + serverAhead + 60_000;
+    const approvals = new AllApprovals({
+      storage: undefined,
+      fetch: async () =>
+        Response.json(
+          { approvals: [{ ...waiting, expiresAt }] },
+          { headers: { date: new Date(now + serverAhead).toUTCString() } },
+        ),
+    });
+    await approvals.refresh();
+    const left = (approvals.get("a1")?.expiresAt ?? 0) - now;
+    expect(Math.abs(left - 60_000)).toBeLessThan(1500);
+  },
+);

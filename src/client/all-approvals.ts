@@ -85,6 +85,7 @@ export class AllApprovals implements ChatApprovals {
         if (state === "indeterminate" || (state === "pending" && !this.#outbox.get(id))) this.#rows.delete(id);
       for (const reply of read) for (const row of reply?.body.approvals ?? []) this.#rows.set(row.approvalId, row);
       this.#clockOffset = read[0]?.clockOffset ?? 0;
+      this.#outbox.wake();
       this.#changed();
     }
     timers.clearTimeout(this.#timer);

@@ -51,6 +51,7 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
   const reports = new Map<string, ApprovalData>();
   const record = chat.addToolApprovalResponse;
   let clockOffset = 0;
+  let unsubscribe: (() => void) | undefined;
   let version = 0;
   let known: { messages: UI_MESSAGE[]; version: number; infos: Map<string, ApprovalInfo> } | undefined;
   const changed = () => {
@@ -79,6 +80,9 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
     onLedger(ledger, offset) {
       clockOffset = offset;
       for (const row of ledger.approvals) rows.set(row.approvalId, row);
+      // The server is back: nothing waits for its next attempt.
+      if (transport.getState().status === "reconnecting") transport.reconnect();
+      outbox.wake();
     },
     onChange: changed,
     onShow: () => arriving.clear(),
@@ -207,11 +211,16 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
     refresh: () => sync.refresh(),
     loadOlder: () => sync.loadOlder(),
     open() {
+      unsubscribe ??= transport.subscribe(() => {
+        if (transport.getState().status === "open") outbox.wake();
+      });
       transport.hooks = { onOpen, onChunk, onArrival, onEnd };
       outbox.open();
       sync.open();
     },
     close() {
+      unsubscribe?.();
+      unsubscribe = undefined;
       transport.hooks = {};
       sync.close();
       outbox.close();

@@ -3,7 +3,7 @@ export class OpenStream {
   readonly chatId: string;
   /** Aborts when the page leaves the stream. */
   readonly leave = new AbortController();
-  /** Ends the connection in use, so that the next one is opened at once. */
+  /** Ends the connection in use, or the wait for the next one, which is opened at once. */
   cut: () => void = () => undefined;
   /** The last chunk, and when it came. After the end of a step the reply may wait for an answer. */
   last = { type: "", at: 0 };

@@ -89,7 +89,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
         if (id === undefined || stream.isOver || !isUnreached(error)) throw error;
       }
       stream.request = "due";
-      await this.#pause(failing, signal);
+      await this.#pause(failing, stream);
       signal.throwIfAborted();
     }
   }
@@ -228,15 +228,16 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
 
   /** Opens the next connection of a stream, at first soon and then less often. */
   async #reopen(
-    { chatId, leave, last: { type } }: OpenStream,
+    stream: OpenStream,
     last: string | undefined,
     failing: Failing,
   ): Promise<[ReadableStream<Uint8Array>, AbortController]> {
+    const { chatId, leave } = stream;
     // Browsers allow few connections to a server. A page that is not seen and waits leaves them to the others.
-    if (type === "finish-step")
+    if (stream.last.type === "finish-step")
       while (isHidden() && !leave.signal.aborted) await waitBeforeRetry(longestMs, leave.signal, this.#timers);
     for (;;) {
-      await this.#pause(failing, leave.signal);
+      await this.#pause(failing, stream);
       const connection = linked(leave.signal);
       if (leave.signal.aborted) return [new ReadableStream(), connection];
       try {
@@ -253,7 +254,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
   }
 
   /** Waits before the next attempt, at first shortly and then longer. Throws when it is time to give up. */
-  async #pause(failing: Failing, signal: AbortSignal): Promise<void> {
+  async #pause(failing: Failing, stream: OpenStream): Promise<void> {
     const { giveUpMs = 60_000, random = Math.random } = this.#options;
     if (failing.times === 0) failing.since = this.#now();
     else if (this.#now() - failing.since >= giveUpMs)
@@ -261,7 +262,9 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
     const delay = reconnectDelay(failing.times, random);
     failing.times += 1;
     this.#become({ status: "reconnecting", retryAt: this.#now() + delay });
-    await waitBeforeRetry(delay, signal, this.#timers);
+    const wait = linked(stream.leave.signal);
+    stream.cut = () => wait.abort();
+    await waitBeforeRetry(delay, wait.signal, this.#timers);
   }
 
   #resume(chatId: string, last: string | undefined, signal: AbortSignal): Promise<Response> {
