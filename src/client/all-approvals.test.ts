@@ -31,6 +31,20 @@ test("a call whose outcome was unknown is not shown as unknown when a person has
   expect(shown()).toEqual([]);
 });
 
+test("all pages of the list are read", async () => {
+  const approvals = new AllApprovals({
+    storage: undefined,
+    async fetch(path) {
+      const { searchParams } = new URL(path, "http://server");
+      if (searchParams.get("state") !== "pending") return Response.json({ approvals: [] });
+      const page = Number(searchParams.get("cursor") ?? 1);
+      return Response.json({ approvals: [row(`a${page}`, "pending")], ...(page < 3 && { cursor: String(page + 1) }) });
+    },
+  });
+  await approvals.refresh();
+  expect(approvals.list().map(({ approvalId }) => approvalId)).toEqual(["a1", "a2", "a3"]);
+});
+
 test.each([-3_600_000, 0, 3_600_000])(
   "a countdown is right in a browser whose clock is wrong by %i ms",
   async (serverAhead) => {
