@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { ApprovalOutbox, type OutboxOptions, type SentAnswer } from "./approval-outbox.ts";
 import type { ServerReply } from "./server-requests.ts";
 
-type Reply = Pick<ServerReply<object>, "status" | "body" | "retryAfter">;
+type Reply = Pick<ServerReply<{ approval?: object }>, "status" | "body" | "retryAfter">;
 const row = (state: string) => ({ approvalId: "a1", toolCallId: "c1", toolName: "pay", state });
 
 /** An outbox with a clock that the test moves, a tab's storage, and a server that replies as it is told. */

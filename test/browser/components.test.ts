@@ -350,6 +350,23 @@ describe("the components", () => {
     await page.getByText("Nothing is waiting for you.").waitFor();
   });
 
+  it("share their clocks: a page with many cards does no more than one with a few", async () => {
+    await page.evaluate(() => {
+      const { setInterval } = window;
+      const count = (...given: Parameters<typeof setInterval>) => {
+        document.documentElement.dataset["intervals"] += "|";
+        return setInterval(...given);
+      };
+      document.documentElement.dataset["intervals"] = "";
+      Object.assign(window, { setInterval: count });
+    });
+    const expiresAt = Date.now() + 600_000;
+    const many = Array.from({ length: 100 }, (_, index) => ({ ...payment, approvalId: `m${index}`, expiresAt }));
+    await show({ infos: many, isInbox: true });
+    await expect.poll(() => part("countdown").innerText()).toMatch(/^expires in \d+:\d\d$/);
+    expect(await page.evaluate(() => document.documentElement.dataset["intervals"])).toBe("||");
+  });
+
   it("say when the connection is tried again, and do so at once", async () => {
     await show({ connection: { status: "reconnecting", retryAt: Date.now() + 60_000 } });
     await page.getByText(/^Reconnecting in \d+ s$/).waitFor({ timeout: waiting });
