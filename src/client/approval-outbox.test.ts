@@ -175,11 +175,13 @@ describe("an outbox", () => {
   });
 
   it("is sent at once when the server can be reached again", async () => {
-    let reply: Reply | undefined;
-    const { outbox, sent, pass } = open(() => reply);
+    let isAway = true;
+    const { outbox, sent, pass } = open(() =>
+      isAway ? undefined : { status: 200, body: { approval: row("approved") } },
+    );
     const answered = outbox.send("a1", { approved: true });
     await pass(0);
-    reply = { status: 200, body: { approval: row("approved") } };
+    isAway = false;
     outbox.wake();
     outbox.wake();
     await answered;
