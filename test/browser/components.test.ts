@@ -84,6 +84,7 @@ describe("what a model can write is shown for what it is", () => {
     tags: "ok\u{E0041}\u{E0042}",
     cyrillic: "\u0440\u0430ypal.com",
     whole: "\u0455\u0441\u043E\u0440\u0435 pay",
+    alone: "\u0430\u0440\u0440\u04CF\u0435",
     mathematical: "\u{1D5DB}anako",
     fullWidth: "\uFF30aypal",
     control: "a\u0000b\u0007c\u001B[31md",
@@ -123,6 +124,7 @@ describe("what a model can write is shown for what it is", () => {
         .poll(() => card().locator('[data-kind="script"]').allInnerTexts())
         .toEqual([
           "mixes Latin + Cyrillic letters",
+          "written in Cyrillic letters",
           "written in Cyrillic letters",
           "mixes Latin + mathematical letters",
           "mixes Latin + full-width letters",
