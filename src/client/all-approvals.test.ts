@@ -30,3 +30,37 @@ test("a call whose outcome was unknown is not shown as unknown when a person has
   await approvals.resolve("a1", { happened: true });
   expect(shown()).toEqual([]);
 });
+
+test("all pages of the list are read", async () => {
+  const approvals = new AllApprovals({
+    storage: undefined,
+    async fetch(path) {
+      const { searchParams } = new URL(path, "http://server");
+      if (searchParams.get("state") !== "pending") return Response.json({ approvals: [] });
+      const page = Number(searchParams.get("cursor") ?? 1);
+      return Response.json({ approvals: [row(`a${page}`, "pending")], ...(page < 3 && { cursor: String(page + 1) }) });
+    },
+  });
+  await approvals.refresh();
+  expect(approvals.list().map(({ approvalId }) => approvalId)).toEqual(["a1", "a2", "a3"]);
+});
+
+test.each([-3_600_000, 0, 3_600_000])(
+  "a countdown is right in a browser whose clock is wrong by %i ms",
+  async (serverAhead) => {
+    const now = Date.now();
+    const waiting = row("a1", "pending");
+    const expiresAt = now + serverAhead + 60_000;
+    const approvals = new AllApprovals({
+      storage: undefined,
+      fetch: async () =>
+        Response.json(
+          { approvals: [{ ...waiting, expiresAt }] },
+          { headers: { date: new Date(now + serverAhead).toUTCString() } },
+        ),
+    });
+    await approvals.refresh();
+    const left = (approvals.get("a1")?.expiresAt ?? 0) - now;
+    expect(Math.abs(left - 60_000)).toBeLessThan(1500);
+  },
+);

@@ -16,6 +16,9 @@ export interface AllApprovalsOptions
   pollMs?: number | undefined;
 }
 
+/** A page has up to 1,000 questions. */
+const maxPages = 10;
+
 /** Every question that waits for a person, in all chats, with the same outbox as in a chat. */
 export class AllApprovals implements ChatApprovals {
   readonly #options: AllApprovalsOptions;
@@ -74,22 +77,37 @@ export class AllApprovals implements ChatApprovals {
   refresh = async (): Promise<void> => {
     const { timers = systemTimers, pollMs = 5000 } = this.#options;
     timers.clearTimeout(this.#timer);
-    const read = await Promise.all(
-      ["pending", "indeterminate"].map((state) =>
-        this.#server.json<{ approvals: ApprovalView[] }>(`/approvals?state=${state}`).catch(() => undefined),
-      ),
-    );
-    if (read.every((reply) => reply?.status === 200)) {
+    const read = await Promise.all([this.#read("pending"), this.#read("indeterminate")]);
+    if (read.every((rows) => rows !== undefined)) {
       // What no longer waits for a person was decided elsewhere, unless its outcome is known here.
       for (const [id, { state }] of this.#rows)
         if (state === "indeterminate" || (state === "pending" && !this.#outbox.get(id))) this.#rows.delete(id);
-      for (const reply of read) for (const row of reply?.body.approvals ?? []) this.#rows.set(row.approvalId, row);
-      this.#clockOffset = read[0]?.clockOffset ?? 0;
+      for (const row of read.flat()) this.#rows.set(row.approvalId, row);
+      this.#outbox.wake();
       this.#changed();
     }
     timers.clearTimeout(this.#timer);
     if (this.#unwatch) this.#timer = timers.setTimeout(() => void this.refresh(), pollMs);
   };
+
+  /** All pages of the list; undefined if one could not be read. */
+  async #read(state: string): Promise<ApprovalView[] | undefined> {
+    const rows: ApprovalView[] = [];
+    let after = "";
+    for (let page = 0; page < maxPages; page += 1) {
+      const path = `/approvals?state=${state}${after}`;
+      const reply = await this.#server
+        .json<{ approvals: ApprovalView[]; cursor?: string }>(path)
+        .catch(() => undefined);
+      if (reply?.status !== 200) return undefined;
+      const { approvals, cursor } = reply.body;
+      this.#clockOffset = reply.clockOffset;
+      rows.push(...approvals);
+      if (cursor === undefined) break;
+      after = `&cursor=${encodeURIComponent(cursor)}`;
+    }
+    return rows;
+  }
 
   #changed(): void {
     const next = new Map<string, ApprovalInfo>();

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { ApprovalOutbox, type OutboxOptions, type SentAnswer } from "./approval-outbox.ts";
 import type { ServerReply } from "./server-requests.ts";
 
-type Reply = Pick<ServerReply<object>, "status" | "body">;
+type Reply = Pick<ServerReply<{ approval?: object }>, "status" | "body" | "retryAfter">;
 const row = (state: string) => ({ approvalId: "a1", toolCallId: "c1", toolName: "pay", state });
 
 /** An outbox with a clock that the test moves, a tab's storage, and a server that replies as it is told. */
@@ -157,6 +157,62 @@ describe("an outbox", () => {
     expect(await refused).toContain("some time ago");
     expect([sent.length, items.size]).toEqual([1, 0]);
     expect(outbox.get("a1")?.problem).toContain("Answer again");
+  });
+
+  it("goes on without a connection until the answer is too old: only replies that settle nothing are counted", async () => {
+    let isAway = true;
+    const { outbox, sent, pass } = open(() =>
+      isAway ? undefined : { status: 200, body: { approval: row("denied") } },
+    );
+    const answered = outbox.send("a1", { approved: false });
+    for (let second = 0; second < 300; second += 1) await pass(1000);
+    expect(sent.length).toBeGreaterThan(12);
+    expect(outbox.get("a1")?.problem).toBeUndefined();
+    isAway = false;
+    await pass(10_000);
+    await answered;
+    expect(outbox.get("a1")?.decided?.state).toBe("denied");
+  });
+
+  it("is sent at once when the server can be reached again", async () => {
+    let isAway = true;
+    const { outbox, sent, pass } = open(() =>
+      isAway ? undefined : { status: 200, body: { approval: row("approved") } },
+    );
+    const answered = outbox.send("a1", { approved: true });
+    await pass(0);
+    isAway = false;
+    outbox.wake();
+    outbox.wake();
+    await answered;
+    expect(sent).toHaveLength(2);
+  });
+
+  it("waits as long as a busy server asks for, also if it can be reached", async () => {
+    let reply: Reply = { status: 503, body: {}, retryAfter: 20 };
+    const { outbox, sent, pass } = open(() => reply);
+    const answered = outbox.send("a1", { approved: true });
+    await pass(0);
+    await pass(19_000);
+    outbox.wake();
+    await pass(0);
+    expect(sent).toHaveLength(1);
+    reply = { status: 200, body: { approval: row("approved") } };
+    await pass(1000);
+    await answered;
+    expect(sent).toHaveLength(2);
+  });
+
+  it("works without a storage that the browser lets it use", async () => {
+    const forbidden = new Proxy(new Map<string, string>(), {
+      get() {
+        throw new Error("The operation is insecure.");
+      },
+    });
+    const { outbox } = open(() => ({ status: 200, body: { approval: row("approved") } }), forbidden);
+    outbox.open();
+    await outbox.send("a1", { approved: true });
+    expect(outbox.get("a1")?.decided?.state).toBe("approved");
   });
 
   it("says which decision counts if another one came first", async () => {

@@ -40,7 +40,7 @@ export interface OutboxOptions {
   actor?: string | undefined;
   /** Keeps answers that were not delivered when the page is loaded again. Default: the tab's `sessionStorage`. */
   storage?: Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length"> | undefined;
-  /** How often one answer is sent before a person has to say that it shall be sent again. Default 12. */
+  /** How often the server may reply without settling one answer before a person has to say that it shall be sent again. Default 12. */
   maxAttempts?: number | undefined;
   /** After how long an answer is no longer sent by itself, because the person may have changed their mind. Default 10 min. */
   maxAgeMs?: number | undefined;
@@ -57,13 +57,19 @@ export interface OutboxOptions {
 interface Entry {
   answer: SentAnswer;
   attempts: number;
+  /** How many of them had a reply. */
+  replies: number;
   timer?: unknown;
   isSending: boolean;
+  /** True if the last attempt had no reply. */
+  isUnreached: boolean;
   /** Resolves when the server has recorded a decision; rejects with the problem. */
   waiting: { resolve: () => void; reject: (error: Error) => void }[];
 }
 
 const prefix = "adk-stream-protocol:answer:";
+/** A server that asks for more time than this is asked before it. */
+const longestWaitMs = 60_000;
 
 /**
  * Delivers answers to the server. An answer counts only when the server has acknowledged it: until then it is kept, also
@@ -93,14 +99,27 @@ export class ApprovalOutbox {
     });
     for (const entry of this.#entries.values())
       if (!entry.answer.decided && entry.answer.problem === undefined) void this.#deliver(entry);
-    const keys = Array.from({ length: this.#storage?.length ?? 0 }, (_, index) => this.#storage?.key(index) ?? "");
-    for (const key of keys) {
-      if (!key.startsWith(prefix)) continue;
-      const kept = parse(this.#storage?.getItem(key));
-      if (!kept || !this.#isMine(kept)) continue;
-      const approvalId = key.slice(prefix.length);
-      if (!this.#entries.has(approvalId)) void this.#deliver(this.#add({ ...kept, approvalId }));
+    for (const answer of this.#kept()) if (!this.#entries.has(answer.approvalId)) void this.#deliver(this.#add(answer));
+  }
+
+  /** What an earlier load has left; nothing if the browser does not let the page read it. */
+  #kept(): SentAnswer[] {
+    try {
+      const storage = this.#storage;
+      const keys = Array.from({ length: storage?.length ?? 0 }, (_, index) => storage?.key(index) ?? "");
+      return keys.flatMap((key) => {
+        const kept = key.startsWith(prefix) ? parse(storage?.getItem(key)) : undefined;
+        return kept && this.#isMine(kept) ? [{ ...kept, approvalId: key.slice(prefix.length) }] : [];
+      });
+    } catch {
+      return [];
     }
+  }
+
+  /** The server can be reached: answers that did not get there are sent now. */
+  wake(): void {
+    for (const entry of this.#entries.values())
+      if (entry.timer !== undefined && entry.isUnreached) void this.#deliver(entry);
   }
 
   #isMine(kept: KeptAnswer): boolean {
@@ -145,7 +164,7 @@ export class ApprovalOutbox {
   }
 
   #add(answer: SentAnswer): Entry {
-    const entry: Entry = { answer, attempts: 0, isSending: false, waiting: [] };
+    const entry: Entry = { answer, attempts: 0, replies: 0, isSending: false, isUnreached: false, waiting: [] };
     this.#entries.set(answer.approvalId, entry);
     return entry;
   }
@@ -153,7 +172,7 @@ export class ApprovalOutbox {
   /** A person wants the answer to be sent. */
   #begin(entry: Entry): void {
     if (entry.isSending || entry.timer !== undefined) return;
-    entry.attempts = 0;
+    entry.attempts = entry.replies = 0;
     this.#change(entry, { problem: undefined, at: this.#now() });
     void this.#deliver(entry);
   }
@@ -172,7 +191,9 @@ export class ApprovalOutbox {
     const body = { approved, key, ...(reason !== undefined && { reason }) };
     const reply = await server.json<{ approval?: ApprovalView }>(path, { body }).catch(() => undefined);
     entry.isSending = false;
-    const { status = 0, body: { approval, message } = {} } = reply ?? {};
+    const { status = 0, body: { approval, message } = {}, retryAfter = 0 } = reply ?? {};
+    entry.isUnreached = reply === undefined;
+    if (reply) entry.replies += 1;
     if (approval && (status === 200 || status === 409)) {
       this.#change(entry, { decided: approval, isElsewhere: status === 409 });
       await this.#options.onChange(entry.answer);
@@ -181,11 +202,13 @@ export class ApprovalOutbox {
     }
     const mayPass = status === 0 || status === 408 || status === 429 || status >= 500;
     if (!mayPass) return this.#fail(entry, message ?? `The server replied with status ${status}.`);
-    if (entry.attempts >= maxAttempts)
-      return this.#fail(entry, `The answer was sent ${entry.attempts} times without a reply that settles it.`);
+    // Without a connection there is no loop, so the answer goes on until it is too old.
+    if (entry.replies >= maxAttempts)
+      return this.#fail(entry, `The answer was sent ${entry.replies} times without a reply that settles it.`);
     // The next `open` sends it.
     if (this.#isClosed) return;
-    entry.timer = this.#timers.setTimeout(() => void this.#deliver(entry), reconnectDelay(entry.attempts, random));
+    const delay = Math.max(reconnectDelay(entry.attempts, random), Math.min(retryAfter * 1000, longestWaitMs));
+    entry.timer = this.#timers.setTimeout(() => void this.#deliver(entry), delay);
   }
 
   #fail(entry: Entry, problem: string): void {

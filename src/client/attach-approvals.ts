@@ -51,6 +51,7 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
   const reports = new Map<string, ApprovalData>();
   const record = chat.addToolApprovalResponse;
   let clockOffset = 0;
+  let unsubscribe: (() => void) | undefined;
   let version = 0;
   let known: { messages: UI_MESSAGE[]; version: number; infos: Map<string, ApprovalInfo> } | undefined;
   const changed = () => {
@@ -79,6 +80,9 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
     onLedger(ledger, offset) {
       clockOffset = offset;
       for (const row of ledger.approvals) rows.set(row.approvalId, row);
+      // The server is back: nothing waits for its next attempt.
+      if (transport.getState().status === "reconnecting") transport.reconnect();
+      outbox.wake();
     },
     onChange: changed,
     onShow: () => arriving.clear(),
@@ -139,25 +143,40 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
   };
 
   const { sendMessage, regenerate, resumeStream } = chat;
-  let active: Promise<unknown> = Promise.resolve();
-  /** A chat reads one stream at a time: the one that waits is left before another request. */
-  const alone = async (request: () => Promise<void>) => {
-    if (isBusy(chat)) {
-      transport.release();
-      await active;
+  /** The last request and the reading of its reply. */
+  let active: Promise<unknown> | undefined;
+  let waiting = 0;
+  const reading = (done: Promise<void>) => {
+    const until = done.then(over, over);
+    function over() {
+      if (active === until) active = undefined;
     }
-    const done = request();
-    active = done.catch(() => undefined);
-    sync.tellOthers();
+    active = until;
     return done;
+  };
+  /** A chat reads one stream at a time: the one before is left when the server has its message. */
+  const alone = (request: () => Promise<void>) => {
+    const before = active;
+    const inTurn = async () => {
+      if (before || isBusy(chat)) {
+        waiting += 1;
+        transport.release();
+        await before;
+        waiting -= 1;
+      }
+      const done = request();
+      sync.tellOthers();
+      return done;
+    };
+    return reading(inTurn());
+  };
+  /** The requests of messages that were sent in the same moment come one after the other. */
+  const onOpen = () => {
+    if (waiting > 0) transport.release();
   };
   chat.sendMessage = (...given) => alone(() => sendMessage(...given));
   chat.regenerate = (...given) => alone(() => regenerate(...given));
-  chat.resumeStream = (...given) => {
-    const done = resumeStream(...given);
-    active = done.catch(() => undefined);
-    return done;
-  };
+  chat.resumeStream = (...given) => reading(resumeStream(...given));
   chat.addToolApprovalResponse = ({ id, approved, reason }) =>
     outbox.send(id, { approved, ...(reason !== undefined && { reason }) });
 
@@ -203,11 +222,16 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
     refresh: () => sync.refresh(),
     loadOlder: () => sync.loadOlder(),
     open() {
-      transport.hooks = { onChunk, onArrival, onEnd };
+      unsubscribe ??= transport.subscribe(() => {
+        if (transport.getState().status === "open") outbox.wake();
+      });
+      transport.hooks = { onOpen, onChunk, onArrival, onEnd };
       outbox.open();
       sync.open();
     },
     close() {
+      unsubscribe?.();
+      unsubscribe = undefined;
       transport.hooks = {};
       sync.close();
       outbox.close();

@@ -19,6 +19,8 @@ export interface ChatRequest {
   isPaused: boolean;
   /** True if the turn it reads continues the one for which it waited. */
   hasGoneOn: boolean;
+  /** True if the page leaves it when its turn begins. */
+  isLeft: boolean;
   /** The calls whose outcome it was given before that turn; undefined when it was given nothing. */
   settled: ReadonlySet<string> | undefined;
   /** Called with `begun` when its turn has begun, and once more at its end. */
@@ -36,6 +38,7 @@ export function newChatRequest(request: NewChatRequest): ChatRequest {
     turn: undefined,
     isPaused: false,
     hasGoneOn: false,
+    isLeft: false,
     settled: undefined,
   };
 }

@@ -162,7 +162,8 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
       this.#shown = sequence;
     }
     const isLost = chat.status === "error" && isNetworkError(chat.error);
-    if (running || (transport.resumesPaused && isWaiting(chat.messages.at(-1)))) return this.#resume(sequence, running);
+    if (running || (transport.resumesPaused && isWaiting(chat.messages.at(-1))))
+      return this.#resume(sequence, running, isLost);
     if (isLost && chat.messages.at(-1)?.role !== "user") chat.clearError();
     this.#become({ problem: undefined });
   }
@@ -181,13 +182,16 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
     if (start <= 0) this.#take(page.before);
   }
 
-  #resume(sequence: number, running: boolean): void {
+  #resume(sequence: number, running: boolean, isLost: boolean): void {
     const { chat } = this.#options;
     if (this.#isResuming) return;
     this.#resumes = this.#resumes.at === sequence ? this.#resumes : { at: sequence, times: 0 };
     this.#resumes.times += 1;
-    // A reply that waits is resumed once; the server says so if there is nothing to read.
-    if (this.#resumes.times > 1 && !running) return this.#become({ problem: undefined });
+    // A reply that waits is resumed once, and again if its connection was lost. Without a stream the page asks now and then.
+    if (!running && this.#resumes.times > (isLost ? maxResumes : 1)) {
+      if (isLost) chat.clearError();
+      return this.#become({ problem: undefined });
+    }
     if (this.#resumes.times > maxResumes)
       return this.#become({ problem: `The reply was resumed ${maxResumes} times without coming further.` });
     this.#become({ problem: undefined });

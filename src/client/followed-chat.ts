@@ -97,9 +97,11 @@ export class FollowedChat {
     return request.sent && (hasBegun || request.message) ? interrupt : undefined;
   }
 
-  /** Ends all streams for the page. What was sent stays sent, and the turns go on. */
+  /** Ends all streams for the page; that of a message which the server may not have, when its turn begins. */
   release(): void {
-    for (const request of this.#requests) if (request.turn) this.#settle(request, "ended");
+    for (const request of this.#requests)
+      if (request.turn || !request.message) this.#settle(request, "ended");
+      else request.isLeft = true;
   }
 
   interruptLater(): void {
@@ -158,10 +160,7 @@ export class FollowedChat {
   #begin({ turn: id, reply, sequence }: ServerFrame & { type: "turn" }): void {
     this.#position.flush();
     const known = this.#turns.find(id);
-    if (known) {
-      this.#current = known.hasEnded ? undefined : known;
-      return;
-    }
+    if (known) return void (this.#current = known.hasEnded ? undefined : known);
     this.#end();
     this.#position.advance(sequence);
     const turn = this.#turns.add({ id, reply, isClaimed: this.#unwanted.delete(id) });
@@ -279,7 +278,7 @@ export class FollowedChat {
       return;
     }
     write(request, turn, turn.chunks);
-    if (turn.hasEnded) this.#settle(request, "ended");
+    if (turn.hasEnded || request.isLeft) this.#settle(request, "ended");
   }
 
   /** Ends the requests that read a turn. AI SDK takes a TypeError about the network for a broken connection. */

@@ -12,7 +12,10 @@ export interface HeldTransport<UI_MESSAGE extends UIMessage = UIMessage> extends
   readonly resumesPaused: boolean;
   /** Sends a browser tool's result beside the stream. Resolves when the server has accepted it. */
   sendToolResult(result: ToolResult): Promise<void>;
-  /** Ends the streams of the chat for the page alone: the reply goes on at the server. */
+  /**
+   * Ends the streams of the chat for the page alone: the reply goes on at the server. The stream of a message that is on its
+   * way ends when the server has the message.
+   */
   release(): void;
   /** Connects now, without waiting for the next attempt that is due. */
   reconnect(): void;
@@ -42,6 +45,8 @@ export interface ToolResult {
 
 /** What `attachApprovals` is told by a transport, and what it may change. */
 export interface TransportHooks {
+  /** A request begins, of which the chat will read the stream. */
+  onOpen?: () => void;
   /** Called with each chunk before the chat gets it. Yields the chunks that the chat gets instead, one after the other. */
   onChunk?: (chunk: UIMessageChunk) => AsyncIterable<UIMessageChunk>;
   /** Called with each chunk as it arrives, also with those that no stream of this page has. */

@@ -26,6 +26,8 @@ export interface ServerReply<T> {
   body: T & { code?: string; message?: string };
   /** How far the server's clock is ahead of the browser's, in milliseconds; 0 if that is not known. */
   clockOffset: number;
+  /** After how many seconds the server wants the next attempt; undefined if it does not say. */
+  retryAfter?: number | undefined;
 }
 
 /** Requests to the routes of the server (PROTOCOL.md §1). */
@@ -65,14 +67,18 @@ export class ServerRequests {
       if (!response.ok && error instanceof SyntaxError) return {};
       throw new TypeError("The network connection was cut in the middle of a response.");
     })) as ServerReply<T>["body"];
-    return { status, body, clockOffset };
+    return { status, body, clockOffset, retryAfter: retryAfterIn(headers) };
   }
+}
+
+function retryAfterIn(headers: Headers): number | undefined {
+  return Number(headers.get("retry-after")) || undefined;
 }
 
 /** The error of a response that refuses a request, in the server's words. */
 export async function toError(response: Response): Promise<BridgeError> {
   const body = (await response.json().catch(() => ({}))) as { code?: string; message?: string };
   const code = body.code && Object.hasOwn(errorTable, body.code) ? (body.code as ErrorCode) : "internal";
-  const retryAfter = Number(response.headers.get("retry-after")) || undefined;
+  const retryAfter = retryAfterIn(response.headers);
   return new BridgeError(code, body.message ?? `The server replied with status ${response.status}.`, { retryAfter });
 }

@@ -12,6 +12,7 @@ import {
 import { isUnreached, LostReply } from "./lost-reply.ts";
 import { linked } from "./linked.ts";
 import { onlyNewMessages } from "./only-new-messages.ts";
+import { OpenStream } from "./open-stream.ts";
 import { reconnectDelay } from "./reconnect-delay.ts";
 import { RepeatedSends } from "./repeated-sends.ts";
 import { type ServerRequest, ServerRequests, toError } from "./server-requests.ts";
@@ -20,19 +21,6 @@ import { waitBeforeRetry } from "./wait-before-retry.ts";
 import { isHidden } from "./watch-network.ts";
 import { watchSilence } from "./watch-silence.ts";
 import { systemTimers, type Timers } from "./timers.ts";
-
-/** One stream of the chat, which outlives its connections. */
-interface OpenStream {
-  chatId: string;
-  /** Aborts when the page leaves the stream. */
-  leave: AbortController;
-  /** Whether an abort is the person's stop, which the server is told about. */
-  stops: boolean;
-  /** Ends the connection in use, so that the next one is opened at once. */
-  cut: () => void;
-  /** The last chunk, and when it came. After the end of a step the reply may wait for an answer. */
-  last: { type: string; at: number };
-}
 
 /** Since when and how often the server could not be reached. */
 interface Failing {
@@ -76,7 +64,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
     const { chatId: id, messages, trigger, messageId, body, headers, abortSignal } = options;
     const { body: sent } = onlyNewMessages({ id, messages, trigger, messageId, body });
     this.#repeated.check(sent);
-    const stream = this.#open(id, abortSignal);
+    const stream = this.#open(id, abortSignal, "sent");
     const isNew = trigger === "submit-message" && messageId === undefined && messages.at(-1)?.role === "user";
     return this.#connect(stream, (signal) => {
       const request = { body: { ...sent, hold: true }, headers, signal };
@@ -85,9 +73,12 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
   }
 
   /** Sends a chat request. A new message that got no response is sent again, unless it is in the chat. */
-  async #post({ chatId, leave: { signal } }: OpenStream, request: ServerRequest, id?: string): Promise<Response> {
+  async #post(stream: OpenStream, request: ServerRequest, id?: string): Promise<Response> {
+    const { chatId, leave } = stream;
+    const { signal } = leave;
     const failing: Failing = { since: 0, times: 0 };
     for (;;) {
+      stream.request = "sent";
       try {
         if (failing.times === 0 || !(await this.#has(chatId, id, signal)))
           return await this.#server.send("/stream", request);
@@ -95,9 +86,10 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
         if (resumed.status === 204) throw new LostReply();
         return resumed;
       } catch (error) {
-        if (id === undefined || signal.aborted || !isUnreached(error)) throw error;
+        if (id === undefined || stream.isOver || !isUnreached(error)) throw error;
       }
-      await this.#pause(failing, signal);
+      stream.request = "due";
+      await this.#pause(failing, stream);
       signal.throwIfAborted();
     }
   }
@@ -113,11 +105,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
   async reconnectToStream(options: ReconnectOptions<UI_MESSAGE>): Promise<ReadableStream<UIMessageChunk> | null> {
     const { chatId, abortSignal } = options;
     const stream = this.#open(chatId, abortSignal);
-    // Until the page shows the reply, AI SDK aborts only to resume it once more.
-    stream.stops = false;
-    const chunks = await this.#connect(stream, (signal) => this.#resume(chatId, undefined, signal));
-    stream.stops = true;
-    return chunks;
+    return this.#connect(stream, (signal) => this.#resume(chatId, undefined, signal));
   }
 
   async sendToolResult({ chatId, toolCallId, result }: ToolResult): Promise<void> {
@@ -129,7 +117,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
   }
 
   release(): void {
-    for (const { leave } of this.#streams) leave.abort();
+    for (const stream of this.#streams) stream.release();
   }
 
   reconnect(): void {
@@ -137,24 +125,26 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
   }
 
   close(): void {
-    this.release();
+    for (const stream of this.#streams) stream.close();
   }
 
-  #open(chatId: string, abortSignal: AbortSignal | undefined): OpenStream {
-    const leave = new AbortController();
+  #open(chatId: string, abortSignal: AbortSignal | undefined, request?: "sent"): OpenStream {
+    const stream = new OpenStream(chatId, request);
+    const { leave } = stream;
     abortSignal?.throwIfAborted();
-    const stream = { chatId, leave, stops: true, cut: () => undefined, last: { type: "", at: 0 } };
     abortSignal?.addEventListener(
       "abort",
       () => {
         leave.abort();
         // Closing the connection does not stop the reply.
-        if (stream.stops) void this.#server.send(`${pathOf(chatId)}/stop`, { method: "POST" }).catch(() => undefined);
+        if (stream.isStoppable)
+          void this.#server.send(`${pathOf(chatId)}/stop`, { method: "POST" }).catch(() => undefined);
       },
       { once: true, signal: leave.signal },
     );
     this.#streams.add(stream);
     leave.signal.addEventListener("abort", () => void this.#streams.delete(stream), { once: true });
+    this.hooks.onOpen?.();
     return stream;
   }
 
@@ -168,6 +158,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
     try {
       const response = await request(connection.signal);
       if (!response.ok) throw await toError(response);
+      stream.begin();
       if (!response.body || response.status === 204) {
         stream.leave.abort();
         this.#become({ status: "idle" });
@@ -238,15 +229,16 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
 
   /** Opens the next connection of a stream, at first soon and then less often. */
   async #reopen(
-    { chatId, leave, last: { type } }: OpenStream,
+    stream: OpenStream,
     last: string | undefined,
     failing: Failing,
   ): Promise<[ReadableStream<Uint8Array>, AbortController]> {
+    const { chatId, leave } = stream;
     // Browsers allow few connections to a server. A page that is not seen and waits leaves them to the others.
-    if (type === "finish-step")
+    if (stream.last.type === "finish-step")
       while (isHidden() && !leave.signal.aborted) await waitBeforeRetry(longestMs, leave.signal, this.#timers);
     for (;;) {
-      await this.#pause(failing, leave.signal);
+      await this.#pause(failing, stream);
       const connection = linked(leave.signal);
       if (leave.signal.aborted) return [new ReadableStream(), connection];
       try {
@@ -263,7 +255,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
   }
 
   /** Waits before the next attempt, at first shortly and then longer. Throws when it is time to give up. */
-  async #pause(failing: Failing, signal: AbortSignal): Promise<void> {
+  async #pause(failing: Failing, stream: OpenStream): Promise<void> {
     const { giveUpMs = 60_000, random = Math.random } = this.#options;
     if (failing.times === 0) failing.since = this.#now();
     else if (this.#now() - failing.since >= giveUpMs)
@@ -271,7 +263,9 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
     const delay = reconnectDelay(failing.times, random);
     failing.times += 1;
     this.#become({ status: "reconnecting", retryAt: this.#now() + delay });
-    await waitBeforeRetry(delay, signal, this.#timers);
+    const wait = linked(stream.leave.signal);
+    stream.cut = () => wait.abort();
+    await waitBeforeRetry(delay, wait.signal, this.#timers);
   }
 
   #resume(chatId: string, last: string | undefined, signal: AbortSignal): Promise<Response> {

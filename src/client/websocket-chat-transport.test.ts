@@ -593,6 +593,20 @@ describe("the connection", () => {
     expect(transport.getState().status).toBe("reconnecting");
   });
 
+  it("follows its chat again when the person wants to connect after it has given up", async () => {
+    const { url, next } = await script();
+    const transport = open(url);
+    const stream = await send(transport);
+    const peer = await next();
+    await peer.next();
+    peer.socket.close(1008, "Not now.");
+    await expect(read(stream)).rejects.toThrow("Not now.");
+    transport.reconnect();
+    const second = await next();
+    expect(await second.next()).toMatchObject({ type: "attach", id: "chat-1" });
+    await when(transport, ({ status }) => status === "open");
+  });
+
   it.each([1003, 1007, 1008, 1009])("does not insist when it is closed with %i", async (code) => {
     const { url, next, peers } = await script();
     const transport = open(url);

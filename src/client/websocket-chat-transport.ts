@@ -50,6 +50,8 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
   readonly #connection: WebSocketConnection;
   readonly #repeated = new RepeatedSends();
   #chat: FollowedChat | undefined;
+  /** The chat that was followed when the connection was given up. */
+  #given: string | undefined;
 
   constructor(options: WebSocketChatTransportOptions) {
     this.#options = options;
@@ -61,7 +63,11 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
         if (frame.type !== "pong") this.#chat?.take(frame);
       },
       onLost: () => this.#chat?.lost(),
-      onGiveUp: (error) => this.#leave(error),
+      onGiveUp: (error) => {
+        const id = this.getState().status === "closed" ? this.#chat?.id : undefined;
+        this.#leave(error);
+        this.#given = id;
+      },
     });
   }
 
@@ -88,6 +94,7 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
     });
     this.#repeated.check(message);
     this.#ask(chat, request, { abortSignal, ignore: ignore.signal });
+    this.hooks.onOpen?.();
     return this.#readable(request);
   }
 
@@ -141,6 +148,7 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
 
   /** Connects now, without waiting for the next attempt that is due. */
   reconnect(): void {
+    if (this.#given !== undefined) this.#follow(this.#given);
     if (this.#chat) this.#connection.open();
   }
 
@@ -189,7 +197,7 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
 
   #leave(error: Error): void {
     const chat = this.#chat;
-    this.#chat = undefined;
+    this.#chat = this.#given = undefined;
     chat?.fail(error);
   }
 

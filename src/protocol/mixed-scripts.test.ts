@@ -67,6 +67,13 @@ describe("look-alikes (X27)", () => {
     expect(mixedScripts(text)).toEqual(scripts);
   });
 
+  test("a word of twins is found alone, if what is around it is Latin", () => {
+    expect([mixedScripts("аррӏе"), mixedScripts("аррӏе", true)]).toEqual([[], ["Cyrillic"]]);
+    // A text with a letter that looks like no other is a text in its script.
+    for (const text of ["Москва", "Ελλάδα", "Եվա", "он", "花子", "Hanako"])
+      expect(mixedScripts(text, true)).toEqual([]);
+  });
+
   const latinWord = fc.string({
     unit: fc.constantFrom("a", "b", "e", "k", "z", "H", "N", "R", "S"),
     minLength: 1,

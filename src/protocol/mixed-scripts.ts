@@ -20,10 +20,11 @@ const order = ["Latin", ...lookAlikeScripts.map(({ name }) => name), "mathematic
  * The scripts by which a text can pretend to be another one. "раypal" may not be "paypal": one of its words mixes Latin
  * letters with letters that look like them, of another script or of a special form. If the result has one name, a whole
  * word is written in letters that look Latin. Empty for ordinary text, also if words of several scripts follow each other.
+ * `isAmongLatin`: what is around the text is written in Latin letters, so that "аррӏе" alone can be read as a Latin word.
  *
  * It goes character by character, because a pattern that matches a whole word needs a stack as long as the word.
  */
-export function mixedScripts(text: string): string[] {
+export function mixedScripts(text: string, isAmongLatin = false): string[] {
   const found = new Set<string>();
   /** The scripts with a word that can be read as a Latin one, and those with letters that cannot. */
   const twins = new Set<LookAlikeScript>();
@@ -61,7 +62,7 @@ export function mixedScripts(text: string): string[] {
   }
   endWord();
 
-  const hasLatin = seen.has("Latin");
+  const hasLatin = isAmongLatin || seen.has("Latin");
   // A text with letters that only this script has is a text in this script.
   for (const script of twins) if (!distinct.has(script) && (hasLatin || !script.inDailyUse)) found.add(script.name);
   if (seen.has("full-width") && !seen.has("East Asian")) found.add("full-width");

@@ -1,4 +1,4 @@
-import { type ReactNode, useMemo, useRef, useState } from "react";
+import { memo, type ReactNode, useMemo, useRef, useState } from "react";
 import type { ApprovalInfo, ApprovalResolution, ChatApprovals } from "../client/chat-approvals.ts";
 import { textIn } from "../protocol/card.ts";
 import { ApprovalLanguage, type LanguageProps } from "./approval-language.tsx";
@@ -56,8 +56,8 @@ export interface InfoCardProps extends CardLookProps {
 
 const nothing = {};
 
-/** The card of an approval that is known. */
-export function InfoCard({
+/** The card of an approval that is known. It is drawn again only if something of it has changed: a page can have many. */
+export const InfoCard = memo(function InfoCard({
   info,
   approvals,
   language,
@@ -74,7 +74,13 @@ export function InfoCard({
       </CardParts>
     </ApprovalLanguage>
   );
+}, isSame);
+
+/** With each change of any approval there is another object of all of them, with the same functions. */
+function isSame(before: InfoCardProps, now: InfoCardProps): boolean {
+  return compared.every((name) => before[name] === now[name]) && before.approvals.answer === now.approvals.answer;
 }
+const compared = ["info", "language", "labels", "classNames", "slots", "headingLevel", "clockOffset"] as const;
 
 function Card({
   info,

@@ -3,6 +3,7 @@ import { visibleText } from "../protocol/visible-text.ts";
 import { argumentOrder } from "./argument-order.ts";
 import { fieldText } from "./field-text.ts";
 import { inferField } from "./infer-field.ts";
+import { lookAlikes } from "./look-alikes.ts";
 
 const lengthShown = 40;
 const valuesShown = 2;
@@ -51,7 +52,10 @@ function toText(value: unknown, field: CardField, language: string): string | un
   }
   if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") return undefined;
   const text = fieldText(value, field, language)?.text ?? String(value);
-  return text.trim() === "" ? undefined : isolate(shorten(text));
+  if (text.trim() === "") return undefined;
+  // The arguments of the card say which letters look like others.
+  const isDoubtful = lookAlikes(text.slice(0, lengthShown * 4), language).length > 0;
+  return isolate(shorten(text)) + (isDoubtful ? " ⚠" : "");
 }
 
 /** At most a few words on one line. Characters that cannot be seen are shown by their names. */

@@ -3,7 +3,7 @@ import type { ConnectionState as State } from "../client/connection-state.ts";
 import { announce, prepareAnnouncements } from "./announce.ts";
 import { ApprovalLanguage, type LanguageProps } from "./approval-language.tsx";
 import { useCard } from "./card-parts.tsx";
-import { useNow } from "./use-now.ts";
+import { useSecondsUntil } from "./use-seconds-until.ts";
 
 /** The connection to show, and in which words. */
 export interface ConnectionStateProps extends LanguageProps {
@@ -32,9 +32,7 @@ function Connection({
   className,
 }: Omit<ConnectionStateProps, keyof LanguageProps>) {
   const { labels } = useCard();
-  const retryAt = connection?.retryAt;
-  const now = useNow(retryAt !== undefined);
-  const seconds = retryAt === undefined ? 0 : Math.ceil((retryAt - now) / 1000);
+  const seconds = useSecondsUntil(connection?.retryAt);
   const status = connection?.status;
   useAnnounced(status);
   if (!connection || !status) return null;

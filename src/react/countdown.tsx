@@ -1,5 +1,5 @@
 import { useCard } from "./card-parts.tsx";
-import { useNow } from "./use-now.ts";
+import { useSecondsUntil } from "./use-seconds-until.ts";
 
 /** What a countdown counts down to. */
 export interface CountdownProps {
@@ -9,23 +9,21 @@ export interface CountdownProps {
   clockOffset?: number | undefined;
 }
 
-const soonMs = 30_000;
+const soon = 30;
 
 /** The time left for an answer. */
 export function Countdown({ expiresAt, clockOffset = 0 }: CountdownProps) {
   const { labels, part } = useCard();
-  const now = useNow();
-  const left = expiresAt - (now + clockOffset);
+  const left = useSecondsUntil(expiresAt - clockOffset);
   return (
-    <span {...part("countdown")} data-soon={left < soonMs || undefined} suppressHydrationWarning>
+    <span {...part("countdown")} data-soon={left < soon || undefined} suppressHydrationWarning>
       {left > 0 ? labels.expiresIn(timeLeft(left)) : labels.expiring}
     </span>
   );
 }
 
 /** `1:05`, or hours and minutes when it is long. */
-export function timeLeft(ms: number): string {
-  const seconds = Math.max(0, Math.ceil(ms / 1000));
+export function timeLeft(seconds: number): string {
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return `${minutes}:${String(seconds % 60).padStart(2, "0")}`;
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;

@@ -56,8 +56,8 @@ export const ja: ApprovalLabels = {
   empty: "なし",
   yes: "はい",
   no: "いいえ",
-  mixedScripts: (names) => `${names} の文字が混在`,
-  lookAlikes: (name) => `${name} の文字で書かれています`,
+  mixedScripts: (names) => `${names}が混在`,
+  lookAlikes: (name) => `${name}で書かれています`,
   scripts: {
     Latin: "ラテン文字",
     Cyrillic: "キリル文字",

@@ -25,9 +25,12 @@ export type ClientTools<UI_MESSAGE extends UIMessage = UIMessage> =
           readonly [Name in keyof Tools]?: (
             input: Tools[Name]["input"],
             context: ClientToolContext,
-          ) => Tools[Name]["output"] | Promise<Tools[Name]["output"]>;
+          ) => Returned<Tools[Name]["output"]> | Promise<Returned<Tools[Name]["output"]>>;
         }
     : AnyTools;
+
+/** The page gets a text, a number or a list as `{ result }`. */
+type Returned<Output> = Output | (Output extends { result?: infer Result } ? Result : never);
 
 type AnyTools = Readonly<Record<string, (input: never, context: ClientToolContext) => unknown>>;
 

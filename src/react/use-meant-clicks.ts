@@ -1,4 +1,5 @@
 import { type MouseEvent, type RefObject, useCallback, useEffect, useRef, useState } from "react";
+import { pointerNow, watchLayout } from "./watch-layout.ts";
 
 /**
  * A card can appear in the place where a person is about to click or press a key for something else. It accepts no answer
@@ -7,7 +8,6 @@ import { type MouseEvent, type RefObject, useCallback, useEffect, useRef, useSta
 const tooSoonMs = 500;
 /** The same if a card moves to the place of the pointer, because something above it has changed. */
 const movedMs = 400;
-const sampleMs = 100;
 const tolerancePx = 4;
 
 /** Tells clicks that were meant for a button from those meant for something that was in its place before. */
@@ -16,41 +16,31 @@ export function useMeantClicks(box: RefObject<HTMLElement | null>) {
   /** No click counts before these times: since the buttons have appeared, and since they have moved. */
   const until = useRef({ appeared: Infinity, moved: 0 });
   const place = useRef({ left: 0, top: 0 });
-  /** Where the pointer was moved to by hand. A change of the layout under it causes events too, at the same place. */
-  const pointer = useRef({ x: -1, y: -1 });
 
   /** Notices where the buttons are now, and returns whether it is too soon for a click. */
-  const notice = useCallback(() => {
-    const now = performance.now();
-    const edge = box.current?.getBoundingClientRect();
-    if (edge) {
-      const { left, top } = place.current;
-      const { x, y } = pointer.current;
-      const hasMoved = Math.max(Math.abs(edge.left - left), Math.abs(edge.top - top)) > tolerancePx;
-      const isUnderPointer = x >= edge.left && x <= edge.right && y >= edge.top && y <= edge.bottom;
-      if (hasMoved && isUnderPointer) until.current.moved = now + movedMs;
-      place.current = edge;
-    }
-    const isSooner = now < Math.max(until.current.appeared, until.current.moved);
-    setTooSoon(isSooner);
-    return isSooner;
-  }, [box]);
+  const notice = useCallback(
+    ({ x, y } = pointerNow()) => {
+      const now = performance.now();
+      const edge = box.current?.getBoundingClientRect();
+      if (edge) {
+        const { left, top } = place.current;
+        const hasMoved = Math.max(Math.abs(edge.left - left), Math.abs(edge.top - top)) > tolerancePx;
+        const isUnderPointer = x >= edge.left && x <= edge.right && y >= edge.top && y <= edge.bottom;
+        if (hasMoved && isUnderPointer) until.current.moved = now + movedMs;
+        place.current = edge;
+      }
+      const isSooner = now < Math.max(until.current.appeared, until.current.moved);
+      setTooSoon(isSooner);
+      return isSooner;
+    },
+    [box],
+  );
   useEffect(() => {
     until.current.appeared = performance.now() + tooSoonMs;
-    const onMove = ({ clientX: x, clientY: y }: PointerEvent) => {
-      if (x === pointer.current.x && y === pointer.current.y) return;
-      notice();
-      // The person moves the pointer, and sees where the buttons are now.
-      pointer.current = { x, y };
-      until.current.moved = 0;
-    };
-    // After the page was drawn: a box that keeps itself at its end moves the buttons back before a person sees a change.
-    const sampler = setInterval(() => requestAnimationFrame(() => setTimeout(notice)), sampleMs);
-    document.addEventListener("pointermove", onMove, true);
-    return () => {
-      clearInterval(sampler);
-      document.removeEventListener("pointermove", onMove, true);
-    };
+    return watchLayout((pointer, byHand) => {
+      notice(pointer);
+      if (byHand) until.current.moved = 0;
+    });
   }, [notice]);
 
   /** Does something, unless the click was not meant. The second click of a double click was meant for what was here before. */

@@ -1,6 +1,7 @@
 import { memo } from "react";
-import { mixedScripts, visibleText } from "../protocol/visible-text.ts";
+import { visibleText } from "../protocol/visible-text.ts";
 import { useCard } from "./card-parts.tsx";
+import { lookAlikes } from "./look-alikes.ts";
 
 /** The text to show. */
 export interface VisibleTextProps {
@@ -15,8 +16,8 @@ export interface VisibleTextProps {
  * letters that look like others are named after the text.
  */
 export const VisibleText = memo(function VisibleText({ text, isMultiline = false }: VisibleTextProps) {
-  const { labels, part } = useCard();
-  const scripts = mixedScripts(text);
+  const { labels, language, part } = useCard();
+  const scripts = lookAlikes(text, language);
   const names = scripts.map((name) => labels.scripts[name] ?? name).join(" + ");
   return (
     <>

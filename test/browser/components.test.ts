@@ -84,6 +84,7 @@ describe("what a model can write is shown for what it is", () => {
     tags: "ok\u{E0041}\u{E0042}",
     cyrillic: "\u0440\u0430ypal.com",
     whole: "\u0455\u0441\u043E\u0440\u0435 pay",
+    alone: "\u0430\u0440\u0440\u04CF\u0435",
     mathematical: "\u{1D5DB}anako",
     fullWidth: "\uFF30aypal",
     control: "a\u0000b\u0007c\u001B[31md",
@@ -123,6 +124,7 @@ describe("what a model can write is shown for what it is", () => {
         .poll(() => card().locator('[data-kind="script"]').allInnerTexts())
         .toEqual([
           "mixes Latin + Cyrillic letters",
+          "written in Cyrillic letters",
           "written in Cyrillic letters",
           "mixes Latin + mathematical letters",
           "mixes Latin + full-width letters",
@@ -348,6 +350,23 @@ describe("the components", () => {
     await expectAccessible(page);
     await show({ infos: [] });
     await page.getByText("Nothing is waiting for you.").waitFor();
+  });
+
+  it("share their clocks: a page with many cards does no more than one with a few", async () => {
+    await page.evaluate(() => {
+      const { setInterval } = window;
+      const count = (...given: Parameters<typeof setInterval>) => {
+        document.documentElement.dataset["intervals"] += "|";
+        return setInterval(...given);
+      };
+      document.documentElement.dataset["intervals"] = "";
+      Object.assign(window, { setInterval: count });
+    });
+    const expiresAt = Date.now() + 600_000;
+    const many = Array.from({ length: 100 }, (_, index) => ({ ...payment, approvalId: `m${index}`, expiresAt }));
+    await show({ infos: many, isInbox: true });
+    await expect.poll(() => part("countdown").innerText()).toMatch(/^expires in \d+:\d\d$/);
+    expect(await page.evaluate(() => document.documentElement.dataset["intervals"])).toBe("||");
   });
 
   it("say when the connection is tried again, and do so at once", async () => {

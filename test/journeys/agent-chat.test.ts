@@ -266,6 +266,54 @@ describe.each(cases)("a page over %s", (_, ai, over) => {
     await proxy.close();
   });
 
+  it("is not late when the server is back: the answer and the stream do not wait for their next attempts", async () => {
+    const world = await openWorld(live);
+    const proxy = await openCutProxy(world.server.url);
+    let isBack = true;
+    // Once the server is away, no delay between attempts ever ends. Only the page's regular question does.
+    const timers = {
+      setTimeout: (callback: () => void, ms: number) =>
+        setTimeout(callback, ms === 7777 ? 20 : isBack ? ms / 50 : ms * 1000),
+      clearTimeout: (timer: unknown) => clearTimeout(timer as NodeJS.Timeout),
+    };
+    const page = openPage(ai, { url: proxy.url, over, timers, pollMs: 7777 });
+    const id = await ask(page);
+    isBack = false;
+    proxy.refuse(true);
+    proxy.cut();
+    const answered = page.approvals.answer(id, { approved: true });
+    await page.until(() => page.count(`POST /approvals/${id}`) > 0 && page.approvals.sync.problem !== undefined);
+    await page.until(() => page.transport.getState().status === "reconnecting");
+    proxy.refuse(false);
+    await answered;
+    await page.until(() => page.chat.status === "ready");
+    await expectTruth(page, world, ai);
+    expect([page.statuses, page.errors]).toEqual([["submitted", "streaming", "ready"], []]);
+    await proxy.close();
+  });
+
+  it("waits again whenever the server was away for longer than the page tries to reach it", async () => {
+    const world = await openWorld(live);
+    const proxy = await openCutProxy(world.server.url);
+    const page = openPage(ai, { url: proxy.url, over, pollMs: 500, giveUpMs: 30 });
+    const id = await ask(page);
+    for (let times = 0; times < 3; times += 1) {
+      await page.until(() => page.transport.getState().status === "open");
+      proxy.refuse(true);
+      proxy.cut();
+      await page.until(() => page.transport.getState().status === "closed" || page.chat.status === "error");
+      proxy.refuse(false);
+      await page.until(() => page.chat.status !== "error");
+      // Over HTTP the page opens its stream again by itself.
+      if (over === "websocket") page.transport.reconnect();
+    }
+    await page.approvals.answer(id, { approved: true });
+    await page.shows("done");
+    await expectTruth(page, world, ai);
+    expect([world.payments.length, page.chat.error]).toEqual([1, undefined]);
+    await proxy.close();
+  });
+
   it("shows in a second tab what the first one does", async () => {
     const { world, page: first } = await open(ai, over);
     const id = await ask(first);

@@ -1,6 +1,6 @@
 import { type BaseTool, LongRunningFunctionTool } from "@google/adk";
 import type { ZodObject, ZodType, z } from "zod";
-import type { TypedTool } from "../../protocol/tool-types.ts";
+import type { AsJson, ClientOutputOf, TypedTool } from "../../protocol/tool-types.ts";
 
 const clientTools = new WeakSet<BaseTool>();
 
@@ -15,7 +15,7 @@ export function clientTool<const Name extends string, Parameters extends ZodObje
   requireConfirmation?: boolean;
   /** The type of the result, for the page (`useClientTools`). It is not checked. */
   output?: ZodType<Output>;
-}): BaseTool & TypedTool<Name, z.output<Parameters>, Output> {
+}): BaseTool & TypedTool<Name, AsJson<z.output<Parameters>>, ClientOutputOf<Output>> {
   const { output: _output, ...declared } = options;
   const tool = new LongRunningFunctionTool({ ...declared, execute: () => undefined });
   clientTools.add(tool);

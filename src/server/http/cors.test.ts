@@ -9,7 +9,7 @@ describe("requests from other origins", () => {
   it("lets an allowed page read the response, and says that it depends on the origin", () => {
     const { headers } = withCors(ask({ origin: app }, "POST"), new Response("ok"), [app]);
     expect(headers.get("access-control-allow-origin")).toBe(app);
-    expect(headers.get("access-control-expose-headers")).toBe("x-chat-id, retry-after");
+    expect(headers.get("access-control-expose-headers")).toBe("x-chat-id, retry-after, date");
     expect(headers.get("vary")).toBe("origin");
   });
 

@@ -10,7 +10,7 @@ export function withCors(request: Request, response: Response, allowedOrigins: r
   response.headers.set("access-control-allow-origin", origin);
   response.headers.set("access-control-allow-credentials", "true");
   // A page of another origin could not read these headers otherwise.
-  response.headers.append("access-control-expose-headers", `${chatIdHeader}, retry-after`);
+  response.headers.append("access-control-expose-headers", `${chatIdHeader}, retry-after, date`);
   response.headers.append("vary", "origin");
   return response;
 }
