@@ -10,7 +10,7 @@ import {
 import type { Content } from "@google/genai";
 import { agentsBelow } from "./agents.ts";
 import { callsOf, isSummary, responsesOf } from "./history.ts";
-import { copyContent } from "./same-content.ts";
+import { copyContent, type KnownContent, knownContent } from "./same-content.ts";
 
 /**
  * K35. For each request ADK makes the contents of the whole history again: it looks at every event several times and
@@ -21,14 +21,22 @@ import { copyContent } from "./same-content.ts";
 /** The contents of the finished turns at the beginning of a history. They are never changed. */
 export interface FinishedTurns {
   readonly events: readonly Event[];
-  readonly contents: readonly Content[];
+  readonly contents: readonly KnownContent[];
   /** The ids of all calls in these events. */
   readonly calls: ReadonlySet<string | undefined>;
   /**
-   * The text of each content in the body of a request, by the client that made it (`request-texts.ts`). Longer histories
-   * of the same chat share it: the places stay the same.
+   * The texts of the contents in the body of a request, by the client that made it (`request-texts.ts`). Longer histories
+   * of the same chat share them: the places stay the same.
    */
-  readonly texts: WeakMap<object, (string | undefined)[]>;
+  readonly texts: WeakMap<object, KnownTexts>;
+}
+
+/** What a client has written of the finished turns of a history. */
+export interface KnownTexts {
+  /** By the place of the content. */
+  each: (string | undefined)[];
+  /** The first so many of them, joined with commas. */
+  joined: { count: number; text: string };
 }
 
 const finishedIn = new WeakMap<readonly Content[], FinishedTurns>();
@@ -90,7 +98,7 @@ export class FinishedContents extends BaseLlmRequestProcessor {
     const contents = await contentsOf(next ? [...events, next] : events, context);
     const finished: FinishedTurns = {
       events: session.events.slice(0, added.end),
-      contents: [...known.contents, ...contents.slice(0, -1)],
+      contents: [...known.contents, ...contents.slice(0, -1).map(knownContent)],
       calls: added.calls,
       texts: known.texts,
     };

@@ -41,10 +41,7 @@ const anyPart = fc.oneof(
     .map((value): Part => ({ text: "x", codeExecutionResult: { output: "$&", ...{ 2: value, 1: value } } })),
   fc.constant<Part>({ text: "look", inlineData: { data: "AAAA", mimeType: "image/png" } }),
 );
-const anyTurn = fc.tuple(
-  fc.array(anyPart, { minLength: 1, maxLength: 2 }),
-  fc.array(anyPart, { minLength: 1, maxLength: 3 }),
-);
+const anyTurn = fc.tuple(fc.array(anyPart, { maxLength: 2 }), fc.array(anyPart, { minLength: 1, maxLength: 3 }));
 
 /** What a callback may do to the contents of a request. */
 const anyChange = fc.constantFrom<(contents: Content[]) => void>(
@@ -55,6 +52,8 @@ const anyChange = fc.constantFrom<(contents: Content[]) => void>(
   (contents) => contents.splice(1, 1),
   (contents) => contents.unshift({ role: "user", parts: [{ text: "a note" }] }),
   (contents) => Object.assign(contents[2] ?? {}, { role: "user" }),
+  (contents) => Object.assign(contents[0]?.parts?.[0] ?? {}, { text: "changed" }),
+  (contents) => Object.assign(contents[1]?.parts?.[0] ?? {}, { thought: true }),
 );
 
 test.each([false, true])("sends what the client would have sent (vertexai: %s)", async (vertexai) => {

@@ -1,5 +1,5 @@
 import type { Content } from "@google/genai";
-import { finishedTurnsIn, type FinishedTurns } from "./finished-contents.ts";
+import { finishedTurnsIn, type FinishedTurns, type KnownTexts } from "./finished-contents.ts";
 import { isSameContent } from "./same-content.ts";
 
 /**
@@ -50,9 +50,12 @@ interface ShortRequest {
   /** The text of the contents that stand for others. It occurs nowhere else. */
   mark: string;
   contents: Content[];
-  /** What each of the contents stands for: texts, or the place of a finished turn whose text is not known yet. */
-  places: ({ texts: readonly string[] } | { place: number } | undefined)[];
-  texts: (string | undefined)[];
+  /**
+   * What each of the contents stands for: the finished turns from one place to another, whose texts are known, or the place
+   * of one whose text is not.
+   */
+  places: ({ from: number; to: number } | { place: number } | undefined)[];
+  texts: KnownTexts;
 }
 
 function shorten(contents: readonly Content[], client: object): ShortRequest | undefined {
@@ -61,31 +64,32 @@ function shorten(contents: readonly Content[], client: object): ShortRequest | u
   const texts = textsOf(finished, client);
   const mark = crypto.randomUUID();
   const short: ShortRequest = { mark, contents: [], places: [], texts };
-  let run: string[] = [];
-  const endRun = () => {
+  let run = { from: 0, to: 0 };
+  const endRun = (next: number) => {
     // The first mark is always there: the body is found by it.
-    if (run.length === 0 && short.contents.length > 0) return;
-    short.contents.push({ role: "user", parts: [{ text: mark }] });
-    short.places.push({ texts: run });
-    run = [];
+    if (run.from < run.to || short.contents.length === 0) {
+      short.contents.push({ role: "user", parts: [{ text: mark }] });
+      short.places.push(run);
+    }
+    run = { from: next, to: next };
   };
   for (const [place, content] of contents.entries()) {
-    const isKnown = place < finished.contents.length && isSameContent(content, finished.contents[place]);
-    const text = isKnown ? texts[place] : undefined;
-    if (text !== undefined) {
-      run.push(text);
+    const known = finished.contents[place];
+    const isKnown = known !== undefined && isSameContent(content, known);
+    if (isKnown && texts.each[place] !== undefined) {
+      run.to = place + 1;
       continue;
     }
-    endRun();
+    endRun(place + 1);
     short.contents.push(content);
     short.places.push(isKnown ? { place } : undefined);
   }
-  endRun();
+  endRun(contents.length);
   return short;
 }
 
-function textsOf({ texts }: FinishedTurns, client: object): (string | undefined)[] {
-  const known = texts.get(client) ?? [];
+function textsOf({ texts }: FinishedTurns, client: object): KnownTexts {
+  const known = texts.get(client) ?? { each: [], joined: { count: 0, text: "" } };
   texts.set(client, known);
   return known;
 }
@@ -95,12 +99,21 @@ function complete(body: string, { mark, places, texts }: ShortRequest): string {
   const request = JSON.parse(body) as { contents: unknown[] };
   const contents = request.contents.flatMap((content, index) => {
     const known = places[index];
-    if (known && "texts" in known) return known.texts;
+    if (known && "from" in known) return known.from < known.to ? joinedTexts(known, texts) : [];
     const text = JSON.stringify(content);
-    if (known) texts[known.place] = text;
+    if (known) texts.each[known.place] = text;
     return text;
   });
   const rest = JSON.stringify({ ...request, contents: mark });
   const at = rest.indexOf(`"${mark}"`);
   return `${rest.slice(0, at)}[${contents.join(",")}]${rest.slice(at + mark.length + 2)}`;
+}
+
+/** Joining thousands of texts takes long, so those at the beginning stay joined. */
+function joinedTexts({ from, to }: { from: number; to: number }, texts: KnownTexts): string {
+  const { count } = texts.joined;
+  if (from > 0 || to < count) return texts.each.slice(from, to).join(",");
+  const added = texts.each.slice(count, to);
+  texts.joined = { count: to, text: [...(count > 0 ? [texts.joined.text] : []), ...added].join(",") };
+  return texts.joined.text;
 }

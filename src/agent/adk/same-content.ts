@@ -1,13 +1,47 @@
 import type { Content } from "@google/genai";
 
-/** A copy of a content of the history, which is plain JSON. */
-export function copyContent(content: Content): Content {
-  return copy(content);
+/**
+ * A content of the history, which is plain JSON, to be copied and compared for every request. Most contents are one text:
+ * then it is here, because a long history is not in the processor's cache, and each object that is not looked at counts.
+ */
+export interface KnownContent {
+  content: Content;
+  /** The role and the text of a content that is one text and nothing else. */
+  role?: string | undefined;
+  text?: string | undefined;
 }
 
-/** True when two contents have the same values: they mean the same in a request. */
-export function isSameContent(a: Content | undefined, b: Content | undefined): boolean {
-  return isSame(a, b);
+export function knownContent(content: Content): KnownContent {
+  const { role, parts } = content;
+  const text = parts?.[0]?.text;
+  return text !== undefined && isOneText(content, role, text) ? { content, role, text } : { content };
+}
+
+/** A copy of its own, which a callback may change. */
+export function copyContent({ content, role, text }: KnownContent): Content {
+  if (text === undefined) return copy(content);
+  return role === undefined ? { parts: [{ text }] } : { role, parts: [{ text }] };
+}
+
+/** True when a content has the same values: it means the same in a request. */
+export function isSameContent(content: Content | undefined, { content: known, role, text }: KnownContent): boolean {
+  if (content !== undefined && text !== undefined && isOneText(content, role, text)) return true;
+  return isSame(content, known);
+}
+
+/** True for a content with this role and this text, and nothing else. */
+function isOneText(content: Content, role: string | undefined, text: string): boolean {
+  const { parts } = content;
+  if (content.role !== role || !isPlain(content) || !Array.isArray(parts) || parts.length !== 1) return false;
+  for (const name in content) if (name !== "role" && name !== "parts") return false;
+  const [part] = parts;
+  if (part?.text !== text || !isPlain(part)) return false;
+  for (const name in part) if (name !== "text") return false;
+  return true;
+}
+
+function isPlain(value: object): boolean {
+  return Object.getPrototypeOf(value) === Object.prototype;
 }
 
 /** Spreading and then replacing what is inside is several times faster than adding one field after the other. */
