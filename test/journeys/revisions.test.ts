@@ -498,3 +498,22 @@ describe("a reply that is made again", () => {
     await expectSound(world);
   });
 });
+
+/** The contents of finished turns, and their texts, are kept from 50 events on (K35, K36). */
+it("an edit in a long chat, and a reply that is made again, send the model nothing of what was withdrawn", async () => {
+  const world = await openWorld({ rules: counting });
+  for (let turn = 1; turn <= 35; turn += 1) await say(world, `message ${turn}`);
+  const turns = Array.from({ length: 29 }, (_, index) => [`user: message ${index + 1}`, `model: Reply ${index + 1}.`]);
+  const edited = (await messagesOf(world))[58];
+  await sayAfter(world, "message 30, but better", undefined, edited?.id);
+  expect(toModel(world)).toEqual([...turns.flat(), "user: message 30, but better"]);
+  await again(world);
+  expect(toModel(world)).toEqual([...turns.flat(), "user: message 30, but better"]);
+  // Longer than it was before.
+  for (let turn = 1; turn <= 8; turn += 1) await say(world, `another ${turn}`);
+  const added = [37, 38, 39, 40, 41, 42, 43, 44].flatMap((request, index) => [
+    `model: Reply ${request}.`,
+    `user: another ${index + 1}`,
+  ]);
+  expect(toModel(world)).toEqual([...turns.flat(), "user: message 30, but better", ...added]);
+});
