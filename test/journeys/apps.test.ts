@@ -4,20 +4,36 @@ import { idempotencyKey } from "adk-stream-protocol";
 import { call, type Rule, text } from "adk-stream-protocol/testing";
 import type { Store } from "adk-stream-protocol/stores";
 import { memoryStore } from "adk-stream-protocol/stores/memory";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { postgresStore } from "adk-stream-protocol/stores/postgres";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { expectPaid, liveRules, openLiveStage, type LiveStageOptions } from "../fixtures/live-stage.ts";
 import { chat, owner } from "../fixtures/mortal-process.ts";
-import { storeKinds } from "../fixtures/store-kinds.ts";
+import { type TestDatabase, testDatabase } from "../fixtures/postgres.ts";
+import { type StoreKind, storeKinds } from "../fixtures/store-kinds.ts";
 
 const notFound = { code: "not_found" };
 
-describe.each(storeKinds)("two apps on one store, $name", (kind) => {
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+
+const postgres: StoreKind = {
+  name: "PostgreSQL",
+  options: () => ({ store: (now) => postgresStore({ url: database.url, now }) }),
+};
+
+describe.each([...storeKinds, postgres])("two apps on one store, $name", (kind) => {
   const openShared = () => {
     const clock = { now: 1_800_000_000_000 };
     const open = kind.options().store ?? ((now: () => number) => memoryStore({ now }));
     const store = open(() => clock.now);
-    onTestFinished(() => store.close());
+    onTestFinished(async () => {
+      await store.close();
+      await database.empty();
+    });
     // Each stage closes its store at the end, and the other one still needs it.
     return { clock, store: { ...store, close: async () => undefined } };
   };

@@ -122,8 +122,15 @@ export class TortureNode {
       const exited = once(child, "exit");
       this.#process = { child, exited };
       try {
-        const { url } = (await messageOf(child)) as { url: string };
-        child.on("message", (message) => this.#listener.onError((message as { error: string }).error));
+        const listening = new Promise<string>((resolve) => {
+          // It may log errors before it listens.
+          child.on("message", (message: { url?: string; error?: string }) => {
+            if (message.url !== undefined) resolve(message.url);
+            if (message.error !== undefined) this.#listener.onError(message.error);
+          });
+        });
+        const ended = exited.then(() => Promise.reject(new Error(`${this.name} ended before it listened.`)));
+        const url = await Promise.race([listening, ended]);
         child.once("exit", (code, signal) => {
           if (this.url === url) this.url = undefined;
           if (this.#process?.child !== child) return;
