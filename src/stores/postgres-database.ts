@@ -77,7 +77,8 @@ export function openPostgresDatabase(options: PostgresDatabaseOptions): Postgres
     pipeline: true,
     types: { getTypeParser },
   };
-  const prepare = async (client: pg.ClientBase) => {
+  // The pool waits for what this returns, although its types say `void`.
+  const prepare: (client: pg.ClientBase) => unknown = async (client) => {
     const settings = `SET search_path = ${schema}; SET client_min_messages = warning;
       SET statement_timeout = ${timeoutMs}; SET idle_in_transaction_session_timeout = ${timeoutMs}; ${planning}`;
     const ask = (text: string) => {
@@ -92,7 +93,7 @@ export function openPostgresDatabase(options: PostgresDatabaseOptions): Postgres
     ...connection,
     max: options.connections,
     idleTimeoutMillis: 60_000,
-    onConnect: prepare as (client: pg.ClientBase) => void,
+    onConnect: prepare,
   });
   // An idle connection that breaks is removed by the pool. Without a listener the process would end.
   pool.on("error", () => undefined);

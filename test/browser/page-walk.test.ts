@@ -284,6 +284,21 @@ describe("without a mouse or a screen (W6, W12)", () => {
 });
 
 describe("in any window, in Japanese (W9, W11, O13)", () => {
+  it("the header of a phone has room for everything while the connection is lost", async () => {
+    await visitor.visit(demo.url + pathOf("bidi", "ai@6"));
+    await connectionIs(page, "open");
+    await demo.stop("SIGKILL");
+    await connectionIs(page, "reconnecting");
+    for (const language of ["EN", "日本語"])
+      for (const width of [390, 360]) {
+        await page.setViewportSize({ width, height: 700 });
+        const chosen = page.getByRole("button", { name: language, exact: true });
+        if (await chosen.isVisible()) await chosen.click();
+        const { x = 0, width: wide = 0 } = (await page.locator(".new-chat").boundingBox()) ?? {};
+        expect(x + wide, `${language} ${width}`).toBeLessThanOrEqual(width);
+      }
+  });
+
   it("nothing is cut off, forced colours tell the buttons apart, and the server's sentences are translated", async () => {
     await visitor.visit(demo.url + pathOf("bidi", "ai@7"));
     await connectionIs(page, "open");

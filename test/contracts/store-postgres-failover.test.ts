@@ -44,17 +44,17 @@ describe("the PostgreSQL store", () => {
   test("writes each entry and each decision once, in order, while a second server takes over, twice", async () => {
     const store = openStore();
     const chat = await openChat(store);
-    let isOver = false;
+    const over = new AbortController();
     const words: string[] = [];
     const decided: boolean[] = [];
     const writing = (async () => {
-      for (let word = 0; !isOver; word += 1) {
+      for (let word = 0; !over.signal.aborted; word += 1) {
         words.push(`word ${word}`);
         await patiently(() => store.append(chat.id, [chunk(`word ${word}`)]));
       }
     })();
     const deciding = (async () => {
-      for (let call = 0; !isOver; call += 1) {
+      for (let call = 0; !over.signal.aborted; call += 1) {
         const { id } = await patiently(() => store.createApproval(newApproval(chat, `call ${call}`)));
         const { approval } = await patiently(() => store.move(id, { event: "approve", by: "alice" }));
         decided.push(approval?.state === "approved");
@@ -65,7 +65,7 @@ describe("the PostgreSQL store", () => {
       const { length } = words;
       await expect.poll(() => words.length).toBeGreaterThan(length + 1);
     }
-    isOver = true;
+    over.abort();
     await Promise.all([writing, deciding]);
     expect(await deltas(store, chat)).toEqual(words);
     expect(new Set(decided)).toEqual(new Set([true]));

@@ -413,6 +413,7 @@ describe("the number of sockets", () => {
     expect(await refusedHandshake(liveUrl(world), as("alice"))).toMatchObject({
       status: 429,
       body: { code: "too_many" },
+      retryAfter: "5",
     });
     await expectUnaffected(await openSocket(world, "", as("bob")));
     first.socket.close();
@@ -424,7 +425,11 @@ describe("the number of sockets", () => {
   test.runIf(nodeCount === 1)("is limited in total", async () => {
     const world = await openLimited({ sockets: 2 });
     const [first] = [await openSocket(world), await openSocket(world)];
-    expect(await refusedHandshake(liveUrl(world))).toMatchObject({ status: 503, body: { code: "unavailable" } });
+    expect(await refusedHandshake(liveUrl(world))).toMatchObject({
+      status: 503,
+      body: { code: "unavailable" },
+      retryAfter: "5",
+    });
     first.socket.close();
     await first.closed;
     await expectUnaffected(await openSocket(world));
