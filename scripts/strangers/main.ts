@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { devPath } from "./dev-path.ts";
-import { nextPath } from "./next-path.ts";
+import { existingNextPath, nextPath } from "./next-path.ts";
 import { pagePath } from "./page-path.ts";
 import { readmePath } from "./readme-path.ts";
 import { withoutAdkPath } from "./without-adk-path.ts";
@@ -22,6 +22,7 @@ const paths: Readonly<Record<string, (tarball: string) => Promise<void>>> = {
   page: pagePath,
   readme: readmePath,
   next: nextPath,
+  "existing-next": existingNextPath,
   dev: devPath,
 };
 

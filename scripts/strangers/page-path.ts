@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { payInBrowser } from "./page-in-browser.ts";
 import { Project } from "./project.ts";
 
-/** The oldest and the newest React, each with its own types, with the majors of AI SDK's hooks. */
+/** The oldest of everything that package.json allows, and the newest, with each major of AI SDK. */
 const combinations = [
-  ["react@18.2.0", "react-dom@18.2.0", "ai@^6.0.231", "@ai-sdk/react@^3.0.0"],
-  ["react@18.2.0", "react-dom@18.2.0", "ai@^7.0.32", "@ai-sdk/react@^4.0.0"],
-  ["react@^19.0.0", "react-dom@^19.0.0", "ai@^6.0.231", "@ai-sdk/react@^3.0.0"],
-  ["react@^19.0.0", "react-dom@^19.0.0", "ai@^7.0.32", "@ai-sdk/react@^4.0.0"],
+  ["react@18.2.0", "react-dom@18.2.0", "ai@6.0.231", "@ai-sdk/react@3.0.235"],
+  ["react@18.2.0", "react-dom@18.2.0", "ai@7.0.32", "@ai-sdk/react@4.0.35"],
+  ["react@^19.0.0", "react-dom@^19.0.0", "ai@^6.0.231", "@ai-sdk/react@^3.0.235"],
+  ["react@^19.0.0", "react-dom@^19.0.0", "ai@^7.0.32", "@ai-sdk/react@^4.0.35"],
 ];
 const compilers = ["typescript@5.9.3", "typescript@^7.0.2"];
 const resolutions = [

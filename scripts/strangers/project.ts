@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -22,6 +22,14 @@ export class Project {
   write(path: string, content: string): void {
     mkdirSync(dirname(join(this.folder, path)), { recursive: true });
     writeFileSync(join(this.folder, path), content);
+  }
+
+  /** Throws if the file has nothing to replace. */
+  edit(path: string, what: RegExp, replacement: string): void {
+    const before = readFileSync(join(this.folder, path), "utf8");
+    const after = before.replace(what, () => replacement);
+    if (after === before) throw new Error(`${path} has no ${String(what)}:\n${before}`);
+    this.write(path, after);
   }
 
   copy(from: string, to: string): void {

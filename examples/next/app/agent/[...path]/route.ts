@@ -1,4 +1,4 @@
-import { getAgent } from "../../../bridge.ts";
+import { getAgent } from "../../../bridge";
 
 async function handle(request: Request): Promise<Response> {
   const agent = await getAgent();
