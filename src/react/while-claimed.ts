@@ -27,13 +27,17 @@ export async function whileClaimed(toolCallId: string, run: () => Promise<void>,
   else await claim();
 }
 
-/** Remembers that this tab answered a question with yes, also after a reload. */
+/** The questions that were answered with yes since the page was loaded. */
+const answered = new Set<string>();
+
+/** Remembers that this tab answered a question with yes, also after a reload if the browser lets the page store it. */
 export function rememberYes(approvalId: string): void {
+  answered.add(approvalId);
   ifAllowed(() => sessionStorage.setItem(`${prefix}yes:${approvalId}`, "1"));
 }
 
 export function saidYesHere(approvalId: string): boolean {
-  return ifAllowed(() => sessionStorage.getItem(`${prefix}yes:${approvalId}`)) === "1";
+  return answered.has(approvalId) || ifAllowed(() => sessionStorage.getItem(`${prefix}yes:${approvalId}`)) === "1";
 }
 
 let tab: string | undefined;
