@@ -104,6 +104,13 @@ describe("a claim", () => {
     expect(await one(1, quick)).toBe(true);
   });
 
+  it("is not needed where the browser forbids locks and storage, as in a sandboxed frame", async () => {
+    const forbid = () => Promise.reject(new DOMException("The request was denied.", "SecurityError"));
+    vi.stubGlobal("navigator", { locks: { request: forbid } });
+    vi.stubGlobal("localStorage", undefined);
+    expect(await (await openTab())(0, quick)).toBe(true);
+  });
+
   it("does not fill the storage", async () => {
     const one = await openTab();
     for (let index = 0; index < 100; index += 1) local.setItem(`adk-stream-protocol:call:old-${index}`, `tab ${index}`);
