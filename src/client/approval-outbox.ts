@@ -94,9 +94,7 @@ export class ApprovalOutbox {
   /** Sends what an earlier load of this page has left, and what was not delivered before `close`. */
   open(): void {
     this.#isClosed = false;
-    this.#unwatch ??= watchReturn(() => {
-      for (const entry of this.#entries.values()) if (entry.timer !== undefined) void this.#deliver(entry);
-    });
+    this.#unwatch ??= watchReturn(() => this.wake());
     for (const entry of this.#entries.values())
       if (!entry.answer.decided && entry.answer.problem === undefined) void this.#deliver(entry);
     for (const answer of this.#kept()) if (!this.#entries.has(answer.approvalId)) void this.#deliver(this.#add(answer));

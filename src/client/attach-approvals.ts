@@ -235,6 +235,8 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
       transport.hooks = {};
       sync.close();
       outbox.close();
+      // To leave a stream is no error. A message that the server may not have is one.
+      transport.release();
       transport.close();
     },
   };

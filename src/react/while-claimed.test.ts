@@ -38,10 +38,15 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
+/** The code, as a page has it that was just loaded. */
+async function load() {
+  vi.resetModules();
+  return import("./while-claimed.ts");
+}
+
 /** A tab, as a function that tells whether it ran the call. A tab that was duplicated has a copy of the other's storage. */
 async function openTab(session = new MemoryStorage()) {
-  vi.resetModules();
-  const { whileClaimed } = await import("./while-claimed.ts");
+  const { whileClaimed } = await load();
   return async (now: number, work: () => Promise<void>, signal = new AbortController().signal) => {
     vi.stubGlobal("sessionStorage", session);
     let hasRun = false;
@@ -99,11 +104,39 @@ describe("a claim", () => {
     expect(await one(1, quick)).toBe(true);
   });
 
+  it("is not needed where the browser forbids locks and storage, as in a sandboxed frame", async () => {
+    const forbid = () => Promise.reject(new DOMException("The request was denied.", "SecurityError"));
+    vi.stubGlobal("navigator", { locks: { request: forbid } });
+    vi.stubGlobal("localStorage", undefined);
+    expect(await (await openTab())(0, quick)).toBe(true);
+  });
+
   it("does not fill the storage", async () => {
     const one = await openTab();
     for (let index = 0; index < 100; index += 1) local.setItem(`adk-stream-protocol:call:old-${index}`, `tab ${index}`);
     local.setItem("of the application", "stays");
     await one(1_000_000, quick);
     expect(Object.keys(local)).toEqual(["of the application", "adk-stream-protocol:call:c1"]);
+  });
+});
+
+describe("a yes", () => {
+  it("is remembered after a reload", async () => {
+    vi.stubGlobal("sessionStorage", new MemoryStorage());
+    (await load()).rememberYes("a1");
+    const { saidYesHere } = await load();
+    expect([saidYesHere("a1"), saidYesHere("a2")]).toEqual([true, false]);
+  });
+
+  it("is remembered as long as the page if the browser has no room for it", async () => {
+    const full = Object.assign(new MemoryStorage(), {
+      setItem() {
+        throw new DOMException("The quota has been exceeded.", "QuotaExceededError");
+      },
+    });
+    vi.stubGlobal("sessionStorage", full);
+    const { rememberYes, saidYesHere } = await load();
+    rememberYes("a1");
+    expect([saidYesHere("a1"), saidYesHere("a2")]).toEqual([true, false]);
   });
 });

@@ -8,7 +8,7 @@ const claims = `${prefix}call:`;
 /**
  * Runs a browser call in this tab alone: two tabs of the same chat both see it. Does nothing if another tab has claimed
  * it. A lock of the browser keeps others out while the call runs, also a tab that was duplicated and takes itself
- * for this one. A browser without locks has only the time of the claim.
+ * for this one. A page without locks has only the time of the claim.
  * The claim ends early when the signal aborts.
  */
 export async function whileClaimed(toolCallId: string, run: () => Promise<void>, signal: AbortSignal): Promise<void> {
@@ -23,17 +23,32 @@ export async function whileClaimed(toolCallId: string, run: () => Promise<void>,
     await Promise.race([run(), new Promise((resolve) => signal.addEventListener("abort", resolve))]);
     note();
   };
-  if (navigator.locks) await navigator.locks.request(key, { ifAvailable: true }, async (lock) => lock && claim());
-  else await claim();
+  if (!navigator.locks) return claim();
+  let isAllowed = false;
+  const options = { ifAvailable: true };
+  await navigator.locks
+    .request(key, options, (lock) => {
+      isAllowed = true;
+      return lock && claim();
+    })
+    .catch((error: unknown) => {
+      if (isAllowed) throw error;
+      // A frame of its own origin may not use locks.
+      return claim();
+    });
 }
 
-/** Remembers that this tab answered a question with yes, also after a reload. */
+/** The questions that were answered with yes since the page was loaded. */
+const answered = new Set<string>();
+
+/** Remembers that this tab answered a question with yes, also after a reload if the browser lets the page store it. */
 export function rememberYes(approvalId: string): void {
+  answered.add(approvalId);
   ifAllowed(() => sessionStorage.setItem(`${prefix}yes:${approvalId}`, "1"));
 }
 
 export function saidYesHere(approvalId: string): boolean {
-  return ifAllowed(() => sessionStorage.getItem(`${prefix}yes:${approvalId}`)) === "1";
+  return answered.has(approvalId) || ifAllowed(() => sessionStorage.getItem(`${prefix}yes:${approvalId}`)) === "1";
 }
 
 let tab: string | undefined;

@@ -65,4 +65,22 @@ describe.each(["sse", "websocket"])("the hooks over %s", (transport) => {
     await shows(page, "main[data-status=ready]");
     expect(await messagesOf(world)).toHaveLength(2);
   });
+
+  it("run a browser tool once, and answer once, if the chat is in two places of a page", async () => {
+    const world = await openWorld({ server: { fallback }, bridge: { live: { model: "gemini-2.5-flash-live" } } });
+    const { page } = visitor;
+    await visitor.visit(`${world.server.url}/?transport=${transport}&places=2`);
+    await shows(page, "main[data-loaded=true]");
+    const [first, second] = [page.locator("main").first(), page.locator("main").last()];
+    await first.getByRole("textbox").fill("where");
+    await first.getByRole("textbox").press("Enter");
+    for (const place of [first, second]) await place.locator("[data-state=asked]").waitFor({ state: "attached" });
+    await Promise.all([first, second].map((place) => place.getByRole("button", { name: "Approve" }).click()));
+    for (const place of [first, second]) {
+      await place.locator("[data-state=done]").waitFor({ state: "attached" });
+      await place.locator("li", { hasText: 'get_location gave {"latitude":35}' }).waitFor({ timeout: waiting });
+    }
+    expect(await page.evaluate(() => document.documentElement.dataset["runs"])).toBe("1");
+    expect(await messagesOf(world)).toHaveLength(2);
+  });
 });

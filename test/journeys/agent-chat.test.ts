@@ -248,6 +248,20 @@ describe.each(cases)("a page over %s", (_, ai, over) => {
     expect([world.payments.length, page.errors]).toEqual([1, []]);
   });
 
+  it("can be hidden and shown again while a question is open, without an error", async () => {
+    const { world, page } = await open(ai, over);
+    const id = await ask(page);
+    page.approvals.close();
+    await page.until(() => page.chat.status === "ready");
+    page.approvals.open();
+    await page.shows("asked");
+    await page.approvals.answer(id, { approved: true });
+    await page.shows("done");
+    await page.until(() => wordsOf(page.chat.messages.at(-1)!).includes("process_payment gave"));
+    await expectTruth(page, world, ai);
+    expect([world.payments.length, page.errors, page.chat.error]).toEqual([1, [], undefined]);
+  });
+
   it("goes on when the server was away during the click and is back", async () => {
     const world = await openWorld(live);
     const proxy = await openCutProxy(world.server.url);
