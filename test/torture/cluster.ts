@@ -122,10 +122,10 @@ export class TortureNode {
       const exited = once(child, "exit");
       this.#process = { child, exited };
       try {
-        const listening = new Promise<string>((resolve) => {
+        const listening = new Promise<string>((listens) => {
           // It may log errors before it listens.
           child.on("message", (message: { url?: string; error?: string }) => {
-            if (message.url !== undefined) resolve(message.url);
+            if (message.url !== undefined) listens(message.url);
             if (message.error !== undefined) this.#listener.onError(message.error);
           });
         });
