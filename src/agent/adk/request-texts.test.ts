@@ -101,6 +101,22 @@ test("the client converts a finished turn once", async () => {
   expect(converted).toEqual([1, 4, 4, 4, 4]);
 });
 
+test("a long history is sent whole in every turn, also after a callback has changed its beginning", async () => {
+  const [plain, ours] = [recordingClient(false), recordingClient(false)];
+  keepRequestTexts(ours.models);
+  const processor = new FinishedContents(0);
+  const events: Event[] = [];
+  for (let turn = 0; turn < 130; turn += 1) {
+    const said = (author: string, role: string) =>
+      Object.freeze(createEvent({ author, content: { role, parts: [{ text: `${author} ${turn}` }] } }));
+    events.push(said("user", "user"));
+    const contents = await contentsOf(events, processor);
+    if (turn % 20 === 19) contents[turn]?.parts?.push({ text: "a hint" });
+    expect(await ours.send(contents)).toEqual(await plain.send(structuredClone(contents)));
+    events.push(said("teller", "model"));
+  }
+});
+
 test("requests at once do not get each other's texts", async () => {
   const { models, send } = recordingClient(false);
   keepRequestTexts(models);

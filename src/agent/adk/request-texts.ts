@@ -99,7 +99,7 @@ function complete(body: string, { mark, places, texts }: ShortRequest): string {
   const request = JSON.parse(body) as { contents: unknown[] };
   const contents = request.contents.flatMap((content, index) => {
     const known = places[index];
-    if (known && "from" in known) return known.from < known.to ? joinedTexts(known, texts) : [];
+    if (known && "from" in known) return joinedTexts(known, texts);
     const text = JSON.stringify(content);
     if (known) texts.each[known.place] = text;
     return text;
@@ -109,11 +109,14 @@ function complete(body: string, { mark, places, texts }: ShortRequest): string {
   return `${rest.slice(0, at)}[${contents.join(",")}]${rest.slice(at + mark.length + 2)}`;
 }
 
-/** Joining thousands of texts takes long, so those at the beginning stay joined. */
-function joinedTexts({ from, to }: { from: number; to: number }, texts: KnownTexts): string {
-  const { count } = texts.joined;
-  if (from > 0 || to < count) return texts.each.slice(from, to).join(",");
-  const added = texts.each.slice(count, to);
-  texts.joined = { count: to, text: [...(count > 0 ? [texts.joined.text] : []), ...added].join(",") };
-  return texts.joined.text;
+/** Texts that are not joined yet. Fewer are not worth a copy of all that come before them. */
+const maxLoose = 100;
+
+/** Joining thousands of texts takes long, so most of those at the beginning stay joined. */
+function joinedTexts({ from, to }: { from: number; to: number }, { each, joined }: KnownTexts): string[] {
+  if (from > 0 || to < joined.count) return each.slice(from, to) as string[];
+  const loose = each.slice(joined.count, to) as string[];
+  const pieces = joined.count > 0 ? [joined.text, ...loose] : loose;
+  if (loose.length >= maxLoose) Object.assign(joined, { count: to, text: pieces.join(",") });
+  return pieces;
 }
