@@ -44,6 +44,13 @@ it("writes an application that passes its own test, before the package is publis
   expect(test.exitCode, printed).toBe(0);
 });
 
+it("is what npm create runs", { timeout: 60_000 }, async () => {
+  const create = runCli(["shop"], { cwd: folder, env, main: join(root, "tools/create/main.js") });
+  expect(await create.ended).toBe(0);
+  expect(create.output()).toContain("Wrote shop into shop.");
+  expect(existsSync(join(folder, "shop/agent.ts"))).toBe(true);
+});
+
 it("overwrites nothing", async () => {
   writeFileSync(join(folder, "agent.ts"), "mine");
   const cli = runCli(["init", "."], { cwd: folder, env });

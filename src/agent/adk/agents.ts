@@ -55,9 +55,18 @@ export function isInLoop(agent: BaseAgent | undefined): boolean {
   return false;
 }
 
-/** The name of the model an agent talks to: its own, or that of its first sub-agent that has one. */
+/**
+ * The name of the model an agent talks to: its own, or that of its first sub-agent that has one. Never throws: a model that
+ * cannot be made, for example without a key, is an error of the request that needs it.
+ */
 export function modelName(agent: BaseAgent): string {
-  if (isLlmAgent(agent)) return agent.canonicalModel.model;
+  if (isLlmAgent(agent)) {
+    try {
+      return agent.canonicalModel.model;
+    } catch {
+      return typeof agent.model === "string" ? agent.model : "";
+    }
+  }
   return agent.subAgents.map(modelName).find((name) => name !== "") ?? "";
 }
 
