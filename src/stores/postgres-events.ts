@@ -57,7 +57,7 @@ export function postgresEvents(db: PostgresDatabase, leases: PostgresLeases): Po
       [chat, leases.node, leases.fenceOf(chat, moment)],
     );
     if (row) return;
-    await leases.explain(chat, moment).catch((error: unknown) => {
+    await leases.explain(chat, moment, statements.query).catch((error: unknown) => {
       if (error instanceof BridgeError && error.code === "not_found")
         throw new BridgeError("not_found", `There is no session ${session}.`);
       throw error;

@@ -1,7 +1,7 @@
 import { BridgeError } from "../protocol/index.ts";
 import type { ChatLease, LeaseStore } from "./lease-store.ts";
 import { NotOwner } from "./lease-store.ts";
-import { type PostgresDatabase, sqlNow } from "./postgres-database.ts";
+import { type PostgresDatabase, sqlNow, type Statements } from "./postgres-database.ts";
 import { type Row, text } from "./postgres-rows.ts";
 
 /** A chat that this node has. */
@@ -32,9 +32,9 @@ export interface PostgresLeases extends Pick<
   fenceOf(chat: string, moment: number): number;
   /**
    * Why a write that was asked for at a moment, and checked the fence, changed nothing: throws `not_found` or
-   * {@link NotOwner}; else returns the chat's row.
+   * {@link NotOwner}; else returns the chat's row. A transaction asks over its own connection.
    */
-  explain(chat: string, moment: number): Promise<Row>;
+  explain(chat: string, moment: number, query?: Statements["query"]): Promise<Row>;
   /** Gives all chats back. */
   releaseAll(): Promise<void>;
 }
@@ -162,8 +162,8 @@ export function postgresLeases(db: PostgresDatabase, node: string): PostgresLeas
       await db.query(releaseSql, [mine.map(({ chat }) => chat), mine.map(({ fence }) => fence), node]);
     },
 
-    async explain(chat, moment) {
-      const [row] = await db.query(
+    async explain(chat, moment, query = db.query) {
+      const [row] = await query(
         "SELECT lease_node, lease_fence, last_sequence FROM session WHERE id = $1 AND chat = id AND NOT deleted",
         [chat],
       );

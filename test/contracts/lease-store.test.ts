@@ -221,6 +221,16 @@ describe("nodes on one PostgreSQL database", () => {
     expect(rows).toEqual(["NotOwner", "nothing", "nothing", "nothing"]);
   });
 
+  test("a node that lost a chat is told so over its only connection", async () => {
+    const { two, chat } = await openTwo();
+    const one = keep(postgresStore({ url: database.url, now, connections: 1, timeoutMs: 1000 }));
+    clock.at += leaseMs;
+    await one.holdChat(chat.id, leaseMs);
+    clock.at += leaseMs;
+    await two.holdChat(chat.id, leaseMs);
+    expect(await code(one.withdrawEvents(chat.id, 1))).toBe("NotOwner");
+  });
+
   test("what was asked for under a lease that was lost is not done under the next one of the same node", async () => {
     const { one, two, chat } = await openTwo();
     const other = await openChat(one, "second");
