@@ -3,13 +3,15 @@ import { type PostgresDatabase, sqlNow, type Statements } from "./postgres-datab
 import { isConnectionLost } from "./postgres-errors.ts";
 import { explainConflict } from "./postgres-events.ts";
 import type { HeldChat, PostgresLeases } from "./postgres-leases.ts";
-import { type EntryRow, toEntryRow, toLogEntry } from "./postgres-entries.ts";
+import { beginsWith, type EntryRow, toEntryRow, toLogEntry } from "./postgres-entries.ts";
 import { applyEntry } from "./postgres-messages.ts";
 import { applyWithdrawal } from "./postgres-withdrawal.ts";
 import type { LogEntry, NewLogEntry, Withdrawal } from "./store.ts";
 
 interface Waiting {
   chat: string;
+  /** When it was asked for (`PostgresLeases.moment`). */
+  moment: number;
   entries: readonly NewLogEntry[];
   rows: readonly EntryRow[];
   withdrawal: Withdrawal | undefined;
@@ -20,6 +22,7 @@ interface Waiting {
 /** Rows of one chat that are appended together. */
 interface Append {
   chat: string;
+  moment: number;
   held: HeldChat;
   rows: EntryRow[];
 }
@@ -57,10 +60,7 @@ export function postgresAppend(
 ) {
   const queues = new Map<string, Waiting[]>();
   const busy = new Set<string>();
-  /**
-   * Chats, with their fence, whose log may be longer than this node knows: the connection was lost during an append, and
-   * the database has been away since.
-   */
+  /** Chats, with their fence, whose log may be longer than this node knows: an append has lost its connection. */
   const unknown = new Map<string, number>();
   let waiting = 0;
   let isScheduled = false;
@@ -80,8 +80,11 @@ export function postgresAppend(
     const batch: Waiting[][] = [];
     for (const [chat, queue] of queues) {
       if (busy.has(chat)) continue;
-      const plain = queue.findIndex((item) => !isPlain(item));
-      const count = plain < 0 ? queue.length : plain;
+      // What belongs to a lease that was lost goes apart from what belongs to the next one.
+      const taken = leases.held.get(chat)?.taken ?? 0;
+      const isLate = queue[0] !== undefined && queue[0].moment < taken;
+      const other = queue.findIndex((item) => !isPlain(item) || item.moment < taken !== isLate);
+      const count = other < 0 ? queue.length : other;
       if (count > 0 && isBatchRunning) continue;
       const items = queue.splice(0, Math.max(1, count));
       if (queue.length === 0) queues.delete(chat);
@@ -136,15 +139,15 @@ export function postgresAppend(
 
   /** What is to be written for some appends of a chat. Undefined if nothing is. */
   const prepare = async (items: readonly Waiting[]): Promise<Append | undefined> => {
-    const [{ chat } = { chat: "" }] = items;
+    const [{ chat, moment } = { chat: "", moment: 0 }] = items;
     const held = leases.held.get(chat);
-    if (!held) {
-      await leases.explain(chat);
+    if (!held || held.taken > moment) {
+      await leases.explain(chat, moment);
       throw new BridgeError("conflict", `Chat ${chat} changed at the same time.`);
     }
     const rows = items.flatMap((item) => item.rows);
     if (unknown.get(chat) === held.fence) {
-      await leases.explain(chat);
+      await leases.explain(chat, moment);
       const there = await readAfter(chat, held.lastSequence);
       unknown.delete(chat);
       if (rows.length > 0 && beginsWith(there, rows)) {
@@ -158,11 +161,11 @@ export function postgresAppend(
       held.lastSequence += there.length;
     }
     if (rows.length === 0) {
-      await leases.explain(chat);
+      await leases.explain(chat, moment);
       settle(items, [], 0, 0);
       return undefined;
     }
-    return { chat, held, rows };
+    return { chat, moment, held, rows };
   };
 
   const readAfter = async (chat: string, sequence: number): Promise<(EntryRow & { at: number })[]> => {
@@ -190,8 +193,8 @@ export function postgresAppend(
   };
 
   /** The time of an append that was made by an attempt before; throws if another node has the chat. */
-  const whyNot = async ({ chat, held, rows }: Append): Promise<number> => {
-    const { last_sequence: last } = await leases.explain(chat);
+  const whyNot = async ({ chat, moment, held, rows }: Append): Promise<number> => {
+    const { last_sequence: last } = await leases.explain(chat, moment);
     const there = await readAfter(chat, held.lastSequence);
     // Its length alone does not say whose entries these are.
     if (there.length === rows.length && beginsWith(there, rows)) return there[0]?.at ?? 0;
@@ -256,7 +259,15 @@ export function postgresAppend(
       if (waiting >= maxWaiting)
         return Promise.reject(new BridgeError("unavailable", "Too many entries wait for the database."));
       return new Promise((resolve, reject) => {
-        const item = { chat, entries, rows: entries.map(toEntryRow), withdrawal, resolve, reject };
+        const item = {
+          chat,
+          moment: leases.moment(),
+          entries,
+          rows: entries.map(toEntryRow),
+          withdrawal,
+          resolve,
+          reject,
+        };
         const queue = queues.get(chat) ?? [];
         queues.set(chat, queue);
         queue.push(item);
@@ -276,11 +287,6 @@ async function twice<T>(attempt: () => Promise<T>): Promise<T> {
     if (!isConnectionLost(error)) throw error;
     return attempt();
   });
-}
-
-/** True if the log has these rows at the beginning of those that were read from it. */
-function beginsWith(there: readonly EntryRow[], rows: readonly EntryRow[]): boolean {
-  return rows.every(({ turn, text }, index) => there[index]?.turn === turn && there[index]?.text === text);
 }
 
 function isPlain({ entries, withdrawal }: Waiting): boolean {

@@ -24,3 +24,8 @@ export function toEntryRow(entry: NewLogEntry): EntryRow {
 export function toLogEntry({ turn, text }: Pick<EntryRow, "turn" | "text">, sequence: number, at: number): LogEntry {
   return { turn, ...(JSON.parse(text) as Omit<NewLogEntry, "turn">), sequence, at } as LogEntry;
 }
+
+/** True if the log has these rows at the beginning of those that were read from it. */
+export function beginsWith(there: readonly EntryRow[], rows: readonly EntryRow[]): boolean {
+  return rows.every(({ turn, text }, index) => there[index]?.turn === turn && there[index]?.text === text);
+}

@@ -28,7 +28,7 @@ export interface PostgresEvents {
   appendAll(session: string, events: readonly { id: string; event: JsonObject }[]): Promise<void>;
   withdraw(session: string, position: number): Promise<void>;
   /** Throws if this node may not write to the session. Locks the chat until the transaction ends. */
-  fence(statements: Statements, session: string): Promise<void>;
+  fence(statements: Statements, session: string, moment: number): Promise<void>;
   /** Remembers which chat a session belongs to. */
   note(session: string, chat: string): void;
 }
@@ -51,13 +51,13 @@ export function postgresEvents(db: PostgresDatabase, leases: PostgresLeases): Po
     return String(row["chat"]);
   };
 
-  const lock = async (statements: Statements, session: string, chat: string) => {
+  const lock = async (statements: Statements, session: string, chat: string, moment: number) => {
     const [row] = await statements.query(
       "SELECT 1 FROM session WHERE id = $1 AND NOT deleted AND lease_node = $2 AND lease_fence = $3 FOR UPDATE",
-      [chat, leases.node, leases.fenceOf(chat)],
+      [chat, leases.node, leases.fenceOf(chat, moment)],
     );
     if (row) return;
-    await leases.explain(chat).catch((error: unknown) => {
+    await leases.explain(chat, moment, statements.query).catch((error: unknown) => {
       if (error instanceof BridgeError && error.code === "not_found")
         throw new BridgeError("not_found", `There is no session ${session}.`);
       throw error;
@@ -66,10 +66,14 @@ export function postgresEvents(db: PostgresDatabase, leases: PostgresLeases): Po
   };
 
   /** Runs work on a session that this node may write to. */
-  const fenced = async <T>(session: string, work: (statements: Statements) => Promise<T>): Promise<T> => {
+  const fenced = async <T>(
+    session: string,
+    work: (statements: Statements) => Promise<T>,
+    moment = leases.moment(),
+  ): Promise<T> => {
     const chat = await chatOf(session);
     return db.transaction(async (statements) => {
-      await lock(statements, session, chat);
+      await lock(statements, session, chat, moment);
       return work(statements);
     });
   };
@@ -77,23 +81,24 @@ export function postgresEvents(db: PostgresDatabase, leases: PostgresLeases): Po
   return {
     note,
 
-    async fence(statements, session) {
-      await lock(statements, session, await chatOf(session));
+    async fence(statements, session, moment) {
+      await lock(statements, session, await chatOf(session), moment);
     },
 
     async append(session, event) {
       const { id, responses, stateDelta } = event;
       const text = eventToText(event);
       const answered = [...new Set(responses)];
+      const moment = leases.moment();
       try {
         if (Object.keys(stateDelta ?? {}).length === 0) {
           const chat = await chatOf(session);
-          const values = [chat, leases.node, leases.fenceOf(chat), db.time(), session, id, text, answered];
+          const values = [chat, leases.node, leases.fenceOf(chat, moment), db.time(), session, id, text, answered];
           // An event with this id takes the other way, also if it is the same one: the reply to it was lost.
           const [row] = await db.query(addSql, values);
           if (row) return toStoredEvent(Number(row["last_position"]), text);
         }
-        return await fenced(session, (statements) => putEvent(statements, session, event, db.time()));
+        return await fenced(session, (statements) => putEvent(statements, session, event, db.time()), moment);
       } catch (error) {
         throw await explainConflict(db, session, event, error);
       }

@@ -1,7 +1,7 @@
 import { BridgeError } from "../protocol/index.ts";
 import type { ChatLease, LeaseStore } from "./lease-store.ts";
 import { NotOwner } from "./lease-store.ts";
-import { type PostgresDatabase, sqlNow } from "./postgres-database.ts";
+import { type PostgresDatabase, sqlNow, type Statements } from "./postgres-database.ts";
 import { type Row, text } from "./postgres-rows.ts";
 
 /** A chat that this node has. */
@@ -12,6 +12,8 @@ export interface HeldChat {
   /** The last number of its log, which only this node raises. */
   lastSequence: number;
   appName: string;
+  /** Which lease of this node it is. */
+  taken: number;
 }
 
 export interface PostgresLeases extends Pick<
@@ -19,10 +21,20 @@ export interface PostgresLeases extends Pick<
   "node" | "holdChat" | "leaseOf" | "renewChats" | "releaseChats"
 > {
   held: Map<string, HeldChat>;
-  /** The fence of a chat, for SQL. Zero, which no lease has, for a chat that this node does not have. */
-  fenceOf(chat: string): number;
-  /** Why a write that checked the fence changed nothing: throws `not_found` or {@link NotOwner}; else returns the chat's row. */
-  explain(chat: string): Promise<Row>;
+  /**
+   * A number that rises with every lease that this node takes. What was asked for at an earlier moment belongs to no later
+   * lease: another node may have had the chat meanwhile.
+   */
+  moment(): number;
+  /**
+   * The fence of a chat that this node has had since before a moment, for SQL. Zero, which no lease has, for any other chat.
+   */
+  fenceOf(chat: string, moment: number): number;
+  /**
+   * Why a write that was asked for at a moment, and checked the fence, changed nothing: throws `not_found` or
+   * {@link NotOwner}; else returns the chat's row. A transaction asks over its own connection.
+   */
+  explain(chat: string, moment: number, query?: Statements["query"]): Promise<Row>;
   /** Gives all chats back. */
   releaseAll(): Promise<void>;
 }
@@ -58,6 +70,7 @@ WHERE session.id = held.id AND lease_node = $3 AND lease_fence = held.fence`;
 /** The columns of `session` about leases. */
 export function postgresLeases(db: PostgresDatabase, node: string): PostgresLeases {
   const held = new Map<string, HeldChat>();
+  let taken = 0;
 
   const hold = async (chat: string, leaseMs: number): Promise<ChatLease> => {
     for (;;) {
@@ -85,7 +98,9 @@ export function postgresLeases(db: PostgresDatabase, node: string): PostgresLeas
         return lease;
       }
       const { fence, until } = lease;
-      held.set(chat, { fence, until, lastSequence: Number(row["last_sequence"]), appName: text(row["app_name"]) });
+      taken += 1;
+      const lastSequence = Number(row["last_sequence"]);
+      held.set(chat, { fence, until, lastSequence, appName: text(row["app_name"]), taken });
       return { ...lease, isNew: true };
     }
   };
@@ -93,7 +108,12 @@ export function postgresLeases(db: PostgresDatabase, node: string): PostgresLeas
   return {
     node,
     held,
-    fenceOf: (chat) => held.get(chat)?.fence ?? 0,
+    moment: () => taken,
+
+    fenceOf(chat, moment) {
+      const known = held.get(chat);
+      return known && known.taken <= moment ? known.fence : 0;
+    },
 
     async holdChat(chat, leaseMs) {
       db.keepWithin(leaseMs);
@@ -142,8 +162,8 @@ export function postgresLeases(db: PostgresDatabase, node: string): PostgresLeas
       await db.query(releaseSql, [mine.map(({ chat }) => chat), mine.map(({ fence }) => fence), node]);
     },
 
-    async explain(chat) {
-      const [row] = await db.query(
+    async explain(chat, moment, query = db.query) {
+      const [row] = await query(
         "SELECT lease_node, lease_fence, last_sequence FROM session WHERE id = $1 AND chat = id AND NOT deleted",
         [chat],
       );
@@ -151,9 +171,9 @@ export function postgresLeases(db: PostgresDatabase, node: string): PostgresLeas
         held.delete(chat);
         throw new BridgeError("not_found", `There is no chat ${chat}.`);
       }
-      const fence = held.get(chat)?.fence;
-      if (row["lease_node"] === node && Number(row["lease_fence"]) === fence) return row;
-      held.delete(chat);
+      const known = held.get(chat);
+      if (row["lease_node"] !== node || Number(row["lease_fence"]) !== known?.fence) held.delete(chat);
+      else if (known.taken <= moment) return row;
       throw new NotOwner(chat);
     },
 

@@ -34,6 +34,8 @@ export interface LedgerView {
 
 interface Waiting {
   job: LedgerJob<unknown>;
+  /** When it was asked for (`PostgresLeases.moment`). */
+  moment: number;
   attempts: number;
   resolve: (value: never) => void;
   reject: (error: unknown) => void;
@@ -147,7 +149,7 @@ export function postgresLedger(db: PostgresDatabase, leases: PostgresLeases) {
       if (waiting.length >= maxWaiting)
         return Promise.reject(new BridgeError("unavailable", "Too many changes wait for the database."));
       return new Promise<T>((resolve, reject) => {
-        waiting.push({ job, attempts: 0, resolve, reject });
+        waiting.push({ job, moment: leases.moment(), attempts: 0, resolve, reject });
         if (isRunning) return;
         isRunning = true;
         // What comes in the same turn of the event loop goes together.
@@ -182,7 +184,7 @@ function computeBatch(batch: readonly Waiting[], { rows, heads, at, counts }: Lo
   };
   const write: LedgerBatch = { at, chats: new Map(), updates: new Map(), inserts: new Map(), audit: [] };
 
-  const one = ({ job }: Waiting): { chat?: string; outcome: { result: unknown } | { error: unknown } } => {
+  const one = ({ job, moment }: Waiting): { chat?: string; outcome: { result: unknown } | { error: unknown } } => {
     try {
       const stored = approvals.get(job.id);
       const { approval: asked, limits } = job.create ?? {};
@@ -207,9 +209,9 @@ function computeBatch(batch: readonly Waiting[], { rows, heads, at, counts }: Lo
       }
       const head = headOf(row.chat);
       if (!head) throw new BridgeError("not_found", `There is no chat ${row.chat}.`);
-      const fence = leases.fenceOf(row.chat);
+      const fence = leases.fenceOf(row.chat, moment);
       if (job.isFenced && (head.node !== leases.node || head.fence !== fence)) {
-        leases.held.delete(row.chat);
+        if (fence > 0) leases.held.delete(row.chat);
         throw new NotOwner(row.chat);
       }
       const first = write.chats.get(row.chat) ?? { before: head.sequence, after: head, fence: 0, isChanged: false };

@@ -72,10 +72,11 @@ export function postgresSessions({
     async openSession({ id, chat, appName, state = {} }) {
       for (const [field, value] of Object.entries({ id, appName })) exactText(value, field);
       const values = JSON.stringify(state);
+      const moment = leases.moment();
       const parent = await getSession(chat);
       if (parent?.chat !== chat) throw new BridgeError("not_found", `There is no chat ${chat}.`);
       const session = await db.transaction(async (statements) => {
-        await events.fence(statements, chat);
+        await events.fence(statements, chat, moment);
         await statements.query(
           `INSERT INTO session (id, chat, owner, app_name, state, created_at, updated_at)
            SELECT $1, $2, $3, $4, $5, clock.now, clock.now FROM (SELECT ${sqlNow(6)} AS now) AS clock

@@ -43,8 +43,8 @@ export function postgresStore(options: PostgresStoreOptions): Store {
   const newId = options.newId ?? (() => randomBytes(16).toString("hex"));
   const node = randomBytes(8).toString("hex");
   const db = openPostgresDatabase({ url, connections, timeoutMs, now });
-  const { held, fenceOf, explain, releaseAll, ...leaseMethods } = postgresLeases(db, node);
-  const leases = { held, fenceOf, explain, releaseAll, ...leaseMethods };
+  const { held, moment, fenceOf, explain, releaseAll, ...leaseMethods } = postgresLeases(db, node);
+  const leases = { held, moment, fenceOf, explain, releaseAll, ...leaseMethods };
   const watchers = postgresWatch(db, () => signals.start());
   const { notify, poll: pollInbox, tidy: tidyInbox, ...inbox } = postgresInbox(db, node, () => signals);
   const signals = postgresSignals(db, node, {

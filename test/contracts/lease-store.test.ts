@@ -221,6 +221,37 @@ describe("nodes on one PostgreSQL database", () => {
     expect(rows).toEqual(["NotOwner", "nothing", "nothing", "nothing"]);
   });
 
+  test("a node that lost a chat is told so over its only connection", async () => {
+    const { two, chat } = await openTwo();
+    const one = keep(postgresStore({ url: database.url, now, connections: 1, timeoutMs: 1000 }));
+    clock.at += leaseMs;
+    await one.holdChat(chat.id, leaseMs);
+    clock.at += leaseMs;
+    await two.holdChat(chat.id, leaseMs);
+    expect(await code(one.withdrawEvents(chat.id, 1))).toBe("NotOwner");
+  });
+
+  test("what was asked for under a lease that was lost is not done under the next one of the same node", async () => {
+    const { one, two, chat } = await openTwo();
+    const other = await openChat(one, "second");
+    await one.holdChat(other.id, leaseMs);
+    // The database is slow with another chat, and what is asked for meanwhile waits.
+    await database.run("BEGIN");
+    await database.run("SELECT FROM adk_stream_protocol.session WHERE id = $1 FOR UPDATE", [other.id]);
+    const slow = [one.append(other.id, [chunk("a")]), one.createApproval(newApproval(other, "slow"))];
+    await new Promise((resolve) => setImmediate(resolve));
+    const late = [code(one.append(chat.id, [chunk("late")])), code(one.createApproval(newApproval(chat, "late")))];
+    clock.at += leaseMs;
+    await two.holdChat(chat.id, leaseMs);
+    await two.append(chat.id, [chunk("b")]);
+    await two.releaseChats([chat.id]);
+    expect(await one.holdChat(chat.id, leaseMs)).toMatchObject({ node: one.node, isNew: true });
+    await database.run("COMMIT");
+    await Promise.all(slow);
+    expect(await Promise.all(late)).toEqual(["NotOwner", "NotOwner"]);
+    expect((await one.append(chat.id, [chunk("c")]))[0]?.sequence).toBe(2);
+  });
+
   test("rows and turns of a chat are only due at the node that has it, or everywhere if none has", async () => {
     const { one, two, chat } = await openTwo();
     await one.append(chat.id, [begin]);
