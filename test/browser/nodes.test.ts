@@ -110,18 +110,22 @@ const watchForLostWords = () =>
 const lostWords = () => page.evaluate(() => window.lostWords);
 
 describe.each<Mode>(["sse", "bidi"])("the page in %s on three nodes", (mode) => {
-  beforeEach(async () => {
-    gemini.reset(demoRules);
-    await visitor.visit(cluster.url + pathOf(mode, "ai@7"));
-  });
+  beforeEach(() => gemini.reset(demoRules));
 
-  it.each(["kill", "drain"] as const)("the sentence goes on after %s of its node", async (end) => {
+  it.each([
+    ["kill", "ai@7"],
+    ["drain", "ai@7"],
+    ["pause", "ai@7"],
+    ["kill", "ai@6"],
+  ] as const)("the sentence goes on after %s of its node (%s)", async (end, version) => {
     const held = gate();
     gemini.reset(interrupted(held));
+    await visitor.visit(cluster.url + pathOf(mode, version));
     await say(page, "Tell me a story");
     await page.getByText("Once upon a time").waitFor({ timeout: waiting });
     await watchForLostWords();
-    const ended = (await owner())[end]();
+    const node = await owner();
+    const ended = node[end]();
     // A reply of a live model ends with an error instead, keeps its words, and is made again with a click.
     if (mode === "bidi") {
       await page.getByRole("button", { name: "Try again" }).waitFor({ timeout: waiting });
@@ -132,10 +136,13 @@ describe.each<Mode>(["sse", "bidi"])("the page in %s on three nodes", (mode) => 
     await expect.poll(notices, { timeout: waiting }).toEqual([]);
     // A reply that is made again after a click begins anew.
     if (mode === "sse") expect(await lostWords()).toEqual([]);
-    await page.reload();
-    await expect.poll(replyText, { timeout: waiting }).toEqual([sentence]);
+    // A node that was paused goes on with what it was doing, and writes nothing.
+    node.resume();
     held.open();
     await ended;
+    if (end === "pause") await readyAre(3);
+    await page.reload();
+    await expect.poll(replyText, { timeout: waiting }).toEqual([sentence]);
   });
 
   it("a card is asked on one node, answered on another, and its tool runs on the third", async () => {
@@ -143,6 +150,7 @@ describe.each<Mode>(["sse", "bidi"])("the page in %s on three nodes", (mode) => 
     const pay = call("process_payment", { amount: 5, recipient: "Hanako" });
     gemini.reset([{ when: /five/, say: [text("Let me see."), pause(held.opened), pay] }, ...demoRules]);
     const before = await wallet();
+    await visitor.visit(cluster.url + pathOf(mode, "ai@7"));
     await say(page, "Send five dollars to Hanako");
     await page.getByText("Let me see.").waitFor({ timeout: waiting });
     const asker = await owner();
