@@ -66,8 +66,8 @@ export function appStore(store: Store, appName: string): AppStore {
     async renewLease(id, fence, leaseMs) {
       return (await isOwn(id)) && store.renewLease(id, fence, leaseMs);
     },
-    async markTold(id) {
-      return (await isOwn(id)) && store.markTold(id);
+    async markTold(id, as) {
+      return (await isOwn(id)) && store.markTold(id, as);
     },
     async markShown(id) {
       return (await isOwn(id)) && store.markShown(id);

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { BridgeError, isSettled } from "../protocol/index.ts";
+import { type ApprovalState, BridgeError, isSettled } from "../protocol/index.ts";
 import { applyChange, dueBatch, exactText, newApprovalRow, renewedLease } from "./apply-change.ts";
 import { nextAuditEntry } from "./audit-chain.ts";
 import { copyJson, toJsonCopy } from "./json-copy.ts";
@@ -106,9 +106,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     noteChange(approval.chat, at);
   };
 
-  const mark = (id: string, field: "told" | "shown"): boolean => {
+  const mark = (id: string, field: "told" | "shown", as?: ApprovalState): boolean => {
     const row = approvals.get(id);
-    if (!row || row[field] || !isSettled(row.state)) return false;
+    if (!row || row[field] || !isSettled(row.state) || (as && row.state !== as)) return false;
     approvals.set(id, { ...row, [field]: true });
     return true;
   };
@@ -262,8 +262,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return renewed !== undefined;
     },
 
-    async markTold(id) {
-      return mark(id, "told");
+    async markTold(id, as) {
+      return mark(id, "told", as);
     },
 
     async markShown(id) {

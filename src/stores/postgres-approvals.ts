@@ -1,4 +1,4 @@
-import { approvalStates, BridgeError, isSettled } from "../protocol/index.ts";
+import { type ApprovalState, approvalStates, BridgeError, isSettled } from "../protocol/index.ts";
 import { applyChange, dueLimit, newApprovalRow, renewedLease } from "./apply-change.ts";
 import { toJsonCopy } from "./json-copy.ts";
 import { sharedCount } from "./postgres-counts.ts";
@@ -39,11 +39,11 @@ export function postgresApprovals(db: PostgresDatabase, leases: PostgresLeases):
     return row && rowToApproval(row);
   };
 
-  const mark = (id: string, field: "told" | "shown") =>
+  const mark = (id: string, field: "told" | "shown", as?: ApprovalState) =>
     ledger.change<boolean>({
       ...{ id, isFenced: true },
       compute({ row }) {
-        if (!row || row[field] || !isSettled(row.state)) return { result: false };
+        if (!row || row[field] || !isSettled(row.state) || (as && row.state !== as)) return { result: false };
         return { result: true, row: { ...row, [field]: true } };
       },
     });
@@ -145,8 +145,8 @@ export function postgresApprovals(db: PostgresDatabase, leases: PostgresLeases):
       });
     },
 
-    async markTold(id) {
-      return mark(id, "told");
+    async markTold(id, as) {
+      return mark(id, "told", as);
     },
 
     async markShown(id) {

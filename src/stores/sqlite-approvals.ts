@@ -1,4 +1,4 @@
-import { approvalStates, BridgeError, isSettled } from "../protocol/index.ts";
+import { type ApprovalState, approvalStates, BridgeError, isSettled } from "../protocol/index.ts";
 import { applyChange, dueLimit, newApprovalRow, renewedLease } from "./apply-change.ts";
 import { nextAuditEntry } from "./audit-chain.ts";
 import { refuseCallPast, UpperBound, UpperBounds } from "./refuse-past.ts";
@@ -47,11 +47,11 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
     );
   };
 
-  const mark = (id: string, field: "told" | "shown") =>
+  const mark = (id: string, field: "told" | "shown", as?: ApprovalState) =>
     // If a power cut takes the mark, the row is found in the log or in the history again.
     db.transaction("NORMAL", () => {
       const row = getApproval(id);
-      if (!row || row[field] || !isSettled(row.state)) return false;
+      if (!row || row[field] || !isSettled(row.state) || (as && row.state !== as)) return false;
       saveApproval({ ...row, [field]: true }, row);
       return true;
     });
@@ -145,8 +145,8 @@ export function sqliteApprovals(db: SqliteDatabase, { now }: { now: () => number
       });
     },
 
-    async markTold(id) {
-      return mark(id, "told");
+    async markTold(id, as) {
+      return mark(id, "told", as);
     },
 
     async markShown(id) {

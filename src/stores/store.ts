@@ -73,8 +73,11 @@ export interface ApprovalStore {
   move(id: string, change: Change): Promise<Moved>;
   /** Extends the lease of the attempt that holds `fence`; false when the row has moved on. */
   renewLease(id: string, fence: number, leaseMs: number): Promise<boolean>;
-  /** Marks that the outcome is in the model's history. True for the first caller only, and only for a settled row. */
-  markTold(id: string): Promise<boolean>;
+  /**
+   * Marks that the outcome is in the model's history. True for the first caller only, and only for a settled row. With
+   * `as`, only while the row has the state that the model was told: a person may find out meanwhile what became of it.
+   */
+  markTold(id: string, as?: ApprovalState): Promise<boolean>;
   /** Marks that the chat's log shows the outcome. True for the first caller only, and only for a settled row. */
   markShown(id: string): Promise<boolean>;
   /**

@@ -95,7 +95,9 @@ describe.each([
 /** Stores on one empty database: each is a node. */
 async function openNodes(count: number): Promise<Store[]> {
   await database.empty();
-  return Array.from({ length: count }, () => keep(postgresStore({ url: database.url, now, connections: 3 })));
+  // A limit for a database that hangs. Here it must not end a statement that waits for a test on a busy machine.
+  const options = { url: database.url, now, connections: 3, timeoutMs: 25_000 };
+  return Array.from({ length: count }, () => keep(postgresStore(options)));
 }
 
 async function openTwo(): Promise<{ one: Store; two: Store; chat: Session }> {

@@ -1321,6 +1321,16 @@ export function storeContract(name: string, open: OpenStore): void {
         expect(await store.audit(chat.id)).toHaveLength(4);
       });
 
+      test("I10: a row is not marked as told if it has another state than the one that was told", async () => {
+        const { store, id, row, move } = await openRow({}, approve, claim);
+        clock.at = start + leaseMs;
+        await move({ event: "lose" });
+        await move(succeed());
+        expect(await store.markTold(id, "indeterminate")).toBe(false);
+        expect((await row()).told).toBe(false);
+        expect(await store.markTold(id, "succeeded")).toBe(true);
+      });
+
       test("I10: what was told as unknown is not told again when it becomes known", async () => {
         const { store, id, move } = await openRow({}, approve, claim);
         clock.at = start + leaseMs;

@@ -1,13 +1,26 @@
 import { LongRunningFunctionTool } from "@google/adk";
 import { idempotencyKey } from "adk-stream-protocol";
+import type { Store } from "adk-stream-protocol/stores";
+import { memoryStore } from "adk-stream-protocol/stores/memory";
 import { call, text } from "adk-stream-protocol/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { asked, decide, get, ledger, openWorld, post, quiet, say, type World } from "../fixtures/world.ts";
+import {
+  asked,
+  decide,
+  get,
+  ledger,
+  openWorld,
+  post,
+  quiet,
+  say,
+  type World,
+  type WorldOptions,
+} from "../fixtures/world.ts";
 
 const hour = 60 * 60_000;
 
-async function deployed(): Promise<{ world: World; key: string }> {
+async function deployed(options: Pick<WorldOptions, "store"> = {}): Promise<{ world: World; key: string }> {
   let key = "";
   const deploy = new LongRunningFunctionTool({
     name: "deploy",
@@ -20,6 +33,7 @@ async function deployed(): Promise<{ world: World; key: string }> {
     },
   });
   const world = await openWorld({
+    ...options,
     tools: [deploy],
     rules: [
       { when: ({ contents }) => contents.at(-1)?.parts?.at(-1)?.text === "deploy", say: [call("deploy")] },
@@ -91,8 +105,8 @@ describe("POST /calls/:key", () => {
 });
 
 describe("POST /approvals/:id/resolution", () => {
-  const lost = async () => {
-    const { world, key } = await deployed();
+  const lost = async (options?: Pick<WorldOptions, "store">) => {
+    const { world, key } = await deployed(options);
     world.clock.now += hour;
     await world.bridge.sweep();
     await quiet(world);
@@ -112,6 +126,29 @@ describe("POST /approvals/:id/resolution", () => {
     });
     await quiet(world);
     expect(JSON.stringify((await get(world, "/stream/chat-1/messages")).body)).toContain('"output":{"url":"a"}');
+  });
+
+  it("is told to the model, also if it comes while the model is told that the outcome is not known", async () => {
+    let find: (() => Promise<unknown>) | undefined;
+    const store = (now: () => number): Store => {
+      const inner = memoryStore({ now });
+      const markTold: Store["markTold"] = async (id, as) => {
+        const found = find;
+        find = undefined;
+        await found?.();
+        return inner.markTold(id, as);
+      };
+      return { ...inner, markTold };
+    };
+    const { world, key } = await deployed({ store });
+    find = () => post(world, `/approvals/${key}/resolution`, { happened: true, outcome: { url: "shop.example" } });
+    world.clock.now += hour;
+    await world.bridge.sweep();
+    await quiet(world);
+    expect(find).toBeUndefined();
+    expect(await ledger(world)).toMatchObject([{ state: "succeeded" }]);
+    await say(world, "hello");
+    expect(JSON.stringify(world.gemini.requests.at(-1)!.contents).split("shop.example")).toHaveLength(2);
   });
 
   it("records that it did not happen", async () => {

@@ -138,7 +138,8 @@ async function markTold(rows: readonly Approval[], store: Store): Promise<void> 
   for (const { id, session, toolCallId, state, told } of rows) {
     if (told || !isSettled(state)) continue;
     const events = (await store.events(session)).map(({ event }) => event as unknown as Event);
-    if (callsWithResponse(events).has(toolCallId) && !unknownCalls(events).has(toolCallId)) await store.markTold(id);
+    if (callsWithResponse(events).has(toolCallId) && !unknownCalls(events).has(toolCallId))
+      await store.markTold(id, state);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Session as AdkSession } from "@google/adk";
 import type { Part } from "@google/genai";
-import { AlreadyResponded, type Store } from "../../stores/index.ts";
+import { AlreadyResponded, type Approval, type Store } from "../../stores/index.ts";
 import { handoverEvent, noteEvent, responseEvent } from "../adk/new-events.ts";
 import type { StoreSessionService } from "../adk/session-service.ts";
 import { yieldEvery } from "../support/index.ts";
@@ -16,6 +16,9 @@ export interface Applied {
   /** False when another process had written one of the responses before. */
   isComplete: boolean;
 }
+
+/** A row that a plan was made of. */
+export type PlannedRow = Pick<Approval, "id" | "state">;
 
 /** How long the event loop is kept: a store may need no real waiting. */
 const sliceMs = 5;
@@ -88,9 +91,10 @@ async function writeResponses(
 }
 
 /**
- * Marks rows as told. If the process dies before this, the next plan finds their responses in the history and only marks
+ * Marks rows as told, as they were when the plan was made. If the process dies before this, the next plan finds their responses in the history and only marks
  * them, or appends the same note again: an event with an id that is already there replaces it.
  */
-export async function markTold(rows: readonly string[], store: Store): Promise<void> {
-  for (const id of rows) await store.markTold(id);
+export async function markTold(tells: readonly string[], rows: readonly PlannedRow[], store: Store): Promise<void> {
+  const states = new Map(rows.map(({ id, state }) => [id, state]));
+  for (const id of tells) await store.markTold(id, states.get(id));
 }

@@ -72,7 +72,7 @@ export function newRunScope(
       const rows = isAgent ? await files.withWholeOutcomes(await withFamilies([row], store)) : [row];
       const { response, tells, unknown } = tellable(row, rows);
       // The tool has run. A row that could not be marked is marked when the history is brought up to date.
-      await markTold(tells, store).catch((error: unknown) =>
+      await markTold(tells, rows, store).catch((error: unknown) =>
         logger.error("An outcome could not be marked as told.", { approval: row.id, error: describeError(error) }),
       );
       return { response, stateDelta: row.stateDelta ?? {}, actions: row.actions ?? {}, unknown };

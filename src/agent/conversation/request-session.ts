@@ -12,7 +12,7 @@ import { rootOf } from "../adk/runners.ts";
 import type { ToolActions } from "../adk/tool-actions.ts";
 import type { Progress } from "../log/turn-log.ts";
 import { describeError } from "../support/index.ts";
-import { markTold } from "./apply-plan.ts";
+import { markTold, type PlannedRow } from "./apply-plan.ts";
 import type { ConversationContext } from "./context.ts";
 import type { HistoryPlan } from "./history-plan.ts";
 import { updateHistory } from "./update-history.ts";
@@ -24,7 +24,7 @@ interface NextRequest {
   metadata?: EventMetadata;
   stateDelta?: JsonObject;
   /** The responses of a step: its calls, the agent that made them, and the rows that the request tells about. */
-  step?: { calls: readonly string[]; author: string; tells: readonly string[] };
+  step?: { calls: readonly string[]; author: string; tells: readonly string[]; rows: readonly PlannedRow[] };
   /** A step whose responses are in the history, because its tools asked for more: its agent, and what they asked. */
   resume?: { author: string; actions: ToolActions };
 }
@@ -67,7 +67,9 @@ export class RequestSession {
     }
     const step = plan.resume ?? (plan.next === "rest" ? lastStep(session.events) : undefined);
     const resume = step && !isGone(step.author) ? step : undefined;
-    this.#next = plan.request ? toNextRequest(plan.request) : { content: emptyContent, ...(resume && { resume }) };
+    this.#next = plan.request
+      ? toNextRequest(plan.request, plan.rows)
+      : { content: emptyContent, ...(resume && { resume }) };
     return "ask";
   }
 
@@ -110,10 +112,10 @@ export class RequestSession {
   }
 
   /** The rows of a step are told when the history has its responses, even if the request failed afterwards. */
-  async #markStepTold({ calls, tells }: NonNullable<NextRequest["step"]>): Promise<void> {
+  async #markStepTold({ calls, tells, rows }: NonNullable<NextRequest["step"]>): Promise<void> {
     const { store, sessions } = this.#context;
     const open = openCalls((await sessions.load(this.#session)).events);
-    if (!open.some(({ call }) => calls.includes(call.id))) await markTold(tells, store);
+    if (!open.some(({ call }) => calls.includes(call.id))) await markTold(tells, rows, store);
   }
 
   /** One ADK run: its events are shown, and a held call ends it. */
@@ -163,13 +165,13 @@ export class RequestSession {
   }
 }
 
-function toNextRequest(request: NonNullable<HistoryPlan["request"]>): NextRequest {
+function toNextRequest(request: NonNullable<HistoryPlan["request"]>, rows: readonly PlannedRow[]): NextRequest {
   const { parts, author, stateDelta, tells, unknown } = request;
   const calls = parts.flatMap(({ functionResponse }) => functionResponse?.id ?? []);
   return {
     content: { role: "user", parts },
     stateDelta,
-    step: { calls, author, tells },
+    step: { calls, author, tells, rows },
     ...(unknown.length > 0 && { metadata: { unknown } }),
   };
 }
