@@ -164,6 +164,7 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
         await before;
         waiting -= 1;
       }
+      sync.keepUnsent();
       const done = request();
       sync.tellOthers();
       return done;

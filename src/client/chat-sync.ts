@@ -5,6 +5,7 @@ import type { HeldTransport } from "./held-transport.ts";
 import type { ServerRequests } from "./server-requests.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 import { isHidden, watchReturn } from "./watch-network.ts";
+import { withUnsent } from "./with-unsent.ts";
 
 /** What the server says about a chat beside its messages. */
 export interface Ledger {
@@ -63,6 +64,10 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
   #before: string | undefined;
   /** The sequence number that the chat's messages show. */
   #shown: number | undefined;
+  /** The ids of messages that the server has had, also if they were withdrawn. */
+  readonly #received = new Set<string>();
+  /** The ids of messages whose request failed. The server may have got them. */
+  readonly #unsent = new Set<string>();
   /** Replies that were resumed since the log last went on. */
   #resumes = { at: -1, times: 0 };
   /** True from a request for a reply until its stream is over. The chat is busy only when the server has answered. */
@@ -100,6 +105,13 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
       else this.#askLater();
     });
     return this.#asking;
+  }
+
+  /** Remembers the last message if its request failed. Later the chat no longer shows that. */
+  keepUnsent(): void {
+    const { messages, status } = this.#options.chat;
+    const last = messages.at(-1);
+    if (status === "error" && last?.role === "user" && !this.#received.has(last.id)) this.#unsent.add(last.id);
   }
 
   /** Something of this page has changed the chat: the other tabs ask now. */
@@ -152,6 +164,7 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
 
   async #follow({ sequence, running }: Ledger): Promise<void> {
     const { chat, transport } = this.#options;
+    this.keepUnsent();
     if (isBusy(chat)) return this.#become({});
     if (sequence !== this.#shown) {
       const before = chat.messages;
@@ -168,15 +181,13 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
     this.#become({ problem: undefined });
   }
 
-  /** Takes over the server's messages, with those of the page that the server does not have: older ones, and an unsent one. */
+  /** Takes over the server's messages, with those of the page that the server does not have: older ones, and unsent ones. */
   #show(page: MessagePage<UI_MESSAGE>): void {
     const { chat } = this.#options;
     const local = chat.messages;
     const start = local.findIndex(({ id }) => id === page.messages[0]?.id);
-    const last = local.at(-1);
-    const isUnsent =
-      chat.status === "error" && last?.role === "user" && !page.messages.some(({ id }) => id === last.id);
-    const messages = [...local.slice(0, Math.max(0, start)), ...page.messages, ...(isUnsent ? [last] : [])];
+    const older = Math.max(0, start);
+    const messages = [...local.slice(0, older), ...withUnsent(page.messages, local.slice(older), this.#unsent)];
     if (JSON.stringify(messages) !== JSON.stringify(local)) chat.messages = messages;
     // Otherwise the older messages stay, and with them the page before them.
     if (start <= 0) this.#take(page.before);
@@ -206,6 +217,10 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
     const { status, body } = await server.json<MessagePage<UI_MESSAGE>>(path);
     if (status === 404) return { messages: [] };
     if (status !== 200) throw new Error(body.message);
+    for (const { id } of body.messages) {
+      this.#received.add(id);
+      this.#unsent.delete(id);
+    }
     return body;
   }
 
