@@ -2,10 +2,11 @@ import type { AbstractChat, UIMessage } from "ai";
 import type { ApprovalView } from "../protocol/approval.ts";
 import { isToolPart } from "./approval-info.ts";
 import type { HeldTransport } from "./held-transport.ts";
-import type { ServerRequests } from "./server-requests.ts";
+import { chatPath, sentenceOf, type ServerRequests } from "./server-requests.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 import { isHidden, watchReturn } from "./watch-network.ts";
 import { withUnsent } from "./with-unsent.ts";
+import { withoutUndefined } from "./without-undefined.ts";
 
 /** What the server says about a chat beside its messages. */
 export interface Ledger {
@@ -96,7 +97,7 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
   }
 
   /** Asks the server now. */
-  refresh(): Promise<void> {
+  refresh = (): Promise<void> => {
     this.#isAskedAgain = this.#asking !== undefined;
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined;
@@ -105,7 +106,7 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
       else this.#askLater();
     });
     return this.#asking;
-  }
+  };
 
   /** Remembers the last message if its request failed. Later the chat no longer shows that. */
   keepUnsent(): void {
@@ -120,7 +121,7 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
   }
 
   /** Reads the page before the first message. Resolves to false if that was not possible now. */
-  async loadOlder(): Promise<boolean> {
+  loadOlder = async (): Promise<boolean> => {
     const { chat } = this.#options;
     const first = chat.messages[0]?.id;
     if (this.#before === undefined || isBusy(chat)) return false;
@@ -130,7 +131,7 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
     chat.messages = [...page.messages.filter(({ id }) => !ids.has(id)), ...chat.messages];
     this.#take(page.before);
     return true;
-  }
+  };
 
   close(): void {
     this.#isClosed = true;
@@ -154,7 +155,7 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
       const path = `/approvals?chat=${encodeURIComponent(chat.id)}&state=pending`;
       const { status, body, clockOffset } = await server.json<Ledger>(path);
       if (this.#isClosed) return;
-      if (status !== 200) return this.#become({ problem: body.message ?? `The server replied with status ${status}.` });
+      if (status !== 200) return this.#become({ problem: sentenceOf({ status, body }) });
       onLedger(body, clockOffset);
       await this.#follow(body);
     } catch {
@@ -212,8 +213,8 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
 
   async #read(before?: string): Promise<MessagePage<UI_MESSAGE>> {
     const { chat, server, pageSize = 50 } = this.#options;
-    const query = new URLSearchParams({ limit: String(pageSize), ...(before !== undefined && { before }) });
-    const path = `/stream/${encodeURIComponent(chat.id)}/messages?${query}`;
+    const earlier = before === undefined ? "" : `&before=${encodeURIComponent(before)}`;
+    const path = `${chatPath(chat.id)}/messages?limit=${pageSize}${earlier}`;
     const { status, body } = await server.json<MessagePage<UI_MESSAGE>>(path);
     if (status === 404) return { messages: [] };
     if (status !== 200) throw new Error(body.message);
@@ -230,8 +231,8 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
   }
 
   #become(change: { problem?: string | undefined; hasOlder?: boolean }): void {
-    const { problem, ...next } = { ...this.#state, ...change, isLoaded: this.#shown !== undefined };
-    this.#state = { ...next, ...(problem !== undefined && { problem }) };
+    const isLoaded = this.#shown !== undefined;
+    this.#state = withoutUndefined<SyncState>({ ...this.#state, ...change, isLoaded });
     this.#options.onChange();
   }
 }

@@ -1,17 +1,17 @@
 import type { UIMessage } from "ai";
 
-/** The server's messages with those of the page that were not sent: each before the message that it was before, or last. */
+/** The server's messages with those that it does not have: each before the message that it was before, or last. */
 export function withUnsent<UI_MESSAGE extends UIMessage>(
   server: readonly UI_MESSAGE[],
   local: readonly UI_MESSAGE[],
   unsent: ReadonlySet<string>,
 ): UI_MESSAGE[] {
-  const known = new Set(server.map(({ id }) => id));
   const merged = [...server];
   for (const [index, message] of local.entries()) {
-    if (known.has(message.id) || !unsent.has(message.id)) continue;
-    const next = local.slice(index).find(({ id }) => known.has(id));
-    merged.splice(next ? merged.findIndex(({ id }) => id === next.id) : merged.length, 0, message);
+    if (!unsent.has(message.id)) continue;
+    const later = new Set(local.slice(index).map(({ id }) => id));
+    const place = merged.findIndex(({ id }) => later.has(id));
+    merged.splice(place < 0 ? merged.length : place, 0, message);
   }
   return merged;
 }
