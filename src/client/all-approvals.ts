@@ -3,6 +3,7 @@ import { approvalInfo } from "./approval-info.ts";
 import { ApprovalOutbox, type OutboxOptions } from "./approval-outbox.ts";
 import { resolveApproval } from "./attach-approvals.ts";
 import type { ApprovalAnswer, ApprovalInfo, ApprovalResolution, ChatApprovals } from "./chat-approvals.ts";
+import { Listeners } from "./listeners.ts";
 import { type ServerOptions, ServerRequests } from "./server-requests.ts";
 import { systemTimers } from "./timers.ts";
 import { watchReturn } from "./watch-network.ts";
@@ -24,7 +25,7 @@ export class AllApprovals implements ChatApprovals {
   readonly #options: AllApprovalsOptions;
   readonly #server: ServerRequests;
   readonly #outbox: ApprovalOutbox;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Listeners();
   readonly #rows = new Map<string, ApprovalView>();
   #infos = new Map<string, ApprovalInfo>();
   #clockOffset = 0;
@@ -54,10 +55,7 @@ export class AllApprovals implements ChatApprovals {
     await this.refresh();
   };
 
-  subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
-  };
+  subscribe = this.#listeners.subscribe;
 
   open(): void {
     this.#unwatch ??= watchReturn(() => void this.refresh());
@@ -118,6 +116,6 @@ export class AllApprovals implements ChatApprovals {
     }
     this.#infos = next;
     this.version += 1;
-    for (const listener of [...this.#listeners]) listener();
+    this.#listeners.notify();
   }
 }

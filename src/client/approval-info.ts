@@ -2,6 +2,7 @@ import type { UIMessage } from "ai";
 import type { ApprovalData, ApprovalState, ApprovalView } from "../protocol/approval.ts";
 import type { SentAnswer } from "./approval-outbox.ts";
 import type { ApprovalInfo, CardState } from "./chat-approvals.ts";
+import { withoutUndefined } from "./without-undefined.ts";
 
 type Part = UIMessage["parts"][number];
 export type ToolPart = Extract<Part, { toolCallId: string }>;
@@ -22,6 +23,9 @@ const states: Record<ApprovalState, readonly [order: number, shown: CardState]> 
 };
 
 const orderOf = ({ state }: { state: ApprovalState }): number => states[state]?.[0] ?? 0;
+
+/** True if more is known to follow this state. */
+export const isOpen = (state: ApprovalState): boolean => (states[state]?.[0] ?? 5) < 4;
 
 /** The newer of two reports about an approval. */
 function newest<T extends { state: ApprovalState }>(one: T | undefined, other: T | undefined): T | undefined {
@@ -106,8 +110,4 @@ function cardState(report: ApprovalData | undefined, { part, answer }: ApprovalF
   if (part?.state === "output-denied") return "denied";
   if (answer) return answer.problem === undefined ? "sending" : "unsent";
   return part?.state === "approval-responded" ? "sending" : "asked";
-}
-
-function withoutUndefined<T extends object>(value: { [Key in keyof T]: T[Key] | undefined }): T {
-  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as T;
 }

@@ -1,10 +1,12 @@
 import type { ApprovalView } from "../protocol/approval.ts";
 import type { ApprovalAnswer } from "./chat-approvals.ts";
+import { ifAllowed } from "./if-allowed.ts";
 import { newKey } from "./new-key.ts";
 import { reconnectDelay } from "./reconnect-delay.ts";
-import type { ServerRequests } from "./server-requests.ts";
+import { sentenceOf, type ServerRequests } from "./server-requests.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 import { watchReturn } from "./watch-network.ts";
+import { withoutUndefined } from "./without-undefined.ts";
 
 /** What a browser's `sessionStorage` has of an answer. */
 interface KeptAnswer extends ApprovalAnswer {
@@ -88,7 +90,7 @@ export class ApprovalOutbox {
     this.#options = options;
     this.#timers = options.timers ?? systemTimers;
     this.#now = options.now ?? Date.now;
-    this.#storage = "storage" in options ? options.storage : sessionStore();
+    this.#storage = "storage" in options ? options.storage : ifAllowed(() => globalThis.sessionStorage);
   }
 
   /** Sends what an earlier load of this page has left, and what was not delivered before `close`. */
@@ -102,16 +104,15 @@ export class ApprovalOutbox {
 
   /** What an earlier load has left; nothing if the browser does not let the page read it. */
   #kept(): SentAnswer[] {
-    try {
+    const read = () => {
       const storage = this.#storage;
       const keys = Array.from({ length: storage?.length ?? 0 }, (_, index) => storage?.key(index) ?? "");
       return keys.flatMap((key) => {
         const kept = key.startsWith(prefix) ? parse(storage?.getItem(key)) : undefined;
         return kept && this.#isMine(kept) ? [{ ...kept, approvalId: key.slice(prefix.length) }] : [];
       });
-    } catch {
-      return [];
-    }
+    };
+    return ifAllowed(read) ?? [];
   }
 
   /** The server can be reached: answers that did not get there are sent now. */
@@ -130,26 +131,25 @@ export class ApprovalOutbox {
   }
 
   /** Sends an answer. The second click on a card joins the first; another answer counts only if the first was not delivered. */
-  send(approvalId: string, { approved, reason }: ApprovalAnswer): Promise<void> {
+  send = (approvalId: string, { approved, reason }: ApprovalAnswer): Promise<void> => {
     let entry = this.#entries.get(approvalId);
     if (entry?.answer.decided) return Promise.resolve();
     if (!entry || (entry.answer.problem !== undefined && entry.answer.approved !== approved)) {
       const { chatId, api, actor } = this.#options;
-      const given = { approvalId, approved, key: newKey(), at: this.#now(), ...(reason !== undefined && { reason }) };
-      const place = { ...(chatId !== undefined && { chatId }), ...(api !== undefined && { api }) };
-      entry = this.#add({ ...given, ...place, ...(actor !== undefined && { actor }) });
+      const given = { approvalId, approved, reason, key: newKey(), at: this.#now() };
+      entry = this.#add(withoutUndefined<SentAnswer>({ ...given, chatId, api, actor }));
     }
     const { waiting } = entry;
     const sent = new Promise<void>((resolve, reject) => waiting.push({ resolve, reject }));
     this.#begin(entry);
     return sent;
-  }
+  };
 
   /** Sends an answer again that could not be delivered. */
-  retry(approvalId: string): void {
+  retry = (approvalId: string): void => {
     const entry = this.#entries.get(approvalId);
     if (entry && !entry.answer.decided) this.#begin(entry);
-  }
+  };
 
   close(): void {
     this.#unwatch?.();
@@ -181,15 +181,15 @@ export class ApprovalOutbox {
     if (entry.isSending) return;
     this.#timers.clearTimeout(entry.timer);
     entry.timer = undefined;
-    if (this.#now() - at > maxAgeMs)
-      return this.#fail(entry, "This answer was given some time ago and could not be sent. Answer again.");
+    if (this.#now() - at > maxAgeMs) return this.#fail(entry, "This answer is too old to be sent. Answer again.");
     entry.isSending = true;
     entry.attempts += 1;
     const path = `/approvals/${encodeURIComponent(approvalId)}`;
-    const body = { approved, key, ...(reason !== undefined && { reason }) };
-    const reply = await server.json<{ approval?: ApprovalView }>(path, { body }).catch(() => undefined);
+    const given = { approved, key, reason };
+    const reply = await server.json<{ approval?: ApprovalView }>(path, { body: given }).catch(() => undefined);
     entry.isSending = false;
-    const { status = 0, body: { approval, message } = {}, retryAfter = 0 } = reply ?? {};
+    const { status = 0, body = {}, retryAfter = 0 }: Partial<NonNullable<typeof reply>> = reply ?? {};
+    const { approval } = body;
     entry.isUnreached = reply === undefined;
     if (reply) entry.replies += 1;
     if (approval && (status === 200 || status === 409)) {
@@ -199,7 +199,7 @@ export class ApprovalOutbox {
       return;
     }
     const mayPass = status === 0 || status === 408 || status === 429 || status >= 500;
-    if (!mayPass) return this.#fail(entry, message ?? `The server replied with status ${status}.`);
+    if (!mayPass) return this.#fail(entry, sentenceOf({ status, body }));
     // Without a connection there is no loop, so the answer goes on until it is too old.
     if (entry.replies >= maxAttempts)
       return this.#fail(entry, `The answer was sent ${entry.replies} times without a reply that settles it.`);
@@ -217,30 +217,17 @@ export class ApprovalOutbox {
   #change(entry: Entry, change: { [Key in keyof SentAnswer]?: SentAnswer[Key] | undefined }): void {
     entry.answer = { ...entry.answer, ...change };
     const { approvalId, decided, problem, isElsewhere: _, ...kept } = entry.answer;
-    try {
+    // If the browser forbids storage or has no room, the answer lasts as long as the page.
+    ifAllowed(() => {
       if (decided || problem !== undefined) this.#storage?.removeItem(prefix + approvalId);
       else this.#storage?.setItem(prefix + approvalId, JSON.stringify(kept));
-    } catch {
-      // The browser forbids storage or has no room: then the answer lasts as long as the page.
-    }
+    });
     if (!decided) void this.#options.onChange(entry.answer);
   }
 }
 
 function parse(text: string | null | undefined): KeptAnswer | undefined {
-  try {
-    const kept = JSON.parse(text ?? "null") as Partial<KeptAnswer> | null;
-    const isAnswer = typeof kept?.approved === "boolean" && typeof kept.key === "string" && typeof kept.at === "number";
-    return isAnswer ? (kept as KeptAnswer) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function sessionStore(): Storage | undefined {
-  try {
-    return globalThis.sessionStorage;
-  } catch {
-    return undefined;
-  }
+  const kept = ifAllowed(() => JSON.parse(text ?? "null") as Partial<KeptAnswer> | null);
+  const isAnswer = typeof kept?.approved === "boolean" && typeof kept.key === "string" && typeof kept.at === "number";
+  return isAnswer ? (kept as KeptAnswer) : undefined;
 }

@@ -5,7 +5,9 @@ import { ApprovalOutbox, type OutboxOptions } from "./approval-outbox.ts";
 import type { ApprovalInfo, ApprovalResolution, ChatApprovals } from "./chat-approvals.ts";
 import { ChatSync, type ChatSyncOptions, isBusy, type SyncState } from "./chat-sync.ts";
 import type { HeldTransport } from "./held-transport.ts";
-import { type ServerOptions, ServerRequests } from "./server-requests.ts";
+import { Listeners } from "./listeners.ts";
+import { sentenceOf, type ServerOptions, ServerRequests } from "./server-requests.ts";
+import { withoutUndefined } from "./without-undefined.ts";
 
 /** How `attachApprovals` works. Only `transport` is required. */
 export interface AttachOptions<UI_MESSAGE extends UIMessage>
@@ -45,7 +47,7 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
 ): AttachedApprovals {
   const { transport } = options;
   const server = new ServerRequests(options);
-  const listeners = new Set<() => void>();
+  const listeners = new Listeners();
   const rows = new Map<string, ApprovalView>();
   /** What streams have reported and the messages may not have yet. */
   const reports = new Map<string, ApprovalData>();
@@ -56,7 +58,7 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
   let known: { messages: UI_MESSAGE[]; version: number; infos: Map<string, ApprovalInfo> } | undefined;
   const changed = () => {
     version += 1;
-    for (const listener of [...listeners]) listener();
+    listeners.notify();
   };
 
   const outbox = new ApprovalOutbox({
@@ -164,6 +166,7 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
         await before;
         waiting -= 1;
       }
+      sync.keepUnsent();
       const done = request();
       sync.tellOthers();
       return done;
@@ -177,8 +180,7 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
   chat.sendMessage = (...given) => alone(() => sendMessage(...given));
   chat.regenerate = (...given) => alone(() => regenerate(...given));
   chat.resumeStream = (...given) => reading(resumeStream(...given));
-  chat.addToolApprovalResponse = ({ id, approved, reason }) =>
-    outbox.send(id, { approved, ...(reason !== undefined && { reason }) });
+  chat.addToolApprovalResponse = ({ id, ...answer }) => outbox.send(id, answer);
 
   function infos(): Map<string, ApprovalInfo> {
     const { messages } = chat;
@@ -202,16 +204,13 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
   return {
     get: (approvalId) => infos().get(approvalId),
     list: () => [...infos().values()],
-    answer: (approvalId, answer) => outbox.send(approvalId, answer),
-    retry: (approvalId) => outbox.retry(approvalId),
+    answer: outbox.send,
+    retry: outbox.retry,
     async resolve(approvalId: string, resolution: ApprovalResolution) {
       await resolveApproval(server, approvalId, resolution);
       await sync.refresh();
     },
-    subscribe(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
+    subscribe: listeners.subscribe,
     get version() {
       return version;
     },
@@ -219,8 +218,8 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
       return sync.state;
     },
     isArriving: (toolCallId) => arriving.has(toolCallId),
-    refresh: () => sync.refresh(),
-    loadOlder: () => sync.loadOlder(),
+    refresh: sync.refresh,
+    loadOlder: sync.loadOlder,
     open() {
       unsubscribe ??= transport.subscribe(() => {
         if (transport.getState().status === "open") outbox.wake();
@@ -249,12 +248,12 @@ function isUnanswered({ state }: ApprovalData): boolean {
 /** The decision in the words of AI SDK, which knows no question without an answer. */
 function decisionOf(data: ApprovalData): { id: string; approved: boolean; reason?: string } {
   const { approvalId: id, state, reason = isUnanswered(data) ? data.errorText : undefined } = data;
-  return { id, approved: state !== "denied" && !isUnanswered(data), ...(reason !== undefined && { reason }) };
+  return withoutUndefined({ id, approved: state !== "denied" && !isUnanswered(data), reason });
 }
 
 /** Rejects with the server's sentence if it refuses. */
 export async function resolveApproval(server: ServerRequests, id: string, resolution: object): Promise<void> {
   const path = `/approvals/${encodeURIComponent(id)}/resolution`;
   const { status, body } = await server.json(path, { body: resolution });
-  if (status !== 200) throw new Error(body.message ?? `The server replied with status ${status}.`);
+  if (status !== 200) throw new Error(sentenceOf({ status, body }));
 }

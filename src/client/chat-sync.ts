@@ -2,9 +2,11 @@ import type { AbstractChat, UIMessage } from "ai";
 import type { ApprovalView } from "../protocol/approval.ts";
 import { isToolPart } from "./approval-info.ts";
 import type { HeldTransport } from "./held-transport.ts";
-import type { ServerRequests } from "./server-requests.ts";
+import { chatPath, sentenceOf, type ServerRequests } from "./server-requests.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 import { isHidden, watchReturn } from "./watch-network.ts";
+import { withUnsent } from "./with-unsent.ts";
+import { withoutUndefined } from "./without-undefined.ts";
 
 /** What the server says about a chat beside its messages. */
 export interface Ledger {
@@ -63,6 +65,10 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
   #before: string | undefined;
   /** The sequence number that the chat's messages show. */
   #shown: number | undefined;
+  /** The ids of messages that the server has had, also if they were withdrawn. */
+  readonly #received = new Set<string>();
+  /** The ids of messages whose request failed. The server may have got them. */
+  readonly #unsent = new Set<string>();
   /** Replies that were resumed since the log last went on. */
   #resumes = { at: -1, times: 0 };
   /** True from a request for a reply until its stream is over. The chat is busy only when the server has answered. */
@@ -91,7 +97,7 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
   }
 
   /** Asks the server now. */
-  refresh(): Promise<void> {
+  refresh = (): Promise<void> => {
     this.#isAskedAgain = this.#asking !== undefined;
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined;
@@ -100,6 +106,13 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
       else this.#askLater();
     });
     return this.#asking;
+  };
+
+  /** Remembers the last message if its request failed. Later the chat no longer shows that. */
+  keepUnsent(): void {
+    const { messages, status } = this.#options.chat;
+    const last = messages.at(-1);
+    if (status === "error" && last?.role === "user" && !this.#received.has(last.id)) this.#unsent.add(last.id);
   }
 
   /** Something of this page has changed the chat: the other tabs ask now. */
@@ -108,7 +121,7 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
   }
 
   /** Reads the page before the first message. Resolves to false if that was not possible now. */
-  async loadOlder(): Promise<boolean> {
+  loadOlder = async (): Promise<boolean> => {
     const { chat } = this.#options;
     const first = chat.messages[0]?.id;
     if (this.#before === undefined || isBusy(chat)) return false;
@@ -118,7 +131,7 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
     chat.messages = [...page.messages.filter(({ id }) => !ids.has(id)), ...chat.messages];
     this.#take(page.before);
     return true;
-  }
+  };
 
   close(): void {
     this.#isClosed = true;
@@ -142,7 +155,7 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
       const path = `/approvals?chat=${encodeURIComponent(chat.id)}&state=pending`;
       const { status, body, clockOffset } = await server.json<Ledger>(path);
       if (this.#isClosed) return;
-      if (status !== 200) return this.#become({ problem: body.message ?? `The server replied with status ${status}.` });
+      if (status !== 200) return this.#become({ problem: sentenceOf({ status, body }) });
       onLedger(body, clockOffset);
       await this.#follow(body);
     } catch {
@@ -152,6 +165,7 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
 
   async #follow({ sequence, running }: Ledger): Promise<void> {
     const { chat, transport } = this.#options;
+    this.keepUnsent();
     if (isBusy(chat)) return this.#become({});
     if (sequence !== this.#shown) {
       const before = chat.messages;
@@ -168,15 +182,13 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
     this.#become({ problem: undefined });
   }
 
-  /** Takes over the server's messages, with those of the page that the server does not have: older ones, and an unsent one. */
+  /** Takes over the server's messages, with those of the page that the server does not have: older ones, and unsent ones. */
   #show(page: MessagePage<UI_MESSAGE>): void {
     const { chat } = this.#options;
     const local = chat.messages;
     const start = local.findIndex(({ id }) => id === page.messages[0]?.id);
-    const last = local.at(-1);
-    const isUnsent =
-      chat.status === "error" && last?.role === "user" && !page.messages.some(({ id }) => id === last.id);
-    const messages = [...local.slice(0, Math.max(0, start)), ...page.messages, ...(isUnsent ? [last] : [])];
+    const older = Math.max(0, start);
+    const messages = [...local.slice(0, older), ...withUnsent(page.messages, local.slice(older), this.#unsent)];
     if (JSON.stringify(messages) !== JSON.stringify(local)) chat.messages = messages;
     // Otherwise the older messages stay, and with them the page before them.
     if (start <= 0) this.#take(page.before);
@@ -201,11 +213,15 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
 
   async #read(before?: string): Promise<MessagePage<UI_MESSAGE>> {
     const { chat, server, pageSize = 50 } = this.#options;
-    const query = new URLSearchParams({ limit: String(pageSize), ...(before !== undefined && { before }) });
-    const path = `/stream/${encodeURIComponent(chat.id)}/messages?${query}`;
+    const earlier = before === undefined ? "" : `&before=${encodeURIComponent(before)}`;
+    const path = `${chatPath(chat.id)}/messages?limit=${pageSize}${earlier}`;
     const { status, body } = await server.json<MessagePage<UI_MESSAGE>>(path);
     if (status === 404) return { messages: [] };
     if (status !== 200) throw new Error(body.message);
+    for (const { id } of body.messages) {
+      this.#received.add(id);
+      this.#unsent.delete(id);
+    }
     return body;
   }
 
@@ -215,8 +231,8 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
   }
 
   #become(change: { problem?: string | undefined; hasOlder?: boolean }): void {
-    const { problem, ...next } = { ...this.#state, ...change, isLoaded: this.#shown !== undefined };
-    this.#state = { ...next, ...(problem !== undefined && { problem }) };
+    const isLoaded = this.#shown !== undefined;
+    this.#state = withoutUndefined<SyncState>({ ...this.#state, ...change, isLoaded });
     this.#options.onChange();
   }
 }

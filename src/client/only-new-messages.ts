@@ -1,5 +1,6 @@
 import type { UIMessage } from "ai";
-import type { ApprovalData } from "../protocol/index.ts";
+import type { ApprovalData } from "../protocol/approval.ts";
+import { isOpen, isToolPart } from "./approval-info.ts";
 
 /** The request as AI SDK gives it to `prepareSendMessagesRequest`, in both majors. */
 export interface SendMessagesRequest<UI_MESSAGE extends UIMessage> {
@@ -20,14 +21,11 @@ export interface SendMessagesRequest<UI_MESSAGE extends UIMessage> {
  * - Of answers and results: the assistant's message, with only the parts that have some.
  * - Of the wish for another reply: the last message without its parts.
  */
-export function onlyNewMessages<UI_MESSAGE extends UIMessage>({
-  id,
-  messages,
-  trigger,
-  messageId,
-  body,
-}: SendMessagesRequest<UI_MESSAGE>): { body: object } {
-  return { body: { ...body, id, messages: newMessages({ messages, trigger, messageId }), trigger, messageId } };
+export function onlyNewMessages<UI_MESSAGE extends UIMessage>(
+  request: SendMessagesRequest<UI_MESSAGE>,
+): { body: object } {
+  const { id, trigger, messageId, body } = request;
+  return { body: { ...body, id, messages: newMessages(request), trigger, messageId } };
 }
 
 type SentMessage = Pick<UIMessage, "id" | "role"> & { parts: readonly object[] };
@@ -51,7 +49,6 @@ function withoutParts({ id, role }: UIMessage): SentMessage {
 }
 
 type Part = UIMessage["parts"][number];
-type ToolPart = Extract<Part, { toolCallId: string }>;
 
 /** The parts with an answer or a result that the server may not have, without the arguments of the calls. */
 function partsToSend({ parts }: UIMessage): object[] {
@@ -74,11 +71,5 @@ function partsToSend({ parts }: UIMessage): object[] {
 function settledApproval(part: Part): string | undefined {
   if (part.type !== "data-approval") return undefined;
   const { approvalId, state } = part.data as ApprovalData;
-  return openStates.has(state) ? undefined : approvalId;
-}
-
-const openStates: ReadonlySet<ApprovalData["state"]> = new Set(["pending", "approved", "executing", "waiting"]);
-
-function isToolPart(part: Part): part is ToolPart {
-  return "toolCallId" in part;
+  return isOpen(state) ? undefined : approvalId;
 }

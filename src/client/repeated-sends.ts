@@ -17,8 +17,6 @@ export class RepeatedSends {
     this.#last = text;
     if (this.#times < most) return;
     this.#times = 0;
-    throw new Error(
-      `The same answer was sent ${most} times, and no reply has settled its call. Send it again to go on.`,
-    );
+    throw new Error(`The answer was sent ${most} times without a reply that settles it. Send it again to go on.`);
   }
 }

@@ -1,5 +1,5 @@
 import type { UIMessageChunk } from "ai";
-import { type ErrorCode, errorTable } from "../protocol/errors.ts";
+import { toErrorCode } from "../protocol/errors.ts";
 import type { ControlFrame } from "../protocol/frames.ts";
 import { parseSseEvent } from "../protocol/sse.ts";
 
@@ -45,11 +45,10 @@ function parseControl(text: string): ServerFrame | undefined {
     case "accepted":
       return { type: "accepted", requestId: word("requestId"), turn: word("turn") };
     case "refused": {
-      const code = word("code");
-      const known = Object.hasOwn(errorTable, code) ? (code as ErrorCode) : "internal";
+      const code = toErrorCode(word("code"));
       const { retryAfter } = frame;
       const retry = typeof retryAfter === "number" && retryAfter >= 0 ? { retryAfter } : {};
-      return { type: "refused", requestId: word("requestId"), code: known, message: word("message"), ...retry };
+      return { type: "refused", requestId: word("requestId"), code, message: word("message"), ...retry };
     }
     case "attached":
       return { type: "attached", id: word("id"), sequence: sequence(), running: frame["running"] === true };

@@ -1,4 +1,5 @@
-import { BridgeError, type ErrorCode, errorTable } from "../protocol/errors.ts";
+import { BridgeError, toErrorCode } from "../protocol/errors.ts";
+import { withoutUndefined } from "./without-undefined.ts";
 
 /** Where the server is, and how requests to it are made. */
 export interface ServerOptions {
@@ -44,13 +45,11 @@ export class ServerRequests {
     const all = new Headers(typeof own === "function" ? await own() : own);
     for (const [name, value] of new Headers(headers)) all.set(name, value);
     if (body) all.set("content-type", "application/json");
-    return fetch(`${api.replace(/\/$/, "")}${path}`, {
-      method: method ?? (body ? "POST" : "GET"),
-      headers: all,
-      ...(body && { body: JSON.stringify(body) }),
-      ...(credentials && { credentials }),
-      ...(signal && { signal }),
-    });
+    const request = { method: method ?? (body ? "POST" : "GET"), headers: all, credentials, signal };
+    return fetch(
+      `${api.replace(/\/$/, "")}${path}`,
+      withoutUndefined<RequestInit>({ ...request, body: body && JSON.stringify(body) }),
+    );
   }
 
   /** Rejects only if there is no response, or not all of it. */
@@ -75,10 +74,19 @@ function retryAfterIn(headers: Headers): number | undefined {
   return Number(headers.get("retry-after")) || undefined;
 }
 
+/** Why a request was refused, in the server's words if it has some. */
+export function sentenceOf({ status, body }: { status: number; body: { message?: string } }): string {
+  return body.message ?? `The server replied with status ${status}.`;
+}
+
+/** The path of a chat. */
+export function chatPath(chatId: string): string {
+  return `/stream/${encodeURIComponent(chatId)}`;
+}
+
 /** The error of a response that refuses a request, in the server's words. */
 export async function toError(response: Response): Promise<BridgeError> {
   const body = (await response.json().catch(() => ({}))) as { code?: string; message?: string };
-  const code = body.code && Object.hasOwn(errorTable, body.code) ? (body.code as ErrorCode) : "internal";
   const retryAfter = retryAfterIn(response.headers);
-  return new BridgeError(code, body.message ?? `The server replied with status ${response.status}.`, { retryAfter });
+  return new BridgeError(toErrorCode(body.code), sentenceOf({ status: response.status, body }), { retryAfter });
 }

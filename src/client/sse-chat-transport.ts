@@ -11,11 +11,12 @@ import {
 } from "./held-transport.ts";
 import { isUnreached, LostReply } from "./lost-reply.ts";
 import { linked } from "./linked.ts";
+import { Listeners } from "./listeners.ts";
 import { onlyNewMessages } from "./only-new-messages.ts";
 import { OpenStream } from "./open-stream.ts";
 import { reconnectDelay } from "./reconnect-delay.ts";
 import { RepeatedSends } from "./repeated-sends.ts";
-import { type ServerRequest, ServerRequests, toError } from "./server-requests.ts";
+import { chatPath, type ServerRequest, ServerRequests, toError } from "./server-requests.ts";
 import type { SseChatTransportOptions } from "./sse-chat-transport-options.ts";
 import { waitBeforeRetry } from "./wait-before-retry.ts";
 import { isHidden } from "./watch-network.ts";
@@ -41,7 +42,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
   readonly #server: ServerRequests;
   readonly #timers: Timers;
   readonly #now: () => number;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Listeners();
   readonly #repeated = new RepeatedSends();
   #state: ConnectionState = { status: "idle" };
   readonly #streams = new Set<OpenStream>();
@@ -55,19 +56,16 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
 
   getState = (): ConnectionState => this.#state;
 
-  subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
-  };
+  subscribe = this.#listeners.subscribe;
 
   async sendMessages(options: SendOptions<UI_MESSAGE>): Promise<ReadableStream<UIMessageChunk>> {
-    const { chatId: id, messages, trigger, messageId, body, headers, abortSignal } = options;
-    const { body: sent } = onlyNewMessages({ id, messages, trigger, messageId, body });
-    this.#repeated.check(sent);
-    const stream = this.#open(id, abortSignal, "sent");
+    const { chatId, messages, trigger, messageId, headers, abortSignal } = options;
+    const { body } = onlyNewMessages({ ...options, id: chatId });
+    this.#repeated.check(body);
+    const stream = this.#open(chatId, abortSignal, "sent");
     const isNew = trigger === "submit-message" && messageId === undefined && messages.at(-1)?.role === "user";
     return this.#connect(stream, (signal) => {
-      const request = { body: { ...sent, hold: true }, headers, signal };
+      const request = { body: { ...body, hold: true }, headers, signal };
       return this.#post(stream, request, isNew ? messages.at(-1)?.id : undefined);
     }) as Promise<ReadableStream<UIMessageChunk>>;
   }
@@ -96,7 +94,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
 
   /** True if the chat has a message with this id. */
   async #has(chatId: string, messageId: string | undefined, signal: AbortSignal): Promise<boolean> {
-    const path = `${pathOf(chatId)}/messages?limit=20`;
+    const path = `${chatPath(chatId)}/messages?limit=20`;
     const { status, body } = await this.#server.json<{ messages?: UIMessage[] }>(path, { signal });
     if (status >= 500) throw new TypeError(`The network request failed with status ${status}.`);
     return body.messages?.some(({ id }) => id === messageId) ?? false;
@@ -112,7 +110,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
     const { error, ...rest } = Object(result) as { error?: unknown };
     const isError = typeof error === "string" && Object.keys(rest).length === 0;
     const body = { toolCallId, ...(isError ? { error: error.slice(0, 4000) } : { result: result ?? null }) };
-    const response = await this.#server.send(`${pathOf(chatId)}/results`, { body });
+    const response = await this.#server.send(`${chatPath(chatId)}/results`, { body });
     if (!response.ok) throw await toError(response);
   }
 
@@ -138,7 +136,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
         leave.abort();
         // Closing the connection does not stop the reply.
         if (stream.isStoppable)
-          void this.#server.send(`${pathOf(chatId)}/stop`, { method: "POST" }).catch(() => undefined);
+          void this.#server.send(`${chatPath(chatId)}/stop`, { method: "POST" }).catch(() => undefined);
       },
       { once: true, signal: leave.signal },
     );
@@ -270,20 +268,16 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
 
   #resume(chatId: string, last: string | undefined, signal: AbortSignal): Promise<Response> {
     const headers = last === undefined ? undefined : { "last-event-id": last };
-    return this.#server.send(`${pathOf(chatId)}/stream?hold=1`, { headers, signal });
+    return this.#server.send(`${chatPath(chatId)}/stream?hold=1`, { headers, signal });
   }
 
   #become(next: ConnectionState): void {
     if (next.status === this.#state.status && next.retryAt === this.#state.retryAt) return;
     this.#state = next;
-    for (const listener of [...this.#listeners]) listener();
+    this.#listeners.notify();
   }
 }
 
 /** After how long a page that is not seen gives up its connection while it waits. */
 const hiddenMs = 25_000;
 const longestMs = 2 ** 31 - 1;
-
-function pathOf(chatId: string): string {
-  return `/stream/${encodeURIComponent(chatId)}`;
-}

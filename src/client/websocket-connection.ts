@@ -1,5 +1,6 @@
-import { BridgeError, errorTable } from "../protocol/errors.ts";
+import { BridgeError, signedOutCode } from "../protocol/errors.ts";
 import type { ConnectionState } from "./connection-state.ts";
+import { Listeners } from "./listeners.ts";
 import { parseServerFrame, type ServerFrame } from "./server-frame.ts";
 import { reconnectDelay } from "./reconnect-delay.ts";
 import { watchNetwork } from "./watch-network.ts";
@@ -21,7 +22,6 @@ export interface WebSocketConnectionEvents {
 const openState = 1;
 /** Close codes that say that the client's frames are at fault: to connect again would not help. */
 const finalCodes: ReadonlySet<number> = new Set([1003, 1007, 1008, 1009]);
-const signedOutCode = errorTable.unauthenticated.close;
 /** A token that was accepted this long ago may have expired. */
 const freshMs = 30_000;
 
@@ -34,7 +34,7 @@ export class WebSocketConnection {
   readonly #events: WebSocketConnectionEvents;
   readonly #timers: Timers;
   readonly #now: () => number;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Listeners();
   #state: ConnectionState = { status: "idle" };
   #socket: WebSocketLike | undefined;
   /** Identifies the socket in use, so that late events of an earlier one are ignored. */
@@ -58,10 +58,7 @@ export class WebSocketConnection {
 
   getState = (): ConnectionState => this.#state;
 
-  subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
-  };
+  subscribe = this.#listeners.subscribe;
 
   get isOpen(): boolean {
     return this.#state.status === "open" && this.#socket?.readyState === openState;
@@ -288,6 +285,6 @@ export class WebSocketConnection {
     const { latencyMs } = this.#state;
     const isOver = next.status === "closed" || next.status === "signed-out";
     this.#state = { ...(latencyMs !== undefined && !isOver && { latencyMs }), ...next };
-    for (const listener of [...this.#listeners]) listener();
+    this.#listeners.notify();
   }
 }

@@ -1,33 +1,42 @@
 /**
- * One error class for every rule a caller can break. The table maps each code to its HTTP status and WebSocket close code,
- * and says after how many seconds the same request may succeed, if it may. The message says what was expected, what came,
- * and which id. Only code, message and time reach a browser; details are logged.
+ * One error class for every rule a caller can break. The message says what was expected, what came, and which id. Only code,
+ * message and time reach a browser; details are logged. What the server makes of a code is in `error-table.ts`.
  */
 
-export const errorTable = {
-  malformed: { status: 400, close: 1007 },
-  invalid: { status: 400, close: 1008 },
-  // A code of its own: a client has to tell a user who is signed out from a frame that is at fault.
-  unauthenticated: { status: 401, close: 4401 },
-  forbidden: { status: 403, close: 1008 },
-  not_found: { status: 404, close: 1008 },
-  method_not_allowed: { status: 405, close: 1008 },
-  conflict: { status: 409, close: 1008 },
-  too_large: { status: 413, close: 1009 },
-  unsupported_media_type: { status: 415, close: 1003 },
-  too_many: { status: 429, close: 1013, retryAfter: 1 },
-  internal: { status: 500, close: 1011 },
-  unavailable: { status: 503, close: 1013, retryAfter: 1 },
-} as const satisfies Record<string, { status: number; close: number; retryAfter?: number }>;
+const errorCodes = [
+  "malformed",
+  "invalid",
+  "unauthenticated",
+  "forbidden",
+  "not_found",
+  "method_not_allowed",
+  "conflict",
+  "too_large",
+  "unsupported_media_type",
+  "too_many",
+  "internal",
+  "unavailable",
+] as const;
 
-/** Why a request was refused or failed: a name of `errorTable`. */
-export type ErrorCode = keyof typeof errorTable;
+/** Why a request was refused or failed. */
+export type ErrorCode = (typeof errorCodes)[number];
+
+/** The code that another version has sent; `internal` if this version does not know it. */
+export function toErrorCode(code: unknown): ErrorCode {
+  return errorCodes.find((known) => known === code) ?? "internal";
+}
+
+/** After how many seconds the same request may succeed. With any other code it would be refused again. */
+export const secondsToRetry = { too_many: 1, unavailable: 1 } as const;
 
 /** After how many seconds a refused request may be sent again; undefined if it would be refused again. */
 export function retryAfterOf(code: ErrorCode, given?: number): number | undefined {
-  const row: { status: number; retryAfter?: number } = errorTable[code];
-  return row.retryAfter === undefined ? undefined : (given ?? row.retryAfter);
+  const seconds = (secondsToRetry as Partial<Record<ErrorCode, number>>)[code];
+  return seconds && (given ?? seconds);
 }
+
+/** The WebSocket close code of `unauthenticated`. A client has to tell a user who is signed out from a frame that is at fault. */
+export const signedOutCode = 4401;
 
 /** True for the error of something that does not exist, or no longer. */
 export function isNotFound(error: unknown): boolean {

@@ -10,7 +10,8 @@ export {
   textIn,
 } from "./card.ts";
 export { cleanTitle, maxTitleLength, titleOf } from "./chat-title.ts";
-export { BridgeError, errorTable, type ErrorCode, isNotFound, retryAfterOf } from "./errors.ts";
+export { errorTable } from "./error-table.ts";
+export { BridgeError, type ErrorCode, isNotFound, retryAfterOf } from "./errors.ts";
 export { type Identity, isName, nameRule, type OwnerOrIdentity, toIdentity } from "./identity.ts";
 export { canonicalJson, defaultJsonLimits, type JsonLimits } from "./canonical-json.ts";
 export { actionDigest, digest, type Action } from "./digest.ts";

@@ -9,6 +9,7 @@ import {
   SseChatTransport,
   WebSocketChatTransport,
 } from "../client/index.ts";
+import { withoutUndefined } from "../client/without-undefined.ts";
 
 type Callbacks<UI_MESSAGE extends UIMessage> = Pick<
   ChatInit<UI_MESSAGE>,
@@ -39,13 +40,12 @@ export class AgentChat<UI_MESSAGE extends UIMessage = UIMessage> extends Chat<UI
   replayed: { messages: UI_MESSAGE[]; isReplaying: boolean } = { messages: [], isReplaying: false };
 
   constructor(options: AgentChatOptions<UI_MESSAGE>) {
-    const { id, generateId, onData, onError, onFinish, messageMetadataSchema, dataPartSchemas, ...rest } = options;
+    const { id, generateId, onData, onError, onFinish, messageMetadataSchema, dataPartSchemas } = options;
     const connection = toTransport(options);
-    const all = { generateId, onData, onError, onFinish, messageMetadataSchema, dataPartSchemas };
-    const callbacks = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
-    super({ id, transport: connection, ...callbacks });
+    const callbacks = { generateId, onData, onError, onFinish, messageMetadataSchema, dataPartSchemas };
+    super(withoutUndefined<ChatInit<UI_MESSAGE>>({ id, transport: connection, ...callbacks }));
     this.connection = connection;
-    this.approvals = attachApprovals<UI_MESSAGE>(this, { ...rest, transport: connection });
+    this.approvals = attachApprovals<UI_MESSAGE>(this, { ...options, transport: connection });
     const { resumeStream } = this;
     this.resumeStream = async (...given) => {
       const replayed = { messages: this.messages, isReplaying: true };

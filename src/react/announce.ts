@@ -6,19 +6,17 @@ const attribute = "data-approval-announcements";
  * read a text again that is replaced by the same text, and may not read a region that has just been added with its text.
  */
 export function announce(words: string): void {
-  const log = document.querySelector(`[${attribute}]`) ?? addLog();
+  const log = prepareAnnouncements();
   const line = document.createElement("p");
   line.textContent = words;
   log.append(line);
   while (log.childElementCount > linesKept) log.firstElementChild?.remove();
 }
 
-/** Adds the log before there is something to announce. */
-export function prepareAnnouncements(): void {
-  if (!document.querySelector(`[${attribute}]`)) addLog();
-}
-
-function addLog(): HTMLElement {
+/** Returns the log. Adds it before there is something to announce. */
+export function prepareAnnouncements(): Element {
+  const known = document.querySelector(`[${attribute}]`);
+  if (known) return known;
   const log = document.createElement("div");
   log.setAttribute(attribute, "");
   log.setAttribute("role", "log");

@@ -1,19 +1,11 @@
 import { useSyncExternalStore } from "react";
-
-const listeners = new Set<() => void>();
-let clock: ReturnType<typeof setInterval> | undefined;
+import { whileWatched } from "./while-watched.ts";
 
 /** One clock for all countdowns of the page. */
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  clock ??= setInterval(() => listeners.forEach((each) => each()), 500);
-  return () => {
-    listeners.delete(listener);
-    if (listeners.size > 0) return;
-    clearInterval(clock);
-    clock = undefined;
-  };
-}
+const subscribe = whileWatched<() => void>((listeners) => {
+  const clock = setInterval(() => listeners.forEach((each) => each()), 500);
+  return () => clearInterval(clock);
+});
 
 const never = () => () => undefined;
 

@@ -1,3 +1,4 @@
+import { ifAllowed } from "../client/if-allowed.ts";
 import { newKey } from "../client/new-key.ts";
 
 /** After a call its claim stays for this long: other tabs have read the outcome by then. */
@@ -8,7 +9,8 @@ const claims = `${prefix}call:`;
 /**
  * Runs a browser call in this tab alone: two tabs of the same chat both see it. Does nothing if another tab has claimed
  * it. A lock of the browser keeps others out while the call runs, also a tab that was duplicated and takes itself
- * for this one. A page without locks has only the time of the claim.
+ * for this one. A page without locks has only the time of the claim. Without storage, too, every tab runs the call, and
+ * the server takes one result.
  * The claim ends early when the signal aborts.
  */
 export async function whileClaimed(toolCallId: string, run: () => Promise<void>, signal: AbortSignal): Promise<void> {
@@ -64,16 +66,4 @@ function removeLapsed(): void {
   for (const [key, claim] of Object.entries<string>(localStorage))
     if (key.startsWith(claims) && Date.now() - Number(claim.split(" ")[1]) >= lapsesAfterMs)
       localStorage.removeItem(key);
-}
-
-/**
- * Uses the storage, unless the browser forbids it or it has no room. Then every tab runs the call, and the server takes one
- * result.
- */
-function ifAllowed<T>(use: () => T): T | undefined {
-  try {
-    return use();
-  } catch {
-    return undefined;
-  }
 }
