@@ -1,6 +1,6 @@
 import type { ApprovalView } from "../protocol/approval.ts";
 import type { ApprovalAnswer } from "./chat-approvals.ts";
-import { ifAllowed } from "./if-allowed.ts";
+import { ifPossible } from "./if-possible.ts";
 import { newKey } from "./new-key.ts";
 import { reconnectDelay } from "./reconnect-delay.ts";
 import { sentenceOf, type ServerRequests } from "./server-requests.ts";
@@ -90,7 +90,7 @@ export class ApprovalOutbox {
     this.#options = options;
     this.#timers = options.timers ?? systemTimers;
     this.#now = options.now ?? Date.now;
-    this.#storage = "storage" in options ? options.storage : ifAllowed(() => globalThis.sessionStorage);
+    this.#storage = "storage" in options ? options.storage : ifPossible(() => globalThis.sessionStorage);
   }
 
   /** Sends what an earlier load of this page has left, and what was not delivered before `close`. */
@@ -112,7 +112,7 @@ export class ApprovalOutbox {
         return kept && this.#isMine(kept) ? [{ ...kept, approvalId: key.slice(prefix.length) }] : [];
       });
     };
-    return ifAllowed(read) ?? [];
+    return ifPossible(read) ?? [];
   }
 
   /** The server can be reached: answers that did not get there are sent now. */
@@ -218,7 +218,7 @@ export class ApprovalOutbox {
     entry.answer = { ...entry.answer, ...change };
     const { approvalId, decided, problem, isElsewhere: _, ...kept } = entry.answer;
     // If the browser forbids storage or has no room, the answer lasts as long as the page.
-    ifAllowed(() => {
+    ifPossible(() => {
       if (decided || problem !== undefined) this.#storage?.removeItem(prefix + approvalId);
       else this.#storage?.setItem(prefix + approvalId, JSON.stringify(kept));
     });
@@ -227,7 +227,7 @@ export class ApprovalOutbox {
 }
 
 function parse(text: string | null | undefined): KeptAnswer | undefined {
-  const kept = ifAllowed(() => JSON.parse(text ?? "null") as Partial<KeptAnswer> | null);
+  const kept = ifPossible(() => JSON.parse(text ?? "null") as Partial<KeptAnswer> | null);
   const isAnswer = typeof kept?.approved === "boolean" && typeof kept.key === "string" && typeof kept.at === "number";
   return isAnswer ? (kept as KeptAnswer) : undefined;
 }

@@ -25,7 +25,7 @@ export const lookAlikeScripts: readonly LookAlikeScript[] = [
   script("Greek", "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹϳονϲ", true),
   script("Armenian", "ՍՏՕԼԶՈՑհոսօցզգյլքւ", true),
   script("Cherokee", withSmall("ᎠᎡᎢᎥᎩᎪᎫᎬᎳᎷᎻᎽᏀᏂᏃᏎᏏᏒᏔᏙᏚᏞᏟᏢᏦᏧᏮᏳᏴ")),
-  script("Coptic", "ⲀⲂⲈⲌⲎⲒⲔⲘⲚⲞⲢⲤⲦⲨⲬⲰⲁⲃⲉⲍⲏⲓⲕⲙⲛⲟⲣⲥⲧⲩⲭⲱ"),
+  script("Coptic", withSmall("ⲀⲂⲈⲌⲎⲒⲔⲘⲚⲞⲢⲤⲦⲨⲬⲰ")),
   script("Lisu", "ꓐꓑꓒꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ"),
   script("Deseret", "𐐄𐐬"),
   script("Osage", "𐓂𐓪"),
@@ -40,7 +40,7 @@ export const lookAlikeScripts: readonly LookAlikeScript[] = [
   script("Elbasan"),
 ];
 
-/** Small Cherokee letters have the forms of the capital ones. */
+/** Small Cherokee and Coptic letters have the forms of the capital ones. */
 function withSmall(letters: string): string {
   return letters + letters.toLowerCase();
 }

@@ -78,9 +78,10 @@ export const InfoCard = memo(function InfoCard({
 
 /** With each change of any approval there is another object of all of them, with the same functions. */
 function isSame(before: InfoCardProps, now: InfoCardProps): boolean {
-  return compared.every((name) => before[name] === now[name]) && before.approvals.answer === now.approvals.answer;
+  const { answer } = now.approvals;
+  const names = Object.keys({ ...before, ...now }) as (keyof InfoCardProps)[];
+  return names.every((name) => (name === "approvals" ? before[name].answer === answer : before[name] === now[name]));
 }
-const compared = ["info", "language", "labels", "classNames", "slots", "headingLevel", "clockOffset"] as const;
 
 function Card({
   info,

@@ -3,7 +3,7 @@ import { type CardField, textIn } from "../protocol/card.ts";
 import { argumentOrder } from "./argument-order.ts";
 import { useCard } from "./card-parts.tsx";
 import { fieldText, localeOf } from "./field-text.ts";
-import { inferField } from "./infer-field.ts";
+import { fieldOf } from "./field-of.ts";
 import { isDeep, JsonText, toJson } from "./json-text.tsx";
 import { LongValue, Opener } from "./long-value.tsx";
 import { VisibleText } from "./visible-text.tsx";
@@ -48,7 +48,7 @@ function Entries({ values, fields }: { values: Record<string, unknown>; fields: 
   return (
     <dl {...part("fields")}>
       {shown.map((name) => {
-        const field = (Object.hasOwn(fields, name) ? fields[name] : undefined) ?? inferField(name, values);
+        const field = fieldOf(name, values, fields);
         const label = field.label === undefined ? name : textIn(field.label, language);
         return (
           <div key={name} {...part("field")} data-argument={name} data-format={field.format}>

@@ -2,7 +2,7 @@ import type { CardField } from "../protocol/card.ts";
 import { visibleText } from "../protocol/visible-text.ts";
 import { argumentOrder } from "./argument-order.ts";
 import { fieldText } from "./field-text.ts";
-import { inferField } from "./infer-field.ts";
+import { fieldOf } from "./field-of.ts";
 import { lookAlikes } from "./look-alikes.ts";
 
 const lengthShown = 40;
@@ -23,7 +23,7 @@ export function callWords(input: unknown, fields: Fields = {}, language = "en"):
   const values = input as Record<string, unknown>;
   const shown = argumentOrder(Object.keys(values), fields).map((name) => ({
     value: values[name],
-    field: (Object.hasOwn(fields, name) ? fields[name] : undefined) ?? inferField(name, values),
+    field: fieldOf(name, values, fields),
   }));
   // An amount already shows its currency.
   const currencies = shown.flatMap(({ field }) => (field.format === "money" ? field.currency : []));

@@ -34,9 +34,9 @@ function Connection({
   const { labels } = useCard();
   const seconds = useSecondsUntil(connection?.retryAt);
   const status = connection?.status;
-  useAnnounced(status);
-  if (!connection || !status) return null;
   const isLost = status === "reconnecting" || status === "closed";
+  useAnnounced(status, isLost);
+  if (!connection || !status) return null;
   if (!always && !isLost && status !== "signed-out") return null;
   const words = labels.connection;
   const isWaiting = status === "reconnecting" && seconds > 0;
@@ -58,14 +58,13 @@ function Connection({
 }
 
 /** Announces that the connection is lost or found again. The seconds are not announced. */
-function useAnnounced(status: State["status"] | undefined): void {
+function useAnnounced(status: State["status"] | undefined, isLost: boolean): void {
   const { labels } = useCard();
   const wasLost = useRef(false);
   useEffect(() => {
     prepareAnnouncements();
-    const isLost = status === "reconnecting" || status === "closed";
     if (isLost === wasLost.current || !(isLost || status === "open")) return;
     wasLost.current = isLost;
     announce(isLost ? labels.connection.lost : labels.connection.found);
-  }, [status, labels]);
+  }, [status, isLost, labels]);
 }

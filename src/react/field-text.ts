@@ -1,3 +1,4 @@
+import { ifPossible } from "../client/if-possible.ts";
 import type { CardField } from "../protocol/card.ts";
 
 /** An argument as a person reads it. `exact` is the value as it is sent, if that says something else. */
@@ -63,9 +64,5 @@ function dateText(value: unknown, language: string): FieldText | undefined {
 /** The locale of a language. Plain English is that of most readers, with dates that cannot be misread. */
 export function localeOf(language: string, english = "en-GB"): string {
   if (/^en$/i.test(language)) return english;
-  try {
-    return Intl.getCanonicalLocales(language)[0] ?? english;
-  } catch {
-    return english;
-  }
+  return ifPossible(() => Intl.getCanonicalLocales(language)[0]) ?? english;
 }

@@ -1,3 +1,4 @@
+import { ifPossible } from "../client/if-possible.ts";
 import { useCard } from "./card-parts.tsx";
 import { VisibleText } from "./visible-text.tsx";
 
@@ -6,11 +7,7 @@ const deepest = 40;
 
 /** A value as JSON; undefined if it is nested so deeply that it cannot be written. */
 export function toJson(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value, null, isDeep(value, deepest) ? 0 : 2) ?? String(value);
-  } catch {
-    return undefined;
-  }
+  return ifPossible(() => JSON.stringify(value, null, isDeep(value, deepest) ? 0 : 2) ?? String(value));
 }
 
 /** Whether a value has more than this number of levels. */

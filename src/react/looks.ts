@@ -1,3 +1,5 @@
+import { Listeners } from "../client/listeners.ts";
+
 /** Dispatched by what a card has scrolled to, so that a box that keeps itself at its end can stay there. */
 export const shownEvent = "shown";
 
@@ -16,19 +18,16 @@ export interface Looks {
   isAllSeen(): boolean;
   /** Brings the first value that has not been seen to the screen, and opens it if it is cut. */
   showNext(): void;
-  subscribe(listener: () => void): () => void;
+  subscribe: (this: void, listener: () => void) => () => void;
 }
 
 export function createLooks(): Looks {
   const unseen = new Set<HTMLElement>();
   const closed = new Set<HTMLElement>();
-  const listeners = new Set<() => void>();
+  const { subscribe, notify } = new Listeners();
   let hasBeenCut = false;
   // Made with the first mark: there is none on a server.
   let observer: IntersectionObserver | undefined;
-  const notify = () => {
-    for (const listener of listeners) listener();
-  };
   const see = (marks: readonly Element[]) => {
     for (const mark of marks) {
       observer?.unobserve(mark);
@@ -73,10 +72,7 @@ export function createLooks(): Looks {
       scrollTo(next);
       next.dispatchEvent(new CustomEvent(shownEvent, { bubbles: true }));
     },
-    subscribe(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    subscribe,
   };
 }
 

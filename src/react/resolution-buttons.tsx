@@ -1,5 +1,6 @@
 import { useId, useRef, useState } from "react";
 import type { ApprovalResolution } from "../client/chat-approvals.ts";
+import { ifPossible } from "../client/if-possible.ts";
 import { useCard } from "./card-parts.tsx";
 import { ReasonBox } from "./reason-box.tsx";
 import { useMeantClicks } from "./use-meant-clicks.ts";
@@ -59,10 +60,6 @@ export function ResolutionButtons({ onResolve }: { onResolve: (resolution: Appro
 function toResolution(happened: boolean, text: string): ApprovalResolution {
   if (!happened) return text === "" ? { happened } : { happened, reason: text };
   if (text === "") return { happened };
-  try {
-    const value: unknown = JSON.parse(text);
-    return { happened, outcome: typeof value === "object" && value !== null ? value : text };
-  } catch {
-    return { happened, outcome: text };
-  }
+  const value = ifPossible<unknown>(() => JSON.parse(text));
+  return { happened, outcome: typeof value === "object" && value !== null ? value : text };
 }

@@ -1,4 +1,4 @@
-import { createContext, useCallback, useContext, useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { createContext, useContext, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { createLooks, type Looks } from "./looks.ts";
 
 /** The looks of the card around a value. Undefined where nothing is decided. */
@@ -7,8 +7,7 @@ export const LooksContext = createContext<Looks | undefined>(undefined);
 /** The looks of one card, and whether a cut value keeps it from being approved. */
 export function useLooks(): { looks: Looks; isCut: boolean } {
   const [looks] = useState(createLooks);
-  const subscribe = useCallback((listener: () => void) => looks.subscribe(listener), [looks]);
-  return { looks, isCut: useSyncExternalStore(subscribe, looks.isCut, looks.isCut) };
+  return { looks, isCut: useSyncExternalStore(looks.subscribe, looks.isCut, looks.isCut) };
 }
 
 /** A mark that has to be seen before the call can be approved. It has to be seen again when `value` changes. */

@@ -1,4 +1,4 @@
-import { ifAllowed } from "../client/if-allowed.ts";
+import { ifPossible } from "../client/if-possible.ts";
 import { newKey } from "../client/new-key.ts";
 
 /** After a call its claim stays for this long: other tabs have read the outcome by then. */
@@ -17,9 +17,9 @@ export async function whileClaimed(toolCallId: string, run: () => Promise<void>,
   const key = claims + toolCallId;
   const me = tabId();
   const claim = async () => {
-    ifAllowed(removeLapsed);
-    if (ifAllowed(() => localStorage.getItem(key))?.startsWith(me) === false) return;
-    const note = () => ifAllowed(() => localStorage.setItem(key, `${me} ${Date.now()}`));
+    ifPossible(removeLapsed);
+    if (ifPossible(() => localStorage.getItem(key))?.startsWith(me) === false) return;
+    const note = () => ifPossible(() => localStorage.setItem(key, `${me} ${Date.now()}`));
     note();
     // A tool that does not end must not keep the claim when the page comes back to the chat.
     await Promise.race([run(), new Promise((resolve) => signal.addEventListener("abort", resolve))]);
@@ -46,18 +46,18 @@ const answered = new Set<string>();
 /** Remembers that this tab answered a question with yes, also after a reload if the browser lets the page store it. */
 export function rememberYes(approvalId: string): void {
   answered.add(approvalId);
-  ifAllowed(() => sessionStorage.setItem(`${prefix}yes:${approvalId}`, "1"));
+  ifPossible(() => sessionStorage.setItem(`${prefix}yes:${approvalId}`, "1"));
 }
 
 export function saidYesHere(approvalId: string): boolean {
-  return answered.has(approvalId) || ifAllowed(() => sessionStorage.getItem(`${prefix}yes:${approvalId}`)) === "1";
+  return answered.has(approvalId) || ifPossible(() => sessionStorage.getItem(`${prefix}yes:${approvalId}`)) === "1";
 }
 
 let tab: string | undefined;
 function tabId(): string {
   const key = `${prefix}tab`;
-  const id = (tab ??= ifAllowed(() => sessionStorage.getItem(key)) ?? newKey());
-  ifAllowed(() => sessionStorage.setItem(key, id));
+  const id = (tab ??= ifPossible(() => sessionStorage.getItem(key)) ?? newKey());
+  ifPossible(() => sessionStorage.setItem(key, id));
   return id;
 }
 
