@@ -1,8 +1,9 @@
 import type { Content } from "@google/genai";
 
 /**
- * A content of the history, which is plain JSON, to be copied and compared for every request. Most contents are one text:
- * then it is here, because a long history is not in the processor's cache, and each object that is not looked at counts.
+ * A content of the history, which is plain JSON. Every request copies and compares it. Most contents are one text, which is
+ * kept here beside the content: the objects of a long history are not in the processor's cache, and looking at each of them
+ * takes most of the time.
  */
 export interface KnownContent {
   content: Content;

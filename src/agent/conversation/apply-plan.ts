@@ -91,8 +91,9 @@ async function writeResponses(
 }
 
 /**
- * Marks rows as told, as they were when the plan was made. If the process dies before this, the next plan finds their responses in the history and only marks
- * them, or appends the same note again: an event with an id that is already there replaces it.
+ * Marks rows as told, with the states that the plan was made of: a row whose outcome was found out since has to be told
+ * again. If the process dies before this, the next plan finds their responses in the history and only marks them, or
+ * appends the same note again: an event with an id that is already there replaces it.
  */
 export async function markTold(tells: readonly string[], rows: readonly PlannedRow[], store: Store): Promise<void> {
   const states = new Map(rows.map(({ id, state }) => [id, state]));
