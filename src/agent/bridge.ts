@@ -81,11 +81,25 @@ export class Bridge {
     who: OwnerOrIdentity,
     chatName: string | undefined,
     submission: Submission,
-    { live = false }: { /** Talk to the model over a live connection. */ live?: boolean } = {},
+    {
+      live = false,
+      request,
+    }: {
+      /** Talk to the model over a live connection. */
+      live?: boolean;
+      /** An id of the request, unique in its chat. If the request comes again before a newer message, its turn is read again. */
+      request?: string | undefined;
+    } = {},
   ): Promise<Submitted> {
     const identity = toIdentity(who);
     if (chatName !== undefined) this.#parts.unseen.noteVisit(identity.owner, chatName);
-    return this.#parts.requests.submit({ identity, chatName, submission, mode: live ? "live" : "request" });
+    return this.#parts.requests.submit({
+      identity,
+      chatName,
+      submission,
+      mode: live ? "live" : "request",
+      id: request,
+    });
   }
 
   /** One decision made outside a chat request. The server itself continues the conversation. */

@@ -65,6 +65,8 @@ export interface TurnOrigin {
   mode: Approval["mode"];
   /** Whose message the turn comes from. */
   actor: string;
+  /** The request that began the turn, if it has an id. It may come again, and begins one turn. */
+  request?: string | undefined;
 }
 
 /** What the end of messages means for the model's history and for the rows of their calls. */

@@ -29,6 +29,8 @@ const leaseMs = 600;
 /** The machine may be busy. */
 const patient = { timeout: 15_000 };
 
+type Submission = Parameters<Bridge["submit"]>[2];
+
 interface Node {
   bridge: Bridge;
   store: Store;
@@ -188,6 +190,38 @@ describe("two nodes on one database", () => {
     await expect.poll(() => words(two.bridge), patient).toEqual(["hello", "Hello."]);
     middle.open();
   });
+
+  const requests: { what: string; toSubmission: (reply: string) => Submission; said: string[] }[] = [
+    { what: "a message", toSubmission: () => ({ type: "message", message: userMessage("hello") }), said: ["hello"] },
+    { what: "another reply", toSubmission: () => ({ type: "regenerate" }), said: [] },
+    {
+      what: "another reply, by the id of the reply",
+      toSubmission: (reply) => ({ type: "regenerate", messageId: reply }),
+      said: [],
+    },
+  ];
+  for (const { what, toSubmission, said } of requests)
+    it(`do a request once if the node that was asked dies before it answers: ${what}`, async () => {
+      const middle = gate();
+      const { nodes } = await openNodes(2, [{ say: [text("Once upon "), pause(middle.opened)] }], {
+        before: async (index, operation) => {
+          if (index !== 0 || operation !== "answerPosted") return;
+          one.kill();
+          await new Promise(() => undefined);
+        },
+      });
+      const [one, two] = nodes;
+      const first = await say(one.bridge, "a story");
+      if (!("turn" in first)) throw new Error("There is no turn.");
+      await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
+      await two.bridge.submit("alice", "chat", toSubmission(first.turn.reply));
+      middle.open();
+      const replies = ["a story", "Once upon ", ...said.flatMap((message) => [message, "Once upon "])];
+      await expect.poll(() => words(two.bridge), patient).toEqual(replies);
+      const log = await two.store.read((await two.store.findChat("alice", "chat", "root_agent"))?.id ?? "");
+      // The story, and the request. What goes on after a node has died has no message.
+      expect(log.filter((entry) => entry.kind === "begin" && entry.message)).toHaveLength(2);
+    });
 
   it("a turn of a lease that was lost writes nothing when its node has the chat again", async () => {
     const middle = gate();

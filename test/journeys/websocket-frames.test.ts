@@ -6,7 +6,14 @@ import * as ai from "ai";
 import { type UIMessage, type UIMessageChunk, WebSocketChatTransport } from "ai";
 import { afterEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { endSockets, liveUrl, openSocket, type RawSocket } from "../fixtures/raw-socket.ts";
+import {
+  type Control,
+  endSockets,
+  type LiveReceived,
+  liveUrl,
+  openSocket,
+  type RawSocket,
+} from "../fixtures/raw-socket.ts";
 import { chatOver, majors, toolParts, wordsOf } from "../fixtures/stock-chat.ts";
 import {
   afterTools,
@@ -958,6 +965,27 @@ describe("a chat that continues", () => {
     client.send({ ...regenerate, resend: true });
     await client.until(({ controls }) => controls.filter(({ type }) => type === "accepted").length === 2);
     await idle(world);
+    expect(world.gemini.requests).toHaveLength(2);
+  });
+
+  const isAccepted = ({ type }: Control) => type === "accepted";
+  const hasAccepted = ({ controls }: LiveReceived) => controls.some(isAccepted);
+
+  test("regenerates a reply once if the same request arrives again after a restart", async () => {
+    const world = await openWorld();
+    const client = await openSocket(world, "?sequence=1");
+    client.send(message("hello"));
+    await client.turn();
+    const regenerate = { ...message("hello"), trigger: "regenerate-message", requestId: "r-1" };
+    client.send(regenerate);
+    const first = await client.until(hasAccepted);
+    await idle(world);
+    await world.restart();
+    const again = await openSocket(world, "?sequence=1");
+    again.send({ ...regenerate, resend: true });
+    const second = await again.until(hasAccepted);
+    await idle(world);
+    expect(second.controls.filter(isAccepted)).toEqual(first.controls.filter(isAccepted));
     expect(world.gemini.requests).toHaveLength(2);
   });
 

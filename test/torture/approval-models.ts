@@ -35,6 +35,10 @@ export type ClientInput =
   /** A decision inside a chat request: its reply says that it was taken in, and not what became of it. */
   | { do: "answer"; approved: boolean }
   | { do: "resolve"; happened: boolean }
+  /** The end of a long-running call. */
+  | { do: "report"; happened: boolean }
+  /** The result of a browser tool: the reply says that it was taken in, and not whether it counts. */
+  | { do: "give" }
   | { do: "read" };
 export interface ClientOutput {
   /** False for a 409. */
@@ -42,64 +46,86 @@ export interface ClientOutput {
   state?: ApprovalState;
 }
 
-/** The state of a row and what was decided about it. */
-type Seen = `${ApprovalState}:${"" | "yes" | "no"}`;
+/** The state of a row, what was decided about it, and what was reported of it. */
+type Seen = `${ApprovalState}:${Said}:${Said}`;
+type Said = "" | "yes" | "no";
 
-/** What the server does by itself, at any time: everything but decisions. */
-const ownEvents = approvalEvents.filter((event) => event !== "approve" && event !== "deny");
+const toSaid = (value: boolean): Said => (value ? "yes" : "no");
 
-const reachable = new Map<Seen, readonly Seen[]>();
+/** An approval as clients see it. Only a client can say what became of one that `isReported`. */
+export function clientModel(isReported: boolean): Model<Seen, ClientInput, ClientOutput> {
+  /** What the server does by itself, at any time. */
+  const ownEvents = approvalEvents.filter((event) => {
+    if (event === "approve" || event === "deny") return false;
+    return !isReported || (event !== "succeed" && event !== "fail");
+  });
+  const reachable = new Map<Seen, readonly Seen[]>();
 
-/** The state itself, and all that the server may make of it by itself. */
-function later(seen: Seen): readonly Seen[] {
-  const known = reachable.get(seen);
-  if (known) return known;
-  const found = new Set<Seen>([seen]);
-  for (const each of found) {
-    const [state, decision] = split(each);
-    for (const event of ownEvents) {
-      const cell = transition(state, event);
-      if ("to" in cell) found.add(`${cell.to}:${decision}`);
+  /** The state itself, and all that the server may make of it by itself. */
+  const later = (seen: Seen): readonly Seen[] => {
+    const known = reachable.get(seen);
+    if (known) return known;
+    const found = new Set<Seen>([seen]);
+    for (const each of found) {
+      const [state, decision, report] = split(each);
+      for (const event of ownEvents) {
+        const cell = transition(state, event);
+        if ("to" in cell) found.add(`${cell.to}:${decision}:${report}`);
+      }
     }
+    reachable.set(seen, [...found]);
+    return [...found];
+  };
+
+  return {
+    initial: "pending::",
+    step(before, input, output) {
+      return later(before).flatMap((seen): readonly Seen[] => {
+        const change = changeOf(seen, input);
+        const isAccepted = change !== undefined || repeats(seen, input);
+        if (output?.accepted !== undefined && output.accepted !== isAccepted) return [];
+        // The reply has the row as it was when the reply was made, which may be later than the change.
+        const after = change === undefined ? [seen] : later(change);
+        return output?.state === undefined
+          ? after.slice(0, 1)
+          : after.filter((each) => split(each)[0] === output.state);
+      });
+    },
+  };
+}
+
+/** What a request makes of an approval; undefined if it changes nothing. */
+function changeOf(seen: Seen, input: ClientInput): Seen | undefined {
+  const [state, decision, report] = split(seen);
+  const ended = (happened: boolean) => (happened ? "succeeded" : "failed");
+  switch (input.do) {
+    case "decide":
+    case "answer":
+      return state === "pending"
+        ? `${input.approved ? "approved" : "denied"}:${toSaid(input.approved)}:${report}`
+        : undefined;
+    case "resolve":
+      return state === "indeterminate" ? `${ended(input.happened)}:${decision}:${report}` : undefined;
+    case "report":
+      // The call may have begun although its process died before it could say so.
+      return state === "executing" || state === "waiting" || state === "indeterminate"
+        ? `${ended(input.happened)}:${decision}:${toSaid(input.happened)}`
+        : undefined;
+    case "give":
+      return state === "approved" || state === "waiting" ? `succeeded:${decision}:yes` : undefined;
+    default:
+      return undefined;
   }
-  reachable.set(seen, [...found]);
-  return [...found];
 }
 
-export const clientModel: Model<Seen, ClientInput, ClientOutput> = {
-  initial: "pending:",
-  step(before, input, output) {
-    return later(before).flatMap((seen): readonly Seen[] => {
-      const [state, decision] = split(seen);
-      const change = changeOf(state, input);
-      const isAccepted = change !== undefined || repeats(state, decision, input);
-      if (output?.accepted !== undefined && output.accepted !== isAccepted) return [];
-      // The reply has the row as it was when the reply was made, which may be later than the change.
-      const after = change === undefined ? [seen] : later(`${change}:${decided(decision, input)}`);
-      return output?.state === undefined ? after.slice(0, 1) : after.filter((each) => split(each)[0] === output.state);
-    });
-  },
-};
-
-/** The state that a request leads to; undefined if it changes nothing. */
-function changeOf(state: ApprovalState, input: ClientInput): ApprovalState | undefined {
-  if (state === "pending" && (input.do === "decide" || input.do === "answer"))
-    return input.approved ? "approved" : "denied";
-  if (state === "indeterminate" && input.do === "resolve") return input.happened ? "succeeded" : "failed";
-  return undefined;
+/** True for what counts already: it is confirmed. */
+function repeats(seen: Seen, input: ClientInput): boolean {
+  const [state, decision, report] = split(seen);
+  if (input.do === "decide") return state !== "expired" && state !== "cancelled" && decision === toSaid(input.approved);
+  if (input.do === "report") return report === toSaid(input.happened);
+  return input.do === "give" && state !== "pending";
 }
 
-/** True for a decision that counts already: it is confirmed. */
-function repeats(state: ApprovalState, decision: string, input: ClientInput): boolean {
-  if (input.do !== "decide" || state === "expired" || state === "cancelled") return false;
-  return decision === (input.approved ? "yes" : "no");
-}
-
-function decided(before: string, input: ClientInput): "" | "yes" | "no" {
-  if (input.do === "decide" || input.do === "answer") return input.approved ? "yes" : "no";
-  return before as "" | "yes" | "no";
-}
-
-function split(seen: Seen): [ApprovalState, "" | "yes" | "no"] {
-  return seen.split(":") as [ApprovalState, "" | "yes" | "no"];
+function split(seen: Seen): [ApprovalState, Said, Said] {
+  return seen.split(":") as [ApprovalState, Said, Said];
 }

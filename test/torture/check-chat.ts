@@ -1,5 +1,6 @@
 /** What must be true of each chat after a torture run, whatever happened. Each function returns sentences about violations. */
 import { isDeepStrictEqual } from "node:util";
+import type { Content } from "@google/genai";
 import type { UIMessage } from "ai";
 import { transition } from "../../src/protocol/approval.ts";
 import { foldLog } from "../../src/stores/fold-logs.ts";
@@ -7,19 +8,24 @@ import {
   type Approval,
   type AuditEntry,
   type LogEntry,
+  type StoredEvent,
   type StoredMessage,
   verifyAudit,
 } from "../../src/stores/index.ts";
 import type { Acknowledged } from "./history.ts";
-import { story } from "./settings.ts";
+import { resultOf, story } from "./settings.ts";
 
 /** Everything that the database has of a chat. */
 export interface ChatState {
+  /** The id of the chat in the database; empty if it was never begun. */
+  id: string;
   name: string;
   log: readonly LogEntry[];
   messages: readonly StoredMessage[];
   approvals: readonly Approval[];
   audit: readonly AuditEntry[];
+  /** The model's history, and that of the clerk for each of its calls, by session. */
+  events: ReadonlyMap<string, readonly StoredEvent[]>;
   /** The effects that the tools had, by idempotency key. */
   effects: ReadonlyMap<string, number>;
 }
@@ -31,6 +37,7 @@ export function checkChat(chat: ChatState, acknowledged: readonly Acknowledged[]
     ...checkAcknowledged(chat, acknowledged),
     ...checkAudit(chat),
     ...chat.approvals.flatMap((approval) => checkApproval(approval, chat)),
+    ...checkTold(chat),
   ];
   return found.map((violation) => `${chat.name}: ${violation}`);
 }
@@ -142,7 +149,7 @@ function checkAudit({ audit, approvals }: ChatState): string[] {
 
 /** A call that was approved took effect once, and any other never. */
 function checkApproval(approval: Approval, { audit, effects, messages }: ChatState): string[] {
-  const { id, state, toolName, idempotencyKey, resolvedBy, decidedAt } = approval;
+  const { id, state, toolName, idempotencyKey, resolvedBy, decidedAt, innerSession } = approval;
   const times = effects.get(idempotencyKey) ?? 0;
   const wrong = (what: string) => [
     `${toolName} call ${id} is ${state}${resolvedBy ? " by resolution" : ""}, and ${what}`,
@@ -150,13 +157,20 @@ function checkApproval(approval: Approval, { audit, effects, messages }: ChatSta
   const events = new Set(audit.filter(({ approvalId }) => approvalId === id).map(({ event }) => event));
   if (times > 0 && !events.has("approve")) return wrong("took effect without a yes");
   if (times > 1) return wrong(`took effect ${times} times`);
+  // What the clerk does is in the rows of its calls. A page has its effects in the browser.
+  const hasEffect = innerSession === undefined && toolName !== "page";
+  const isReported = toolName === "reported" || toolName === "page";
+  // Whoever reports a call may know more of it than a node that died in the middle.
+  const isCertain = !isReported || events.has("begin");
   switch (state) {
     case "succeeded":
-      return times === 1 || resolvedBy !== undefined ? [] : wrong("took no effect");
+      return times === 1 || !hasEffect || !isCertain || resolvedBy !== undefined ? [] : wrong("took no effect");
     case "failed":
-      return resolvedBy === undefined ? wrong(`no tool here fails: ${JSON.stringify(approval.outcome)}`) : [];
+      return resolvedBy === undefined && !isReported
+        ? wrong(`no tool here fails: ${JSON.stringify(approval.outcome)}`)
+        : [];
     case "indeterminate":
-      if (toolName !== "opaque") return wrong("its outcome could have been found out");
+      if (toolName !== "opaque" && toolName !== "reported") return wrong("its outcome could have been found out");
       return isShown(id, state, messages) ? [] : wrong("no message says so");
     case "denied":
     case "expired":
@@ -165,6 +179,37 @@ function checkApproval(approval: Approval, { audit, effects, messages }: ChatSta
     default:
       return wrong(`was ${decidedAt === undefined ? "never decided" : "never finished"}`);
   }
+}
+
+/**
+ * The model was told each result once: in the response to the call, or, if it came later, in a note. In live mode a late
+ * response comes with a note about it.
+ */
+function checkTold(chat: ChatState): string[] {
+  const shown = new Set(chat.messages.map(({ message }) => message.id));
+  return findTellings(chat).flatMap(({ approval: { id, toolName, told, messageId }, responses, notes }) => {
+    const wrong = (what: string) => [`the model was told the result of ${toolName} call ${id} ${what}`];
+    if (responses > 1 || notes > 1) return wrong(`in ${responses} responses and ${notes} notes`);
+    return told && shown.has(messageId) && responses + notes === 0 ? wrong("never, although it counts as told") : [];
+  });
+}
+
+/** Calls with a result that occurs nowhere else, and how often the model's history has it. */
+export function findTellings({ approvals, events }: ChatState) {
+  const partsOf = (session: string) =>
+    (events.get(session) ?? []).flatMap(({ event }) => (event as { content?: Content }).content?.parts ?? []);
+  return approvals.flatMap((approval) => {
+    const { input, outcome, session, chat, innerSession } = approval;
+    // What the clerk says is not a result, and what its calls brought about has rows of its own.
+    if (innerSession !== undefined) return [];
+    const result = JSON.stringify(resultOf((JSON.parse(input) as { name: string }).name));
+    const has = (value: unknown) => JSON.stringify(value ?? "").includes(result);
+    if (!has(outcome)) return [];
+    const responses = partsOf(session).filter(({ functionResponse }) => has(functionResponse)).length;
+    // A note is text, and has the result as JSON.
+    const notes = partsOf(chat).filter(({ text }) => text?.includes(result)).length;
+    return [{ approval, responses, notes }];
+  });
 }
 
 /** True if a message shows the state, or if the message of the call has been withdrawn. */

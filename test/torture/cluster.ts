@@ -4,11 +4,13 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { type CutProxy, openCutProxy } from "../fixtures/cut-proxy.ts";
 import { type PostgresPair, startPostgresPair } from "../fixtures/postgres-pair.ts";
 import { type Balancer, openBalancer } from "./balancer.ts";
+import { Handovers } from "./handovers.ts";
 import { randomFrom } from "./random.ts";
 import type { NodeSettings } from "./settings.ts";
 
@@ -29,6 +31,7 @@ export interface Cluster {
   url: string;
   nodes: readonly TortureNode[];
   balancer: Balancer;
+  handovers: Handovers;
   /** What the nodes logged as errors, with how often. */
   errors: Map<string, number>;
   /** Nodes that ended without being told to. */
@@ -64,11 +67,8 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
       ...{ url: through.href, effectsUrl: url, gemini: model, leaseMs, approvalTtlMs },
       drainMs: leaseMs,
     };
-    const program =
-      beside !== undefined && index === count - 1
-        ? resolve(beside, "test/torture/node-process.ts")
-        : file("node-process.ts");
-    return new TortureNode(`node ${index + 1}`, proxy, () => start(program, settings, cache), {
+    const release = index === count - 1 ? beside : undefined;
+    return new TortureNode(`node ${index + 1}`, proxy, () => start(file("node-process.ts"), settings, cache, release), {
       onError: note,
       onDeath: (how) => deaths.push(`node ${index + 1} ended by itself: ${how}`),
     });
@@ -77,6 +77,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const balancer = await openBalancer(() => nodes.flatMap((node) => node.url ?? []), randomFrom(seed, "balancer"));
   return {
     ...{ leaseMs, postgres, url, nodes, balancer, errors, deaths },
+    handovers: new Handovers(url),
     async modelRequests() {
       gemini.send("requests");
       return (await messageOf(gemini)) as { requests: number; refused: string[] };
@@ -91,6 +92,9 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
     },
   };
 }
+
+/** How long a node may take to end. On a busy machine all of them at once need long. */
+const endMs = 90_000;
 
 interface NodeListener {
   onError: (error: string) => void;
@@ -107,6 +111,10 @@ export class TortureNode {
   #process: { child: ChildProcess; exited: Promise<unknown> } | undefined;
   /** Where it listens, unless its process is known to be gone. */
   url: string | undefined;
+  /** What its store calls the process that was started last. */
+  id = "";
+  /** What the process waits for before it ends. */
+  #closing = "nothing";
 
   constructor(name: string, proxy: CutProxy, begin: () => ChildProcess, listener: NodeListener) {
     this.name = name;
@@ -122,9 +130,12 @@ export class TortureNode {
       const exited = once(child, "exit");
       this.#process = { child, exited };
       try {
+        this.#closing = "nothing";
         const listening = new Promise<string>((listens) => {
           // It may log errors before it listens.
-          child.on("message", (message: { url?: string; error?: string }) => {
+          child.on("message", (message: { url?: string; id?: string; error?: string; closing?: string }) => {
+            this.id = message.id ?? this.id;
+            this.#closing = message.closing ?? this.#closing;
             if (message.url !== undefined) listens(message.url);
             if (message.error !== undefined) this.#listener.onError(message.error);
           });
@@ -175,18 +186,21 @@ export class TortureNode {
     running.child.kill(signal);
     // A node that does not end in time is a defect, but it must not keep the run from ending.
     const timer = setTimeout(() => {
-      this.#listener.onDeath(`${this.name} did not end after ${signal}.`);
+      this.#listener.onDeath(`${this.name} did not end after ${signal}; it waits for: ${this.#closing}.`);
       running.child.kill("SIGKILL");
-    }, 30_000);
+    }, endMs);
     await running.exited;
     clearTimeout(timer);
   }
 }
 
-function start(program: string, settings: object, cache: string): ChildProcess {
+/** Starts a program; with `release`, the names of the package lead to the one in that folder. */
+function start(program: string, settings: object, cache: string, release?: string): ChildProcess {
+  const beside = pathToFileURL(file("beside.ts"));
+  beside.searchParams.set("folder", resolve(release ?? ""));
   return fork(program, [JSON.stringify(settings)], {
     env: { ...process.env, NODE_COMPILE_CACHE: cache, NODE_OPTIONS: "" },
-    execArgv: ["--disable-warning=ExperimentalWarning"],
+    execArgv: ["--disable-warning=ExperimentalWarning", ...(release === undefined ? [] : ["--import", beside.href])],
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
 }

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import process from "node:process";
 import { call, pause, type Piece, startScriptedGemini, text } from "../../src/testing/index.ts";
-import { story, textToJobs } from "./settings.ts";
+import { clerk, story, textForClerk, textToJobs } from "./settings.ts";
 
 /** The story in pieces, so that a node can die between two words. */
 function storyPieces(): Piece[] {
@@ -14,9 +14,14 @@ const gemini = await startScriptedGemini({
   rules: [
     {
       when: ({ responses, fresh }) => !fresh && responses.length > 0,
-      say: ({ responses }) => [text(`Heard of ${responses.map(({ args }) => String(args["name"])).join(", ")}.`)],
+      say: ({ responses }) => [text(`Heard of ${responses.map(({ name }) => name).join(", ")}.`)],
     },
-    { when: /\bjob /, say: (ask) => textToJobs(ask.text).map(({ effect, ...job }) => call(effect, job)) },
+    {
+      when: ({ fresh, text: said, toolNames }) =>
+        fresh && toolNames.includes(clerk) && textForClerk(said) !== undefined,
+      say: (ask) => [call(clerk, { request: textForClerk(ask.text) })],
+    },
+    { when: /\bjob /, say: (ask) => textToJobs(ask.text).map(({ kind, ...job }) => call(kind, job)) },
     { when: /story/, say: storyPieces },
     { say: [text("Yes.")] },
   ],

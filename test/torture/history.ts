@@ -15,6 +15,8 @@ export class History {
   readonly acknowledged: Acknowledged[] = [];
   /** How often each thing happened, by its name. */
   readonly counts = new Map<string, number>();
+  /** Calls of which only clients can say what became. */
+  readonly reported = new Set<string>();
   /** Replies that no server may give. */
   readonly wrong: string[] = [];
   readonly #lastRead = new Map<string, ApprovalState>();

@@ -8,7 +8,8 @@ const toOperations = <Input, Output>(rows: readonly Row<Input, Output>[]): Opera
   rows.map(([called, returned, input, output]) => ({ called, returned, input, output }));
 
 const inStore = (...rows: Row<StoreInput, StoreOutput>[]) => findOrder(storeModel, toOperations(rows));
-const overHttp = (...rows: Row<ClientInput, ClientOutput>[]) => findOrder(clientModel, toOperations(rows));
+const overHttp = (...rows: Row<ClientInput, ClientOutput>[]) => findOrder(clientModel(false), toOperations(rows));
+const ofReported = (...rows: Row<ClientInput, ClientOutput>[]) => findOrder(clientModel(true), toOperations(rows));
 
 const yes: ClientInput = { do: "decide", approved: true };
 const no: ClientInput = { do: "decide", approved: false };
@@ -110,5 +111,35 @@ describe("a history of decisions over HTTP", () => {
     const other: ClientInput = { do: "resolve", happened: false };
     expect(overHttp(...unknown, [5, 8, other, { accepted: false, state: "succeeded" }])).toHaveLength(4);
     expect(overHttp(...unknown, [5, 8, other, { accepted: true, state: "failed" }])).toBe(undefined);
+  });
+
+  const begun: Row<ClientInput, ClientOutput>[] = [
+    [0, 1, yes, { accepted: true, state: "approved" }],
+    [2, 3, read, { state: "waiting" }],
+  ];
+  const good: ClientInput = { do: "report", happened: true };
+  const bad: ClientInput = { do: "report", happened: false };
+
+  it("has one report that counts, which may come again", () => {
+    const taken = { accepted: true, state: "failed" } as const;
+    const refused = { accepted: false, state: "failed" } as const;
+    expect(ofReported(...begun, [4, 9, bad, taken], [4, 9, good, refused], [5, 9, bad, taken])).toHaveLength(5);
+    expect(ofReported(...begun, [4, 9, bad, taken], [5, 9, good, { accepted: true, state: "succeeded" }])).toBe(
+      undefined,
+    );
+  });
+
+  it("is refused if a call ended that no one reported, or whose report was acknowledged and lost", () => {
+    expect(ofReported(...begun, [4, 5, read, { state: "succeeded" }])).toBe(undefined);
+    expect(ofReported(...begun, [4, 5, { do: "give" }, { accepted: true }], [6, 7, read, { state: "waiting" }])).toBe(
+      undefined,
+    );
+  });
+
+  it("may have the result of a browser tool several times, but not before the yes", () => {
+    const give: Row<ClientInput, ClientOutput> = [4, 9, { do: "give" }, { accepted: true }];
+    expect(ofReported(...begun, give, give, [10, 11, read, { state: "succeeded" }])).toHaveLength(5);
+    expect(ofReported([0, 1, { do: "give" }, { accepted: false }], ...begun)).toHaveLength(3);
+    expect(ofReported([0, 1, { do: "give" }, { accepted: true }], [2, 3, read, { state: "pending" }])).toBe(undefined);
   });
 });

@@ -7,12 +7,17 @@ type Fault = (cluster: Cluster, node: TortureNode) => Promise<void>;
 
 /** Each fault is over, and its node runs again, when it resolves. */
 export const faults: Readonly<Record<string, Fault>> = {
-  async "a node was killed"({ leaseMs }, node) {
+  async "a node was killed"({ leaseMs, handovers }, node) {
     await node.kill();
+    await handovers.note(node.id);
     await delay(leaseMs);
     await node.start();
   },
-  "a node was paused for longer than its lease": ({ leaseMs }, node) => node.pause(2.5 * leaseMs),
+  async "a node was paused for longer than its lease"({ leaseMs, handovers }, node) {
+    const woken = node.pause(2.5 * leaseMs);
+    await handovers.note(node.id);
+    await woken;
+  },
   async "a node was drained"(_, node) {
     await node.drain();
     await node.start();

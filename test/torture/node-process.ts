@@ -5,14 +5,14 @@
 import { randomUUID } from "node:crypto";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
-import { FunctionTool, LlmAgent, LogLevel, setLogLevel } from "@google/adk";
+import { AgentTool, FunctionTool, LlmAgent, LogLevel, LongRunningFunctionTool, setLogLevel } from "@google/adk";
 import pg from "pg";
 import { z } from "zod";
-import { createBridge, idempotencyKey, type Logger } from "../../src/index.ts";
+import { clientTool, createBridge, idempotencyKey, type Logger } from "../../src/index.ts";
 import { listen } from "../../src/server/index.ts";
 import { postgresStore } from "../../src/stores/postgres.ts";
 import { geminiAt } from "../../src/testing/index.ts";
-import { appName, type Effect, effects, type NodeSettings } from "./settings.ts";
+import { appName, clerk, effects, type Kind, type NodeSettings, resultOf } from "./settings.ts";
 
 const settings = JSON.parse(process.argv[2] ?? "{}") as NodeSettings;
 setLogLevel(LogLevel.ERROR);
@@ -33,31 +33,47 @@ async function surely(sql: string, values: unknown[]): Promise<Record<string, un
 
 /**
  * What the tools do. Each attempt is one row. The services behind an idempotent and a queryable tool have one effect for
- * each key; the one behind an opaque tool has one for each attempt.
+ * each key; the others have one for each attempt.
  */
-async function carryOut(effect: Effect, key: string, name: string, ms: number): Promise<object> {
+async function carryOut(kind: Kind, key: string, name: string, ms: number): Promise<void> {
   const attempt = randomUUID();
   await delay(ms / 2);
-  const id = effect === "opaque" ? attempt : key;
+  const id = kind === "idempotent" || kind === "queryable" ? key : attempt;
   await surely(
     `WITH tried AS (INSERT INTO torture.attempt (id, key) VALUES ($1, $3) ON CONFLICT DO NOTHING)
      INSERT INTO torture.effect (id, effect, key, name) VALUES ($2, $4, $3, $5) ON CONFLICT DO NOTHING`,
-    [attempt, id, key, effect, name],
+    [attempt, id, key, kind, name],
   );
   await delay(ms / 2);
-  return { done: name };
 }
 
-const tools = effects.map(
-  (effect) =>
-    new FunctionTool({
-      name: effect,
-      description: `A job that is ${effect}.`,
-      requireConfirmation: true,
-      parameters: z.object({ name: z.string(), ms: z.number() }),
-      execute: ({ name, ms }, context) => carryOut(effect, context ? idempotencyKey(context) : "", name, ms),
-    }),
-);
+const declared = (kind: Kind) => ({
+  name: kind,
+  description: `A job that is ${kind}.`,
+  requireConfirmation: true,
+  parameters: z.object({ name: z.string(), ms: z.number() }),
+});
+const tools = [
+  ...effects.map(
+    (effect) =>
+      new FunctionTool({
+        ...declared(effect),
+        async execute({ name, ms }, context) {
+          await carryOut(effect, context ? idempotencyKey(context) : "", name, ms);
+          return { done: resultOf(name) };
+        },
+      }),
+  ),
+  new LongRunningFunctionTool({
+    ...declared("reported"),
+    async execute({ name, ms }, context) {
+      await carryOut("reported", context ? idempotencyKey(context) : "", name, ms);
+      return { begun: name };
+    },
+  }),
+  clientTool(declared("page")),
+];
+const model = geminiAt({ model: "gemini-2.5-flash", url: settings.gemini });
 
 const logger: Logger = {
   info: () => undefined,
@@ -68,9 +84,14 @@ const store = postgresStore({ url: settings.url, timeoutMs: settings.leaseMs / 2
 const bridge = await createBridge({
   agent: new LlmAgent({
     name: appName,
-    model: geminiAt({ model: "gemini-2.5-flash", url: settings.gemini }),
+    model,
     instruction: "Help.",
-    tools,
+    tools: [
+      ...tools,
+      new AgentTool({
+        agent: new LlmAgent({ name: clerk, description: "Does jobs.", model, instruction: "Help.", tools }),
+      }),
+    ],
   }),
   store,
   appName,
@@ -80,7 +101,7 @@ const bridge = await createBridge({
       effect: "queryable",
       lookup: async (key) => {
         const [found] = await surely("SELECT name FROM torture.effect WHERE key = $1", [key]);
-        return found && { done: found["name"] };
+        return found && { done: resultOf(String(found["name"])) };
       },
     },
     opaque: { effect: "opaque" },
@@ -93,11 +114,12 @@ const server = await listen({ bridge, port: 0, logger });
 
 process.once("SIGTERM", () => void stop());
 process.on("disconnect", () => process.exit());
-process.send?.({ url: server.url });
+process.send?.({ url: server.url, id: store.node });
 
 async function stop(): Promise<void> {
-  await bridge.close();
-  await server.close();
-  await store.close();
+  for (const [closing, part] of Object.entries({ bridge, server, store })) {
+    process.send?.({ closing });
+    await part.close();
+  }
   process.exit();
 }

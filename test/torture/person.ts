@@ -5,7 +5,7 @@ import type { ClientOutput } from "./approval-models.ts";
 import { type Client, type Reply, type Wire, wires } from "./client.ts";
 import type { History } from "./history.ts";
 import { type Random, randomFrom } from "./random.ts";
-import { effects, jobsToText } from "./settings.ts";
+import { jobsToText, kinds, resultOf } from "./settings.ts";
 
 export interface PersonOptions {
   chat: string;
@@ -47,6 +47,7 @@ export class Person {
     else if (what < 0.93) await this.#say(wire, this.#jobs(random, round), random, this.#lastMessage);
     else await this.#again(wire);
     await this.#answer(await this.#questions(), random);
+    if (random.chance(0.8)) await this.#tellEnds(random);
     if (random.chance(0.3)) await this.#resolve(random);
     if (random.chance(0.4)) await this.#quiet();
   }
@@ -62,6 +63,7 @@ export class Person {
       if (listed && open?.length === 0 && !listed.running) return true;
       const pending = open?.filter(({ state }) => state === "pending") ?? [];
       await Promise.all(pending.map((approval) => this.#decide(approval, false)));
+      await this.#tellEnds(random);
       await delay(200);
     }
     return false;
@@ -72,11 +74,12 @@ export class Person {
   #jobs(random: Random, round: number): string {
     return jobsToText(
       Array.from({ length: 1 + random.below(2) }, (_, index) => ({
-        effect: random.pick(effects),
+        kind: random.pick(kinds),
         name: `${this.chat}-${round}-${index}`,
         // Some take so long that their node is likely to die in the middle.
         ms: random.chance(0.5) ? 1000 + random.below(3000) : random.below(400),
       })),
+      random.chance(0.2),
     );
   }
 
@@ -190,6 +193,55 @@ export class Person {
     });
   }
 
+  /** Says what became of the calls that only this person can know of: some several times, and not always the same. */
+  async #tellEnds(random: Random): Promise<void> {
+    const listed = await this.#list();
+    const begun = listed?.approvals.filter(
+      ({ toolName, state }) =>
+        (toolName === "reported" && (state === "executing" || state === "waiting")) ||
+        (toolName === "page" && state === "waiting"),
+    );
+    await Promise.all(
+      (begun ?? []).map(async (call) => {
+        const happened = random.chance(0.8);
+        const isDisputed = random.chance(0.3);
+        const times = Array.from({ length: 1 + random.below(4) }, () => random.below(30));
+        await Promise.all(
+          times.map(async (ms, index) => {
+            await delay(ms);
+            if (call.toolName === "page") await this.#give(call);
+            else await this.#report(call, isDisputed && index % 2 === 1 ? !happened : happened);
+          }),
+        );
+      }),
+    );
+  }
+
+  async #report({ id, input }: ApprovalView, happened: boolean): Promise<void> {
+    const { client, history } = this.#options;
+    const result = resultOf((input as { name: string }).name);
+    const body = happened ? { result: { done: result } } : { error: result };
+    history.reported.add(id);
+    history.count("reports sent");
+    await history.perform(id, { do: "report", happened }, async () =>
+      this.#toOutput(await client.request("POST", `/calls/${id}`, body)),
+    );
+  }
+
+  /** Sends what the browser tool returned, as a page does. */
+  async #give({ id, toolCallId, input }: ApprovalView): Promise<void> {
+    const { client, history } = this.#options;
+    const result = { done: resultOf((input as { name: string }).name) };
+    history.reported.add(id);
+    history.count("results from pages sent");
+    await history.perform(id, { do: "give" }, async () => {
+      const reply = await client.request("POST", `/stream/${this.chat}/results`, { toolCallId, result });
+      if (reply?.status === 200 || reply?.status === 409) return { accepted: reply.status === 200 };
+      this.#noteWrong(reply);
+      return undefined;
+    });
+  }
+
   /** Says what became of calls whose outcome is not known. */
   async #resolve(random: Random): Promise<void> {
     const { client, history } = this.#options;
@@ -208,8 +260,12 @@ export class Person {
       const { state } = JSON.parse(reply.body) as Pick<ApprovalView, "state">;
       return { accepted: reply.status === 200, state };
     }
-    if (reply && reply.status !== 503) this.#options.history.wrong.push(`${this.chat}: ${reply.status} ${reply.body}`);
+    this.#noteWrong(reply);
     return undefined;
+  }
+
+  #noteWrong(reply: Reply | undefined): void {
+    if (reply && reply.status !== 503) this.#options.history.wrong.push(`${this.chat}: ${reply.status} ${reply.body}`);
   }
 
   // ── what a person sees ─────────────────────────────────────────────────────────────────────────────────────────
@@ -228,7 +284,11 @@ export class Person {
     const until = performance.now() + this.#options.patienceMs / 4;
     while (performance.now() < until) {
       const listed = await this.#list();
-      if (listed && !listed.running && !listed.approvals.some(({ state }) => isOpen(state) && state !== "pending"))
+      if (
+        listed &&
+        !listed.running &&
+        !listed.approvals.some(({ state }) => state === "approved" || state === "executing")
+      )
         return;
       await delay(150);
     }

@@ -1,6 +1,7 @@
 /** Reads what the database has after a torture run. */
 import pg from "pg";
 import { postgresStore } from "../../src/stores/postgres.ts";
+import type { StoredEvent } from "../../src/stores/index.ts";
 import type { ChatState } from "./check-chat.ts";
 import { appName, owner } from "./settings.ts";
 
@@ -32,14 +33,20 @@ export async function readChats(url: string, names: readonly string[]): Promise<
     for (const name of names) {
       const chat = await store.findChat(owner, name, appName);
       if (!chat) {
-        chats.push({ ...{ name, log: [], messages: [], approvals: [], audit: [] }, effects });
+        chats.push({
+          ...{ id: "", name, log: [], messages: [], approvals: [], audit: [], events: new Map() },
+          effects,
+        });
         continue;
       }
+      const approvals = await store.listApprovals({ chat: chat.id });
+      const events = new Map<string, readonly StoredEvent[]>();
+      for (const session of [chat.id, ...approvals.flatMap(({ innerSession }) => innerSession ?? [])])
+        events.set(session, await store.events(session));
       chats.push({
-        ...{ name, effects },
+        ...{ id: chat.id, name, effects, approvals, events },
         log: await store.read(chat.id),
         messages: await store.messages(chat.id),
-        approvals: await store.listApprovals({ chat: chat.id }),
         audit: await store.audit(chat.id),
       });
     }

@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { clientModel } from "./approval-models.ts";
-import { checkChat } from "./check-chat.ts";
+import { checkChat, findTellings } from "./check-chat.ts";
 import { Client } from "./client.ts";
 import { type Cluster, openCluster } from "./cluster.ts";
 import { History } from "./history.ts";
@@ -32,6 +32,8 @@ export interface TortureOptions {
 export interface TortureResult {
   violations: string[];
   counts: Record<string, number>;
+  /** How long turns stood still whose node was killed or paused, in lease times, shortest first. */
+  handovers: number[];
 }
 
 export async function runTorture(options: TortureOptions): Promise<TortureResult> {
@@ -62,7 +64,11 @@ export async function runTorture(options: TortureOptions): Promise<TortureResult
       ...state.chats.flatMap((chat) => checkChat(chat, history.acknowledged)),
       ...checkOrder(history),
     ];
-    return { violations, counts: countAll(history, state, cluster, model.requests) };
+    return {
+      violations,
+      counts: countAll(history, state, cluster, model.requests),
+      handovers: cluster.handovers.measure(state.chats).map((ms) => ms / leaseMs),
+    };
   } finally {
     await cluster.close();
   }
@@ -116,9 +122,10 @@ function checkLeft({ left }: DatabaseState): string[] {
 }
 
 /** What clients were told about each approval is explained by one order of their requests. */
-function checkOrder({ operations }: History): string[] {
+function checkOrder({ operations, reported }: History): string[] {
+  const [ofServer, ofClients] = [clientModel(false), clientModel(true)];
   return [...operations]
-    .filter(([, history]) => findOrder(clientModel, history) === undefined)
+    .filter(([id, history]) => findOrder(reported.has(id) ? ofClients : ofServer, history) === undefined)
     .map(
       ([approval, history]) => `the history of approval ${approval} is not linearizable: ${JSON.stringify(history)}`,
     );
@@ -127,18 +134,27 @@ function checkOrder({ operations }: History): string[] {
 function countAll(history: History, state: DatabaseState, cluster: Cluster, modelRequests: number) {
   const approvals = state.chats.flatMap((chat) => chat.approvals);
   const states: Record<string, number> = {};
-  for (const { state: name } of approvals) states[`approvals ${name}`] = (states[`approvals ${name}`] ?? 0) + 1;
+  for (const { state: name, toolName, session, chat } of approvals)
+    for (const what of [
+      `approvals ${name}`,
+      `calls of ${toolName}`,
+      ...(session === chat ? [] : ["calls by the clerk"]),
+    ])
+      states[what] = (states[what] ?? 0) + 1;
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
   return {
     chats: state.chats.length,
     "entries in the logs": sum(state.chats.map(({ log }) => log.length)),
     "acknowledged messages": history.acknowledged.length,
     approvals: approvals.length,
-    ...states,
+    ...Object.fromEntries(Object.entries(states).toSorted(([a], [b]) => a.localeCompare(b))),
     "histories checked": history.operations.size,
     "operations in them": sum([...history.operations.values()].map(({ length }) => length)),
     "attempts of tools": state.attempts,
     "effects of tools": state.effects,
+    "results that the model was told": state.chats
+      .flatMap(findTellings)
+      .filter(({ responses, notes }) => responses + notes > 0).length,
     "requests to the model": modelRequests,
     ...Object.fromEntries(Object.keys(faults).map((name) => [`times ${name}`, 0])),
     ...Object.fromEntries([...history.counts].toSorted(([a], [b]) => a.localeCompare(b))),

@@ -1,5 +1,5 @@
 import type { UIMessage, UIMessageChunk } from "ai";
-import type { Store } from "../../stores/index.ts";
+import type { Store, TurnOrigin } from "../../stores/index.ts";
 import { newId } from "../support/index.ts";
 import type { Turn } from "../turn-input.ts";
 
@@ -17,12 +17,12 @@ export interface BegunTurn {
 export async function beginTurn(
   store: Store,
   chat: string,
-  { message, reply, mode, actor }: { message: UIMessage } & Pick<Turn, "reply" | "mode" | "actor">,
+  { message, reply, ...origin }: { message: UIMessage } & Pick<Turn, "reply"> & TurnOrigin,
 ): Promise<BegunTurn> {
   const turn = newId("turn");
   const start: UIMessageChunk = { type: "start", messageId: reply };
   const [begin] = await store.append(chat, [
-    { turn, kind: "begin", reply, message, origin: { mode, actor } },
+    { turn, kind: "begin", reply, message, origin },
     { turn, kind: "chunk", chunk: start },
   ]);
   return { id: turn, after: (begin?.sequence ?? 1) - 1, chunks: [start] };

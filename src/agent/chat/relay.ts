@@ -69,8 +69,8 @@ export class Relay {
   }
 
   /**
-   * Does a request here, or at the node that has its chat. `isDone` says what a request has brought about whose node died
-   * before it answered.
+   * Does a request here, or at the node that has its chat. If that node dies before it answers, the request is done again:
+   * it must find what it has brought about the first time. `isDone` says so if it cannot be done again.
    */
   async run<T>(
     local: () => Promise<T>,

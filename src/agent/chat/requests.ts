@@ -1,7 +1,7 @@
 import type { ApprovalView, Decision, Identity } from "../../protocol/index.ts";
 import type { JsonObject, Store } from "../../stores/index.ts";
 import { findPausedTurn, findTurnAt } from "../log/find-held-turn.ts";
-import { findTurnOf } from "../log/find-turn-of.ts";
+import { newId } from "../support/index.ts";
 import type { Mode } from "../turn-input.ts";
 import type { Admission } from "./admission.ts";
 import { withReadResults } from "./answers.ts";
@@ -29,6 +29,8 @@ interface ChatRequest {
   chatName: string | undefined;
   submission: Submission;
   mode: Mode;
+  /** An id that stays the same if the request comes again. */
+  id?: string | undefined;
 }
 
 /** What a node answers to a chat request: where the reply is in the log, or what was answered before. */
@@ -71,12 +73,11 @@ export class Requests {
     let current = request;
     return this.#context.relay.run(() => this.#submit(current), {
       relayed: async () => {
-        // It may be done here after all, so what is read now is kept.
-        current = await this.#read(current);
+        // It may be done here after all, if the other node dies. Then what that node has begun is found by the id.
+        current = { ...(await this.#read(current)), id: current.id ?? newId("request") };
         return { name: "submit", body: toJson(current) };
       },
       receive: (value) => this.#fromAnswer(value as SubmitAnswer),
-      isDone: (chat) => this.#recorded(chat, request),
     });
   }
 
@@ -138,10 +139,10 @@ export class Requests {
     return paused && { turn: this.#elsewhere(chat, paused), chat, from: { message: sequence } };
   }
 
-  #submit({ identity, chatName, submission, mode }: ChatRequest): Promise<Submitted> {
+  #submit({ identity, chatName, submission, mode, id }: ChatRequest): Promise<Submitted> {
     const { admission, submissions } = this.#context;
     return admission.admit({ owner: identity.owner, chatName, type: submission.type, mode }, () =>
-      submissions.submit(identity, chatName, submission, mode),
+      submissions.submit(identity, chatName, submission, { mode, request: id }),
     );
   }
 
@@ -174,17 +175,6 @@ export class Requests {
     if ("repeated" in answer)
       return { ...this.#context.submissions.repeated({ ...answer.repeated, runsElsewhere: true }), chatName };
     return { chatName, chat: answer.chat, turn: this.#elsewhere(answer.chat, answer.turn) };
-  }
-
-  /** The turn of a message that was recorded by a node that died before it could answer. */
-  async #recorded(chat: string, { submission, chatName = "" }: ChatRequest): Promise<Submitted | undefined> {
-    if (submission.type !== "message") return undefined;
-    const { id, parts } = submission.message;
-    const found = await findTurnOf(this.#context.store, chat, id);
-    // The edit of a message has the same id.
-    const isSame = JSON.stringify(found?.message.parts) === JSON.stringify(parts);
-    if (!found || !isSame) return undefined;
-    return { chat, chatName, turn: this.#elsewhere(chat, found.turn) };
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Event } from "@google/adk";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { type EffectClass, isSettled } from "../../protocol/index.ts";
-import type { Approval, JsonObject, NewEvent, Session, StoredEvent } from "../../stores/index.ts";
+import type { Approval, JsonObject, NewEvent, Session, StoredEvent, TurnOrigin } from "../../stores/index.ts";
 import { metadataOf } from "../adk/event-metadata.ts";
 import { awaitsModel, callsOf, responsesOf } from "../adk/history.ts";
 import type { ToolCalls } from "../adk/tool-calls.ts";
@@ -12,7 +12,7 @@ import { keptChunks } from "../log/kept-chunks.ts";
 import { shownIds } from "../log/settle-message.ts";
 import { newId } from "../support/index.ts";
 import type { TurnContext } from "../turn.ts";
-import type { Turn, TurnInput } from "../turn-input.ts";
+import type { TurnInput } from "../turn-input.ts";
 import type { ChatQueue, QueuedTurn } from "./chat-queue.ts";
 import type { ChatTurns } from "./chat-turns.ts";
 import { type MessageCut, type ReplyCut, wholeReply } from "./find-cut.ts";
@@ -23,8 +23,6 @@ export interface RevisionsContext extends TurnContext {
   /** The effect class of a tool whose calls have no row. */
   effectOf: (toolName: string) => EffectClass;
 }
-
-type How = Pick<Turn, "mode" | "actor">;
 
 /**
  * Edits of messages, and replies that are made again. Both withdraw a part of the chat: its messages, the model's memory of
@@ -39,18 +37,18 @@ export class Revisions {
   }
 
   /** Replaces a part of the chat by a new message. */
-  async edit(queue: ChatQueue, cut: MessageCut, message: UIMessage, how: How): Promise<QueuedTurn> {
+  async edit(queue: ChatQueue, cut: MessageCut, message: UIMessage, origin: TurnOrigin): Promise<QueuedTurn> {
     const { chat } = queue;
     const reply = newId("msg");
     const rows = await this.#cancel(chat, cut);
     const stored = await this.#context.store.events(chat.id);
     const history = cutHistory(stored, { withdrawn: idsOf(cut) });
     const input = { kind: "message", message, record: true } as const;
-    return this.#begin(queue, { cut, history, rows, reply, input, message, chunks: [], how });
+    return this.#begin(queue, { cut, history, rows, reply, input, message, chunks: [], origin });
   }
 
   /** Makes a reply again: the calls that have run stay with their results, the words are made again. */
-  async again(queue: ChatQueue, wanted: ReplyCut, how: How): Promise<QueuedTurn> {
+  async again(queue: ChatQueue, wanted: ReplyCut, origin: TurnOrigin): Promise<QueuedTurn> {
     const { store } = this.#context;
     const { chat } = queue;
     const reply = newId("msg");
@@ -71,7 +69,7 @@ export class Revisions {
     if (isSaid) history.leaving.push(...positionsOf(stored, message.id));
     const input: TurnInput = isSaid ? { kind: "message", message, record: false } : { kind: "again" };
     const chunks = await this.#keptChunks(chat, cut, history, rows);
-    return this.#begin(queue, { cut, history, rows, reply, input, message, chunks, how });
+    return this.#begin(queue, { cut, history, rows, reply, input, message, chunks, origin });
   }
 
   /** Cancels what waits in the withdrawn messages and has not started. Returns all rows of the chat afterwards. */
@@ -86,7 +84,7 @@ export class Revisions {
 
   async #begin(queue: ChatQueue, revision: Revision): Promise<QueuedTurn> {
     const { store, turns, conversations } = this.#context;
-    const { cut, history, rows, reply, input, message, chunks, how } = revision;
+    const { cut, history, rows, reply, input, message, chunks, origin } = revision;
     const chat = queue.chat.id;
     const withdrawn = idsOf(cut);
     const kept = new Set(history.kept.map(({ call }) => call.id));
@@ -106,7 +104,7 @@ export class Revisions {
         ...(first
           ? [{ turn: newId("turn"), kind: "withdraw" as const, from: first.sequence, message: first.message.id }]
           : []),
-        { turn, kind: "begin", reply, message, origin: { mode: how.mode, actor: how.actor } },
+        { turn, kind: "begin", reply, message, origin },
         ...begun.map((chunk) => ({ turn, kind: "chunk" as const, chunk })),
       ],
       {
@@ -116,7 +114,8 @@ export class Revisions {
         moved: { rows: concerned.filter(isKept).map(({ id }) => id), messageId: reply },
       },
     );
-    return turns.enqueue(queue, { reply, input, ...how, begun: { id: turn, after, chunks: begun } });
+    const { mode, actor } = origin;
+    return turns.enqueue(queue, { reply, input, mode, actor, begun: { id: turn, after, chunks: begun } });
   }
 
   /** What the withdrawn messages told of calls in messages that stay. Without it a client shows such a question as open. */
@@ -167,7 +166,7 @@ interface Revision {
   message: UIMessage;
   /** What the reply shows first. */
   chunks: readonly UIMessageChunk[];
-  how: How;
+  origin: TurnOrigin;
 }
 
 function idsOf({ withdrawn }: MessageCut): Cut["withdrawn"] {

@@ -5,6 +5,7 @@ import type { Approval, Session } from "../../stores/index.ts";
 import type { ToolCalls } from "../adk/tool-calls.ts";
 import type { Authorizer } from "../approval/authorizer.ts";
 import type { ChatFiles } from "../files/index.ts";
+import { findTurnByRequest } from "../log/find-turn-by-request.ts";
 import { newId } from "../support/index.ts";
 import type { Mode } from "../turn-input.ts";
 import { answeredChat } from "./answered-chat.ts";
@@ -19,6 +20,7 @@ import { type RepeatedAnswers, repeatedOutcomes } from "./repeated-answers.ts";
 import { Revisions, type RevisionsContext } from "./revisions.ts";
 import type { Settlement } from "./settlement.ts";
 import type { Titles } from "./titles.ts";
+import { turnElsewhere } from "./turn-elsewhere.ts";
 
 /** What a chat request asks for, from any wire and in any shape. */
 export type Submission =
@@ -66,6 +68,13 @@ export interface SubmissionsContext extends RevisionsContext {
   titles: Titles;
 }
 
+/** How a request is done. */
+export interface SubmitOptions {
+  mode: Mode;
+  /** An id that stays the same if the request comes again. Without one, each time is another request. */
+  request?: string | undefined;
+}
+
 /** Takes in chat requests: messages, answers, and the wish for another reply. */
 export class Submissions {
   readonly #context: SubmissionsContext;
@@ -81,21 +90,21 @@ export class Submissions {
     identity: Identity,
     chatName: string | undefined,
     submission: Submission,
-    mode: Mode,
+    options: SubmitOptions,
   ): Promise<Submitted> {
     this.#context.turns.refuseWhenClosed();
     switch (submission.type) {
       case "message": {
         const name = chatName ?? newId("chat");
-        return { ...(await this.#say(identity, name, submission, mode)), chatName: name };
+        return { ...(await this.#say(identity, name, submission, options)), chatName: name };
       }
       case "answers": {
         const chat = await this.#chatOfAnswers(identity.owner, chatName, submission.answers);
-        return { ...(await this.#answer(identity, chat, submission, mode)), chatName: chat.name ?? "" };
+        return { ...(await this.#answer(identity, chat, submission, options)), chatName: chat.name ?? "" };
       }
       case "regenerate":
         if (chatName === undefined) throw withoutChat();
-        return { ...(await this.#regenerate(identity, chatName, submission, mode)), chatName };
+        return { ...(await this.#regenerate(identity, chatName, submission, options)), chatName };
     }
   }
 
@@ -104,7 +113,7 @@ export class Submissions {
     { owner, actor }: Identity,
     chatName: string,
     { message: sent, after, history = [] }: Submission & { type: "message" },
-    mode: Mode,
+    { mode, request }: SubmitOptions,
   ): Promise<OwnReply> {
     const { store, turns, appName, files, limits, titles } = this.#context;
     const into = { owner, name: chatName, appName };
@@ -118,6 +127,8 @@ export class Submissions {
     return turns.exclusive(chat, async (queue) => {
       const same = queue.find((turn) => isDeepStrictEqual(turn.message, message));
       if (same) return { chat: chat.id, turn: same };
+      const begun = await this.#begunBy(request, queue);
+      if (begun) return { chat: chat.id, turn: begun };
       refuseTakenId(message.id, await store.getMessage(chat.id, message.id));
       refuseRunningReply(message.id, queue);
       if (earlier.length > 0 && (await store.lastSequence(chat.id)) === 0)
@@ -126,39 +137,55 @@ export class Submissions {
       await titles.give(chat, message);
       // Stored messages have their small files as they were sent.
       const edit = await findEdit(store, chat.id, sent, after);
-      const how = { mode, actor };
+      const origin = { mode, actor, request };
       if (edit?.isSame) {
         const wanted = await findReply(store, chat.id, { messageId: message.id });
-        return { chat: chat.id, turn: await this.#revisions.again(queue, wanted, how) };
+        return { chat: chat.id, turn: await this.#revisions.again(queue, wanted, origin) };
       }
       const [first] = edit?.withdrawn ?? [];
       if (first && !edit?.before) await titles.replace(chat, first.message, message);
-      if (edit) return { chat: chat.id, turn: await this.#revisions.edit(queue, edit, message, how) };
+      if (edit) return { chat: chat.id, turn: await this.#revisions.edit(queue, edit, message, origin) };
       const reply = newId("msg");
-      const begun = await beginTurn(store, chat.id, { message, reply, ...how });
       const input = { kind: "message", message, record: true } as const;
-      return { chat: chat.id, turn: await turns.enqueue(queue, { reply, input, ...how, begun }) };
+      const turn = { reply, input, mode, actor, begun: await beginTurn(store, chat.id, { message, reply, ...origin }) };
+      return { chat: chat.id, turn: await turns.enqueue(queue, turn) };
     });
   }
 
-  async #regenerate({ owner, actor }: Identity, chatName: string, wanted: WantedReply, mode: Mode): Promise<OwnReply> {
+  async #regenerate(
+    { owner, actor }: Identity,
+    chatName: string,
+    wanted: WantedReply,
+    { mode, request }: SubmitOptions,
+  ): Promise<OwnReply> {
     const { store, turns } = this.#context;
     const chat = await this.#requireChat(owner, chatName);
     return turns.exclusive(chat, async (queue) => {
+      const begun = await this.#begunBy(request, queue);
+      if (begun) return { chat: chat.id, turn: begun };
       // A refused request changes nothing, so it stops nothing either. The reply that is being made is not stored yet.
       const isRunning = queue.find(({ reply }) => reply === wanted.messageId) !== undefined;
       if (!isRunning) await findReply(store, chat.id, wanted);
       await turns.stopAll(queue, new Error("The reply is made again."));
       const found = await findReply(store, chat.id, wanted);
-      return { chat: chat.id, turn: await this.#revisions.again(queue, found, { mode, actor }) };
+      return { chat: chat.id, turn: await this.#revisions.again(queue, found, { mode, actor, request }) };
     });
+  }
+
+  /** The turn that this request has begun, if it came before. The node that began it may have died. */
+  async #begunBy(request: string | undefined, queue: ChatQueue): Promise<QueuedTurn | undefined> {
+    const { store, turns } = this.#context;
+    const chat = queue.chat.id;
+    const found = request === undefined ? undefined : await findTurnByRequest(store, chat, request);
+    if (!found) return undefined;
+    return queue.find(({ id }) => id === found.id) ?? turnElsewhere(found, (reason) => void turns.stop(chat, reason));
   }
 
   async #answer(
     identity: Identity,
     chat: Session,
     { answers, messageId, aside }: Submission & { type: "answers" },
-    mode: Mode,
+    { mode }: SubmitOptions,
   ): Promise<OwnReply> {
     const { store, calls, turns, conversations, decisionsFirst } = this.#context;
     const mayAnswer = await permittedAnswers(answers, identity, chat, this.#context);

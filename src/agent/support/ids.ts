@@ -3,7 +3,7 @@ const drawn = Buffer.alloc(4096);
 let used = drawn.length;
 
 /** 128 random bits, after a word that says what they identify. */
-export function newId(kind: "apr" | "chat" | "msg" | "turn" | "post"): string {
+export function newId(kind: "apr" | "chat" | "msg" | "turn" | "post" | "request"): string {
   if (used === drawn.length) {
     crypto.getRandomValues(drawn);
     used = 0;

@@ -90,8 +90,10 @@ export class ChatWire implements Wire {
     chat: string,
   ): Promise<Reply | { turn: TurnPlace }> {
     const { owner, sent } = this.#context;
+    const { requestId } = frame;
+    if (submission.type === "regenerate")
+      return sent.once({ owner, chat, requestId }, () => this.#context.submit(chat, submission, requestId));
     const submit = () => this.#context.submit(chat, submission);
-    if (submission.type === "regenerate") return sent.once({ owner, chat, requestId: frame.requestId }, submit);
     const { id, parts } = submission.message;
     const message = { owner, chat, id, parts };
     return frame.resend ? sent.sendAgain(message, submit) : sent.send(message, submit);

@@ -51,9 +51,9 @@ export class WireContext {
     return this.#handshake.numbered;
   }
 
-  /** Hands a submission to the bridge, and wakes sockets that wait for the chat to exist. */
-  async submit(chat: string | undefined, submission: Submission): Promise<Submitted> {
-    const reply = await this.bridge.submit(this.#handshake.identity, chat, submission, { live: true });
+  /** Hands a submission to the bridge, and wakes sockets that wait for the chat to exist. `request` is the client's id for it. */
+  async submit(chat: string | undefined, submission: Submission, request?: string): Promise<Submitted> {
+    const reply = await this.bridge.submit(this.#handshake.identity, chat, submission, { live: true, request });
     this.arrivals.announce(this.owner, reply.chatName);
     return reply;
   }
