@@ -32,8 +32,8 @@ const sharing = { isolate: false, setupFiles: ["test/fixtures/cleanup-hooks.ts"]
 const oneNodeOnly = [
   // They open their own nodes, or several apps on one store.
   ...["nodes", "apps"],
-  // They start and kill real processes, with SQLite.
-  ...["kill", "kill-reports", "cli", "init"],
+  // They start and kill real processes, with SQLite or with nodes of their own.
+  ...["kill", "kill-reports", "cli", "init", "npm-run-nodes", "npm-start"],
   // They replace the store, or lock its file.
   ...["recording", "store-faults"],
   // They are about limits of one process, such as its turns at once.

@@ -18,7 +18,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { delimiter, join } from "node:path";
+import { delimiter, join, relative } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { withLock } from "./with-lock.mjs";
@@ -123,7 +123,8 @@ function hashOf(patterns) {
   );
   for (const file of files.map(({ parentPath, name }) => join(parentPath, name)).toSorted()) {
     const content = readFileSync(file);
-    hash.update(`${file} ${content.length}\n`).update(content);
+    // A copy of the folder needs no build of its own.
+    hash.update(`${relative(root, file)} ${content.length}\n`).update(content);
   }
   return hash.digest("hex");
 }

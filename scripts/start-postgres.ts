@@ -57,6 +57,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   const { durable = true, ownerPid = process.pid } = options;
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), "postgres-"));
   mkdirSync(folder, { recursive: true });
+  endWith(ownerPid, folder);
   // PostgreSQL refuses to run as root.
   const identity = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
   const bin = binaries(folder, identity);
@@ -101,7 +102,6 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
       if (attempt === 50) throw new Error(`PostgreSQL did not start:\n${readFileSync(log, "utf8").slice(-2000)}`);
       await delay(100);
     }
-    endWith(ownerPid, running?.pid ?? 0, folder);
   };
   const end = async (signal: NodeJS.Signals) => {
     const server = running;
@@ -203,13 +203,22 @@ function binaries(folder: string, identity: Identity): string {
   return join(copy, "bin");
 }
 
-/** A shell waits for the end of a process, then stops the server and removes its data. */
-function endWith(ownerPid: number, pid: number, folder: string): void {
+/**
+ * A shell waits for the end of a process, then stops the server and removes its data. It begins before the server does: the
+ * process may end while it starts one.
+ */
+function endWith(ownerPid: number, folder: string): void {
   if (process.platform === "win32") return;
-  const script =
-    'while kill -0 "$1" 2>/dev/null && kill -0 "$2" 2>/dev/null; do sleep 1; done; kill -0 "$1" 2>/dev/null && exit; ' +
-    'kill -INT "$2" 2>/dev/null; while kill -0 "$2" 2>/dev/null; do sleep 0.1; done; rm -rf "$3"';
-  const args = ["-c", script, "sh", String(ownerPid), String(pid), folder];
+  const script = [
+    'while kill -0 "$1" 2>/dev/null && [ -d "$2" ]; do sleep 1; done',
+    '[ -d "$2" ] || exit',
+    // A server that has just been started writes its id in its first moments. initdb writes a negative one.
+    'sleep 1; pid=$(head -n 1 "$2/data/postmaster.pid" 2>/dev/null | grep -x "[0-9]*")',
+    '[ "$pid" ] && kill -INT "$pid" 2>/dev/null && while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done',
+    // initdb may go on writing for a moment.
+    'for i in 1 2 3 4 5 6 7 8 9; do rm -rf "$2" && exit; sleep 1; done',
+  ].join("; ");
+  const args = ["-c", script, "sh", String(ownerPid), folder];
   spawn("/bin/sh", args, { detached: true, stdio: "ignore", cwd: "/" }).unref();
 }
 

@@ -1,5 +1,5 @@
 /** A PostgreSQL, some nodes of the demo on it, and a balancer in front of them. */
-import { createServer } from "node:net";
+import { createServer, type Server } from "node:net";
 import process from "node:process";
 import pg from "pg";
 import { type PostgresServer, startPostgres } from "../start-postgres.ts";
@@ -36,6 +36,7 @@ export interface ClusterOptions {
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const { count, port, durable = true, env = {}, print, onChange } = options;
   const ports = port === 0 ? await freePorts(count) : Array.from({ length: count }, (_, index) => port + 1 + index);
+  if (port !== 0) await requireFree([port, ...ports]);
   const postgres = options.databaseUrl === undefined ? await startPostgres({ durable }) : undefined;
   const databaseUrl = options.databaseUrl ?? postgres?.url ?? "";
   const nodes = ports.map((nodePort, index) =>
@@ -90,22 +91,34 @@ export async function nameOf({ url }: Pick<DemoNode, "url">): Promise<string | u
   return ((await response?.json()) as { node?: string } | undefined)?.node;
 }
 
+/** Before anything starts: otherwise the nodes that find their ports would get requests of another cluster. */
+async function requireFree(ports: readonly number[]): Promise<void> {
+  for (const port of ports)
+    await probePort(port).then(portOf, (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EADDRINUSE") throw error;
+      throw new Error(
+        `Port ${port} is taken, perhaps by another npm run nodes. Choose another one for the balancer with PORT; ` +
+          `the nodes have the next ${ports.length - 1}.`,
+      );
+    });
+}
+
 async function freePorts(count: number): Promise<number[]> {
-  const probes = await Promise.all(
-    Array.from(
-      { length: count },
-      () =>
-        new Promise<ReturnType<typeof createServer>>((resolve, reject) => {
-          const probe = createServer().once("error", reject);
-          probe.listen(0, "127.0.0.1", () => resolve(probe));
-        }),
-    ),
-  );
-  return Promise.all(
-    probes.map((probe) => {
-      const address = probe.address();
-      const found = typeof address === "object" && address ? address.port : 0;
-      return new Promise<number>((resolve) => probe.close(() => resolve(found)));
-    }),
-  );
+  const probes = await Promise.all(Array.from({ length: count }, () => probePort(0)));
+  return Promise.all(probes.map(portOf));
+}
+
+/** Listens at a port for a moment. */
+function probePort(port: number): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer().once("error", reject);
+    probe.listen(port, "127.0.0.1", () => resolve(probe));
+  });
+}
+
+/** The port of a probe, which is free again. */
+function portOf(probe: Server): Promise<number> {
+  const address = probe.address();
+  const found = typeof address === "object" && address ? address.port : 0;
+  return new Promise((resolve) => probe.close(() => resolve(found)));
 }

@@ -3,7 +3,8 @@ import { metrics } from "./support/index.ts";
 import type { Turn } from "./turn-input.ts";
 
 /**
- * How a turn ended. `parked`: calls of it wait. `stopped`: by the user, or by a new message. `left`: the server stops, and
+ * How a turn ended. `parked`: calls of it wait. `stopped`: by the user, or by a new message. `failed`: the reply
+ * ended with an error, of the model for example. `left`: the server stops, and
  * another process goes on.
  */
 export type TurnOutcome = "done" | "parked" | "stopped" | "failed" | "deleted" | "left";

@@ -64,9 +64,7 @@ async function converseInLog(turn: Turn, context: TurnContext, conversation: Con
   try {
     const progress = await converse(turn, context, conversation, log);
     const waits = progress === "parked" || (await hasWaitingCalls(turn, context));
-    const outcome = waits ? "parked" : "done";
-    await log.finish(outcome);
-    return outcome;
+    return await log.finish(waits ? "parked" : "done");
   } catch (error) {
     if (signal.reason === continuesElsewhere) return "left";
     failed = true;

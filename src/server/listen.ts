@@ -24,7 +24,8 @@ export interface Listening {
   /**
    * Serves other options from now on, for example another bridge. `prepare` returns them; requests that come meanwhile wait
    * for it. If it rejects, or the options are not valid for this address, the old options stay. WebSockets are closed, and
-   * their clients connect again. Replacements are made one after the other.
+   * their clients connect again. Replacements are made one after the other. Rejects if the server is closed meanwhile;
+   * then nothing uses the options.
    */
   replace(prepare: () => Promise<HandlerOptions>): Promise<void>;
   /** Ends open responses and sockets, and stops listening. */
@@ -47,6 +48,7 @@ export async function listen(given: ListenOptions): Promise<Listening> {
   let handle = createHandler(options, bounds);
   /** Settles when no replacement is being made; undefined if none is. Never rejects. */
   let replacing: Promise<void> | undefined;
+  let isClosed = false;
   const respond = toNodeHandler(async (request) => {
     // oxlint-disable-next-line no-unmodified-loop-condition -- `replace` changes it while this waits
     while (replacing) await replacing;
@@ -92,6 +94,7 @@ export async function listen(given: ListenOptions): Promise<Listening> {
       return replaced;
     },
     async close() {
+      isClosed = true;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();
       await Promise.all([closed, endpoint.close()]);
@@ -99,15 +102,22 @@ export async function listen(given: ListenOptions): Promise<Listening> {
   };
 
   async function replace(prepare: () => Promise<HandlerOptions>): Promise<void> {
+    refuseWhenClosed();
     await endpoint.close();
     try {
       const next = { ...(await prepare()), basePath: options.basePath };
+      refuseWhenClosed();
       checkReach(host, next);
       handle = createHandler(next, bounds);
       current = next;
     } finally {
-      endpoint = attachWebSocket(server, current, bounds);
+      // `close` has closed the endpoint that it found, and would not know of another one.
+      if (!isClosed) endpoint = attachWebSocket(server, current, bounds);
     }
+  }
+
+  function refuseWhenClosed(): void {
+    if (isClosed) throw new Error("The server is closed, so its options cannot be replaced.");
   }
 }
 

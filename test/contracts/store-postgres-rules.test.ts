@@ -1,4 +1,8 @@
 /** What the PostgreSQL database itself refuses, and how its tables are created and changed. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import process from "node:process";
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { approvalEvents, approvalStates, type ApprovalState, transition } from "../../src/protocol/index.ts";
 import type { Change } from "../../src/stores/index.ts";
@@ -38,6 +42,27 @@ beforeAll(async () => {
   await store.close();
 });
 afterAll(() => database.close());
+
+/** A process that opens the store and a chat in it when it is told to. */
+async function nodeProcess(url: string, name: string) {
+  const store = new URL("../../src/stores/postgres.ts", import.meta.url).href;
+  const script = `
+    import { once } from "node:events";
+    import { postgresStore } from ${JSON.stringify(store)};
+    console.log("ready");
+    await once(process.stdin, "data");
+    const store = postgresStore({ url: ${JSON.stringify(`${url}?application_name=${name}`)}, timeoutMs: 30_000 });
+    await store.openChat({ owner: "alice", name: ${JSON.stringify(name)}, appName: "app" });
+    await store.close();
+    process.exit(0);`;
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", script], {
+    env: { PATH: process.env["PATH"] },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const ended = once(child, "exit").then(([code]) => code as number | null);
+  await once(child.stdout, "data");
+  return { name, child, ended, go: () => void child.stdin.write("go\n") };
+}
 
 /** Runs SQL and rolls it back; returns the error message, or undefined if there was none. */
 async function attempt(sql: string): Promise<string | undefined> {
@@ -148,6 +173,37 @@ describe("the tables", () => {
     await again.findChat("alice", "a", "app");
     await again.close();
     expect(await bare.run(`SELECT * FROM ${schema}.migration`)).toEqual(before);
+    await bare.close();
+  });
+
+  test("are created once if nodes start at the same moment and one of them dies in the middle", async () => {
+    const bare = await testDatabase({ bare: true });
+    await bare.run(`CREATE SCHEMA ${schema}`);
+    // The node that is first finds this table, and waits: its transaction has made half of the tables by then.
+    await bare.run(`BEGIN; CREATE TABLE ${schema}.posted ()`);
+    const nodes = await Promise.all([1, 2, 3, 4].map((number) => nodeProcess(bare.url, `node${number}`)));
+    for (const node of nodes) node.go();
+    const other = new pg.Client({ connectionString: bare.url });
+    await other.connect();
+    const waiting = async () => {
+      const { rows } = await other.query<{ name: string; lock: string }>(
+        `SELECT application_name AS name, wait_event AS lock FROM pg_stat_activity
+         WHERE wait_event_type = 'Lock' AND application_name LIKE 'node%' ORDER BY 1`,
+      );
+      return rows;
+    };
+    await expect.poll(waiting).toHaveLength(4);
+    const first = (await waiting()).filter(({ lock }) => lock !== "advisory").map(({ name }) => name);
+    expect(first).toHaveLength(1);
+    const [dead, ...alive] = nodes.toSorted((one) => (one.name === first[0] ? -1 : 1));
+    dead?.child.kill("SIGKILL");
+    await dead?.ended;
+    await bare.run("ROLLBACK");
+    expect(await Promise.all(alive.map(({ ended }) => ended))).toEqual([0, 0, 0]);
+    expect(await bare.run(`SELECT step FROM ${schema}.migration`)).toEqual([{ step: 1 }]);
+    const names = await bare.run(`SELECT name FROM ${schema}.session ORDER BY name`);
+    expect(names.map(({ name }) => name)).toEqual(alive.map(({ name }) => name).toSorted());
+    await other.end();
     await bare.close();
   });
 

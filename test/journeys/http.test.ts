@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { connect } from "node:net";
 import { call, gate, inlineData, pause, type Rule, text } from "adk-stream-protocol/testing";
 import { listen } from "adk-stream-protocol/server";
@@ -480,6 +481,28 @@ describe("listening", () => {
     expect(versions).toEqual([1, 2, 3]);
     expect(await (await waiting).json()).toEqual({ ok: true, version: 3 });
     await server.close();
+  });
+
+  it("leaves nothing open if it is closed while its options are replaced", async () => {
+    const { bridge } = await openWorld();
+    const listeners = () => getEventListeners(bridge.stopping, "abort").length;
+    const before = listeners();
+    const server = await listen({ bridge, port: 0 });
+    const { opened, open } = gate();
+    let hasBegun = () => {};
+    const begun = new Promise<void>((resolve) => (hasBegun = resolve));
+    const replaced = server.replace(async () => {
+      hasBegun();
+      await opened;
+      return { bridge };
+    });
+    await begun;
+    await server.close();
+    open();
+    await expect(replaced).rejects.toThrow("The server is closed");
+    // A WebSocket endpoint hears of the bridge's end until it is closed.
+    expect(listeners()).toBe(before);
+    await expect(server.replace(() => Promise.reject(new Error("asked")))).rejects.toThrow("The server is closed");
   });
 });
 

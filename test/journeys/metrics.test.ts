@@ -1,13 +1,28 @@
 /** What an operator sees of a server: metrics, spans and log lines, over both modes, and nothing that is secret. */
 import type { Logger } from "adk-stream-protocol";
-import { gate, pause, text } from "adk-stream-protocol/testing";
-import { afterEach, describe, expect, it } from "vitest";
+import type { Store } from "adk-stream-protocol/stores";
+import { postgresStore } from "adk-stream-protocol/stores/postgres";
+import { fail, gate, pause, type Rule, text } from "adk-stream-protocol/testing";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { installMeter, type Point } from "../fixtures/measured.ts";
+import { type TestDatabase, testDatabase } from "../fixtures/postgres.ts";
 import { endSockets, openSocket } from "../fixtures/raw-socket.ts";
 import { recordSpans } from "../fixtures/spans.ts";
+import { type StoreKind, storeKinds } from "../fixtures/store-kinds.ts";
 import { answer, asked, decide, idle, openWorld, payRules, post, quiet, say, userMessage } from "../fixtures/world.ts";
 
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
 afterEach(endSockets);
+afterEach(() => database.empty());
+
+const postgres: StoreKind = {
+  name: "PostgreSQL",
+  options: () => ({ store: (now) => postgresStore({ url: database.url, now, connections: 4 }) }),
+};
 
 const prefix = "adk_stream_protocol.";
 const attributeNames = ["mode", "kind", "outcome", "event", "state", "tool"];
@@ -18,11 +33,12 @@ function valuesOf(measured: Map<string, Point[]>, name: string): Record<string, 
   return Object.fromEntries((measured.get(prefix + name) ?? []).map((point) => [words(point), point.value]));
 }
 
-describe("metrics", () => {
+describe.each([...storeKinds, postgres])("metrics on $name", ({ options }) => {
   it("count a payment by request: its turns, its approval, its model calls and its readers", async () => {
     const { read } = installMeter();
     const { opened, open } = gate();
     const world = await openWorld({
+      ...options(),
       rules: [{ when: /story/, say: [text("One "), pause(opened), text("two.")] }, ...payRules],
     });
     const question = asked(await say(world, "pay"));
@@ -60,7 +76,7 @@ describe("metrics", () => {
 
   it("count sockets and live connections while they are open, and have no attribute that names a person or a chat", async () => {
     const { read } = installMeter();
-    const world = await openWorld({ server: { authenticate: () => "alice@example.com" } });
+    const world = await openWorld({ ...options(), server: { authenticate: () => "alice@example.com" } });
     const client = await openSocket(world);
     client.send({ type: "message", id: "chat-1", messages: [userMessage("pay")] });
     const question = asked(await client.question());
@@ -80,6 +96,134 @@ describe("metrics", () => {
           expect(attributeNames).toContain(name);
           expect(String(value)).toMatch(/^[a-z_]+$/);
         }
+  });
+
+  it("count calls without an outcome by their state", async () => {
+    const { read } = installMeter();
+    const world = await openWorld(options());
+    const openCalls = async () => valuesOf(await read(), "approvals.open");
+    const none = { pending: 0, approved: 0, executing: 0, waiting: 0 };
+    const [first, second] = [asked(await say(world, "pay")), asked(await say(world, "where", { chat: "chat-2" }))];
+    expect(await openCalls()).toEqual({ ...none, pending: 2 });
+    await world.store.move(first.approvalId, { event: "approve", by: "local" });
+    expect(await openCalls()).toEqual({ ...none, pending: 1, approved: 1 });
+    await world.store.move(first.approvalId, { event: "claim", leaseOwner: "w", leaseMs: 60_000 });
+    expect(await openCalls()).toEqual({ ...none, pending: 1, executing: 1 });
+    await world.store.move(second.approvalId, { event: "approve", by: "local" });
+    await world.store.move(second.approvalId, { event: "begin" });
+    expect(await openCalls()).toEqual({ ...none, executing: 1, waiting: 1 });
+    await world.store.move(first.approvalId, { event: "lose", fence: 1 });
+    expect(await openCalls()).toEqual({ ...none, waiting: 1 });
+  });
+
+  it("say how each turn ended, and which wait", async () => {
+    const { read } = installMeter();
+    const { opened, open } = gate();
+    const rules: Rule[] = [
+      { when: /story/, say: [text("One "), pause(opened), text("two.")] },
+      { when: /error/, say: [fail(400, "No.")] },
+    ];
+    const world = await openWorld({ ...options(), rules: [...rules, ...payRules] });
+    const begin = (chat: string) => post(world, "/stream", { id: chat, messages: [userMessage("a story")] });
+    const ended = async () => valuesOf(await read(), "turn.duration");
+
+    await say(world, "error");
+    await say(world, "weather", { chat: "again" });
+    const again = { id: "again", trigger: "regenerate-message", messages: [userMessage("weather")] };
+    await (await post(world, "/stream", again)).text();
+    await idle(world, "again");
+    const stopped = await begin("stopped");
+    await expect.poll(async () => valuesOf(await read(), "leases.held")).toEqual({ "": 1 });
+    await post(world, "/stream/stopped/stop", "");
+    await stopped.text();
+    const deleted = await begin("deleted");
+    await fetch(`${world.server.url}/chats/deleted`, { method: "DELETE" });
+    await deleted.text();
+    await expect.poll(ended).toEqual({
+      "request message failed": 1,
+      "request message done": 1,
+      "request again done": 1,
+      "request message stopped": 1,
+      "request message deleted": 1,
+    });
+    await expect.poll(async () => valuesOf(await read(), "leases.held")).toEqual({ "": 0 });
+
+    const left = await begin("left");
+    const reading = left.text().catch(() => undefined);
+    await world.bridge.close();
+    await reading;
+    expect(await ended()).toMatchObject({ "request message left": 1 });
+    open();
+  });
+
+  it("count the turns that wait for the one before them, in live mode", async () => {
+    const { read } = installMeter();
+    const { opened, open } = gate();
+    const story: Rule = { when: /story/, say: [text("One "), pause(opened), text("two.")] };
+    const world = await openWorld({ ...options(), rules: [story, ...payRules] });
+    const queued = async () => valuesOf(await read(), "turns.queued");
+    const client = await openSocket(world);
+    client.send({ type: "message", id: "chat-1", messages: [userMessage("pay")] });
+    const question = asked(await client.question());
+    client.send({ type: "message", id: "chat-1", messages: [userMessage("a story")] });
+    await client.until(({ chunks }) => chunks.some((chunk) => chunk.type === "text-delta"));
+    await decide(world, question.approvalId, true);
+    await expect.poll(queued).toEqual({ "": 1 });
+    open();
+    await quiet(world);
+    expect(await queued()).toEqual({ "": 0 });
+    expect(valuesOf(await read(), "turns.started")).toEqual({ "live message": 2, "live settled": 1 });
+  });
+});
+
+describe("metrics of several nodes", () => {
+  const leaseMs = 600;
+
+  it("count the requests for chats of other nodes, and the chats that a node loses", async () => {
+    const { read } = installMeter();
+    const [story, inbox] = [gate(), gate()];
+    const rules: Rule[] = [{ when: /story/, say: [text("One "), pause(story.opened), text("two.")] }];
+    let isPaused = false;
+    const slow = (store: Store): Store => ({
+      ...store,
+      takePosted: (filter) => inbox.opened.then(() => store.takePosted(filter)),
+      renewChats: (...args) => (isPaused ? new Promise(() => undefined) : store.renewChats(...args)),
+    });
+    const node = (change: (store: Store) => Store) =>
+      openWorld({
+        rules,
+        bridge: { leaseMs },
+        store: () => change(postgresStore({ url: database.url, connections: 4 })),
+      });
+    const one = await node(slow);
+    const other = await node((store) => store);
+    const begin = (chat: string) => post(one, "/stream", { id: chat, messages: [userMessage("a story")] });
+    const value = async (name: string) => valuesOf(await read(), name)[""];
+    const reading = (await begin("chat-1")).text();
+    await expect.poll(() => value("leases.held")).toBe(1);
+    const stopped = post(other, "/stream/chat-1/stop", "");
+    await expect.poll(() => value("inbox.waiting")).toBe(1);
+    expect(await value("inbox.posted")).toBe(1);
+    inbox.open();
+    expect(await (await stopped).json()).toEqual({ stopped: true });
+    await reading;
+    expect(await value("inbox.waiting")).toBe(0);
+    await expect.poll(() => value("leases.held")).toBe(0);
+
+    const lost = (await begin("chat-2")).text().catch(() => undefined);
+    await expect.poll(() => value("leases.held")).toBe(1);
+    const taken = (await value("leases.taken")) ?? 0;
+    isPaused = true;
+    const takeOver = async () => {
+      await other.bridge.sweep();
+      return value("leases.taken");
+    };
+    await expect.poll(takeOver).toBe(taken + 1);
+    story.open();
+    await expect.poll(() => value("leases.lost")).toBe(1);
+    await lost;
+    await idle(other, "chat-2");
+    await expect.poll(() => value("leases.held")).toBe(0);
   });
 });
 

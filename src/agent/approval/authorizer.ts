@@ -44,7 +44,7 @@ export class Authorizer {
       this.#warn({ approval: row.id, error: describeError(error) });
       return false;
     });
-    if (!allowed) this.#logger.info("A decision was not allowed.", { approval: row.id, actor, approved });
+    if (!allowed) this.#logger.info("A decision was not allowed.", { approval: row.id, approved });
     return allowed;
   }
 

@@ -142,13 +142,15 @@ export class TurnLog {
     await this.write([...start, ...chunks, ...end]);
   }
 
-  async finish(progress: Progress): Promise<void> {
+  /** Ends the reply. Returns `failed` if it ends with an error, of the model for example. */
+  async finish(progress: Progress): Promise<Progress | "failed"> {
     const isSilent = progress === "done" && this.#options.owesReply && !this.#state.shown;
     const { error = isSilent ? refusalText() : undefined, finishReason } = this.#state;
     if (error !== undefined) {
       const { logger, chat, turn } = this.#options;
       logger.warn("A reply ended with an error.", { chat, turn, error });
-      return this.#giveUp(error);
+      await this.#giveUp(error);
+      return "failed";
     }
     await this.#close();
     const { modelName } = this.#options;
@@ -160,6 +162,7 @@ export class TurnLog {
         messageMetadata: { ...(usage && { usage }), modelVersion: modelName },
       },
     ]);
+    return progress;
   }
 
   async abort(): Promise<void> {

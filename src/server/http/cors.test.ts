@@ -13,6 +13,20 @@ describe("requests from other origins", () => {
     expect(headers.get("vary")).toBe("origin");
   });
 
+  it("leaves the rest of a response as it is, also of one whose headers cannot be changed", async () => {
+    const made = new Headers([
+      ["set-cookie", "a=1"],
+      ["set-cookie", "b=2"],
+    ]);
+    const own = withCors(ask({ origin: app }, "POST"), new Response("no", { status: 418, headers: made }), [app]);
+    expect([own.status, own.headers.getSetCookie(), await own.text()]).toEqual([418, ["a=1", "b=2"], "no"]);
+    const redirect = withCors(ask({ origin: app }, "POST"), Response.redirect("https://app.example/"), [app]);
+    expect([redirect.status, redirect.headers.get("location")]).toEqual([302, "https://app.example/"]);
+    expect(redirect.headers.get("access-control-allow-origin")).toBe(app);
+    const none = withCors(ask({ origin: app }, "POST"), new Response(null, { status: 204 }), [app]);
+    expect([none.status, none.body]).toEqual([204, null]);
+  });
+
   it("adds nothing for other origins", () => {
     for (const headers of [{ origin: "https://app.example.evil" }, { origin: "null" }, {}] as Record<string, string>[])
       expect(withCors(ask(headers, "POST"), new Response("ok"), [app]).headers.has("access-control-allow-origin")).toBe(

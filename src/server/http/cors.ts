@@ -7,12 +7,15 @@ import { chatIdHeader } from "./name-chat.ts";
 export function withCors(request: Request, response: Response, allowedOrigins: readonly string[]): Response {
   const origin = request.headers.get("origin");
   if (origin === null || !allowedOrigins.includes(origin)) return response;
-  response.headers.set("access-control-allow-origin", origin);
-  response.headers.set("access-control-allow-credentials", "true");
+  const { status, statusText } = response;
+  // A copy: the headers of a redirect, and of a response that the application has fetched, cannot be changed.
+  const headers = new Headers(response.headers);
+  headers.set("access-control-allow-origin", origin);
+  headers.set("access-control-allow-credentials", "true");
   // A page of another origin could not read these headers otherwise.
-  response.headers.append("access-control-expose-headers", `${chatIdHeader}, retry-after, date`);
-  response.headers.append("vary", "origin");
-  return response;
+  headers.append("access-control-expose-headers", `${chatIdHeader}, retry-after, date`);
+  headers.append("vary", "origin");
+  return new Response(response.body, { status, statusText, headers });
 }
 
 /** The reply to a browser's preflight request; undefined if the request is not one, or its origin is not allowed. */
