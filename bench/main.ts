@@ -5,6 +5,7 @@
  *   npm run bench -- ws           the sections whose names contain all of these words
  *   npm run bench -- ws approvals
  *   npm run bench -- soak --minutes 480   runs only when it is named
+ *   npm run bench -- ws memory --sockets 15000
  *
  * The comment at the top of each section says what it measures. The sections over WebSocket also measure ADK's own
  * server, which is installed into `peers/` when it is first needed.
@@ -37,7 +38,7 @@ const sections: Record<string, () => Promise<void>> = {
   "sse long chats": longChats,
   "ws streams": wsStreams,
   "ws approvals": wsApprovals,
-  "ws memory": wsMemory,
+  "ws memory": () => wsMemory(sockets),
   neighbour,
   scale,
   nodes,
@@ -47,8 +48,10 @@ const sections: Record<string, () => Promise<void>> = {
 
 const { positionals: wanted, values } = parseArgs({
   allowPositionals: true,
-  options: { minutes: { type: "string", default: "10" } },
+  options: { minutes: { type: "string", default: "10" }, sockets: { type: "string", default: "2000" } },
 });
+const sockets = Number(values.sockets);
+if (!(sockets >= 1000 && sockets <= 19_000)) throw new Error("--sockets must be a number from 1000 to 19000.");
 const words = wanted.flatMap((each) => each.split(" "));
 const minutes = Number(values.minutes);
 if (!(minutes >= 0.5 && minutes <= 10_080)) throw new Error("--minutes must be a number from 0.5 to 10080.");

@@ -7,6 +7,8 @@ export interface ServerProcess {
   readonly url: string;
   /** The memory after a garbage collection, in bytes. */
   memory(): Promise<Memory>;
+  /** The same, without the room for new objects that V8 has touched and keeps for a while. */
+  heldMemory(): Promise<Memory>;
   /** The CPU time of the process so far, in microseconds. Other processes do not affect it. */
   cpuTime(): Promise<number>;
   /** Begins to measure for how long the event loop is blocked. */
@@ -44,6 +46,10 @@ export async function startServer(name: keyof typeof files, options: object = {}
     url,
     async memory() {
       child.send("memory");
+      return (await messageOf(child, name)) as Memory;
+    },
+    async heldMemory() {
+      child.send("held");
       return (await messageOf(child, name)) as Memory;
     },
     async cpuTime() {

@@ -1,6 +1,6 @@
 import type { UIMessage } from "ai";
 import { type ApprovalView, type Decision, type OwnerOrIdentity, toIdentity } from "../protocol/index.ts";
-import type { LogEntry, Session, StoredFile } from "../stores/index.ts";
+import type { Session, StoredFile } from "../stores/index.ts";
 import { approvalsToViews, approvalToView } from "./approval/index.ts";
 import { type BridgeOptions, checkOptions } from "./bridge-options.ts";
 import { type BridgeParts, buildParts } from "./bridge-parts.ts";
@@ -19,7 +19,7 @@ import {
 } from "./chat/index.ts";
 import {
   findTurnOf,
-  followLog,
+  LogReader,
   type PageRange,
   readAllPages,
   readMessage,
@@ -240,14 +240,10 @@ export class Bridge {
     return (hold ? readHeld : readTurn)(this.#parts.store, chat, turn, options);
   }
 
-  /** Everything that is written to a chat after `after` (default: from now on), until the signal aborts. */
-  async follow(
-    owner: string,
-    chatName: string,
-    { after, signal }: { after?: number; signal: AbortSignal },
-  ): Promise<AsyncGenerator<LogEntry[]>> {
+  /** Reads everything that is written to a chat after `after`, until it is closed. `onNews` is called when there is more. */
+  async follow(owner: string, chatName: string, options: { after: number; onNews: () => void }): Promise<LogReader> {
     const { id: chat } = await this.#requireChat(owner, chatName);
-    return followLog(this.#parts.store, chat, { after: after ?? (await this.#parts.store.lastSequence(chat)), signal });
+    return new LogReader(this.#parts.store, chat, options);
   }
 
   /** A file of one of the owner's chats: an attachment, a picture of the model, a large output. */
@@ -294,8 +290,13 @@ export class Bridge {
 
   async #positionOf(chat: Session | undefined): Promise<{ sequence: number; running: boolean }> {
     if (!chat) return { sequence: 0, running: false };
-    const turn = await this.#parts.requests.running(chat.id);
-    return { sequence: await this.#parts.store.lastSequence(chat.id), running: turn !== undefined };
+    const { store, requests } = this.#parts;
+    for (;;) {
+      const sequence = await store.lastSequence(chat.id);
+      const turn = await requests.running(chat.id);
+      // Otherwise a turn has begun or ended meanwhile, and the number may be in the middle of it.
+      if (turn || sequence === (await store.lastSequence(chat.id))) return { sequence, running: turn !== undefined };
+    }
   }
 
   async #requireChat(owner: string, name: string): Promise<Session> {

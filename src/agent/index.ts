@@ -45,7 +45,7 @@ export {
   type Submitted,
 } from "./chat/index.ts";
 export type { FileOptions } from "./files/index.ts";
-export { isPause, ReplyMoved } from "./log/index.ts";
+export { isPause, type LogReader, ReplyMoved } from "./log/index.ts";
 export {
   consoleLogger,
   type ConsoleLoggerOptions,

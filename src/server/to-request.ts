@@ -45,17 +45,22 @@ function contentOf(incoming: Incoming, method: string): Content {
   const body = parsedBody(incoming.body);
   if (!body) return { headers, body: lostBody(), duplex: "half" };
   // The parser has undone the encoding, and the text may have another length than the one that came.
-  const kept = headers.filter(([name]) => !["content-encoding", "content-length", "transfer-encoding"].includes(name));
-  return { headers: [...kept, ["content-length", String(body.byteLength)]], body };
+  for (const name of ["content-encoding", "transfer-encoding"]) delete headers[name];
+  headers["content-length"] = String(body.byteLength);
+  return { headers, body };
 }
 
-function headersOf({ headers }: Incoming): [string, string][] {
-  const flat = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+/** A record and not pairs, of which `Request` makes many more objects. */
+function headersOf({ headers }: Incoming): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const name in headers) {
+    const value = headers[name];
     // HTTP/2 has the request line among the headers.
-    value === undefined || name.startsWith(":") ? [] : [[name, Array.isArray(value) ? value.join(", ") : value]],
-  );
-  const authority = headers.host === undefined ? headers[":authority"] : undefined;
-  return typeof authority === "string" ? [...flat, ["host", authority]] : flat;
+    if (value !== undefined && !name.startsWith(":")) flat[name] = Array.isArray(value) ? value.join(", ") : value;
+  }
+  const authority = headers[":authority"];
+  if (headers.host === undefined && typeof authority === "string") flat["host"] = authority;
+  return flat;
 }
 
 /** The mount path that a framework has removed from `url`; empty if there is none. */

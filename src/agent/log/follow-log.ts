@@ -1,21 +1,15 @@
 import type { LogEntry, Store } from "../../stores/index.ts";
-import { isMeasured, metrics } from "../support/index.ts";
-import { chatDeleted } from "./chat-deleted.ts";
-
-/** How many entries are read at once, and how many that the watch brought may wait for a slow reader. */
-const batchSize = 256;
+import { LogReader } from "./log-reader.ts";
 
 /**
  * Entries of a chat's log after `after`, in order, as they are written. Ends when the signal aborts, or when `until` has
- * settled and the log has been read to its end once more. Throws when the chat is deleted. The store's watch is a hint; the
- * log is the truth: entries that the watch brings are used only if they directly follow what was read.
+ * settled and the log has been read to its end once more. Throws when the chat is deleted.
  */
 export async function* followLog(
   store: Store,
   chat: string,
   { after, until, signal }: { after: number; until?: Promise<unknown>; signal?: AbortSignal },
-): AsyncGenerator<LogEntry[]> {
-  let cursor = after;
+): AsyncGenerator<readonly LogEntry[]> {
   let wake = () => {};
   let over = false;
   const end = () => {
@@ -25,53 +19,22 @@ export async function* followLog(
   until?.then(end, end);
   const onAbort = () => wake();
   signal?.addEventListener("abort", onAbort, { once: true });
-  let isDeleted = false;
-  /** Entries that the watch brought since the log was read; undefined when the log has to be read. */
-  let brought: LogEntry[] | undefined;
-  const unwatch = store.watch(chat, ({ entries, isDeleted: isGone }) => {
-    isDeleted ||= isGone === true;
-    brought = entries && brought && brought.length + entries.length <= batchSize ? [...brought, ...entries] : undefined;
-    wake();
-  });
-  let isFirst = true;
-  let hasWaited = false;
+  const log = new LogReader(store, chat, { after, onNews: () => wake() });
   try {
     for (;;) {
       const woken = new Promise<void>((resolve) => (wake = resolve));
       const isLast = over;
-      const known = isLast ? undefined : followers(brought, cursor);
-      // Emptied before the log is read: what is appended meanwhile is in one of them, or in both.
-      brought = [];
-      const entries = known ?? (await store.read(chat, { after: cursor, limit: batchSize }));
-      if (!known && entries.length === batchSize) brought = undefined;
-      const last = entries.at(-1);
-      if (last) {
-        cursor = last.sequence;
-        // A reader that catches up reads old entries, which says nothing about the way to a reader that waits.
-        if (hasWaited && isMeasured()) metrics.log.lag.record(Math.max(0, store.now() - last.at));
-        hasWaited = false;
-        yield entries;
-      }
+      const entries = await log.read({ fromStore: isLast });
+      if (entries.length > 0) yield entries;
       if (signal?.aborted) return;
       if (entries.length > 0) continue;
-      // Before the first wait the chat is looked for: it may have been deleted before the watch began.
-      isDeleted ||= isFirst && !(await store.getSession(chat));
-      isFirst = false;
-      if (isDeleted) throw chatDeleted;
       if (isLast) return;
       await woken;
-      hasWaited = true;
     }
   } finally {
-    unwatch();
+    log.close();
     signal?.removeEventListener("abort", onAbort);
   }
-}
-
-/** The entries after a sequence number; undefined if one is missing. */
-function followers(entries: readonly LogEntry[] | undefined, after: number): LogEntry[] | undefined {
-  const later = entries?.filter(({ sequence }) => sequence > after);
-  return later?.every(({ sequence }, index) => sequence === after + index + 1) ? later : undefined;
 }
 
 /** The log from its end backwards, in growing pieces: what callers look for is mostly near the end. */

@@ -32,7 +32,7 @@ test("gives each turn a view of its own", async () => {
 });
 
 test("replays the earlier message in the first turn only", async () => {
-  const view = new TurnView({ ...options, confirmation: "approval", replay });
+  const view = new TurnView({ ...options, confirmation: "approval" }, { replay });
   expect(await read(view, begin, start)).toBe("start text-start text-delta text-end");
   expect(await read(view, begin, start)).toBe("start");
 });

@@ -3,31 +3,32 @@ import type { LogEntry } from "../../agent/index.ts";
 import type { View } from "./view.ts";
 import { viewOf, type ViewOptions } from "./view-of.ts";
 
+/** Whose view it is. */
+type Reader = Pick<ViewOptions, "bridge" | "owner" | "confirmation">;
+type FirstTurn = Pick<ViewOptions, "replay" | "chatId">;
+
 /**
  * The view of a reader that follows a chat turn after turn: each turn gets a `viewOf` of its own. A view depends on the
  * whole turn, so entries that the client already has are passed to `skip`.
  */
 export class TurnView {
-  readonly #options: Pick<ViewOptions, "bridge" | "owner" | "confirmation">;
+  readonly #reader: Reader;
   /** What belongs to the first turn only. */
-  #first: Pick<ViewOptions, "replay" | "chatId">;
+  #first: FirstTurn | undefined;
   #view: View | undefined;
-  #skipped: UIMessageChunk[] = [];
+  #skipped: UIMessageChunk[] | undefined;
 
-  constructor({
-    replay,
-    chatId,
-    ...options
-  }: Pick<ViewOptions, "bridge" | "owner" | "confirmation" | "replay" | "chatId">) {
-    this.#options = options;
-    this.#first = { replay, chatId };
+  constructor(reader: Reader, first?: FirstTurn) {
+    this.#reader = reader;
+    this.#first = first;
   }
 
   /** An entry that the client has already. */
   skip(entry: LogEntry): void {
-    if (entry.kind === "begin") this.#skipped = [];
+    if (entry.kind === "begin") this.#skipped = undefined;
     // In the log's own dialect no chunk depends on an earlier one.
-    else if (entry.kind === "chunk" && this.#options.confirmation !== "approval") this.#skipped.push(entry.chunk);
+    else if (entry.kind === "chunk" && this.#reader.confirmation !== "approval")
+      (this.#skipped ??= []).push(entry.chunk);
   }
 
   /** The next `start` is followed by this message, which the reader does not have. */
@@ -39,18 +40,23 @@ export class TurnView {
   /** The chunks that the reader gets for an entry. */
   async next(entry: LogEntry): Promise<UIMessageChunk[]> {
     if (entry.kind === "begin") {
-      this.#skipped = [];
+      this.#skipped = undefined;
       this.#view = this.#nextView();
     }
     if (entry.kind !== "chunk") return [];
     const view = (this.#view ??= this.#nextView());
-    if (this.#skipped.length > 0) for (const chunk of this.#skipped.splice(0)) await view(chunk);
+    if (this.#skipped) {
+      const skipped = this.#skipped;
+      this.#skipped = undefined;
+      for (const chunk of skipped) await view(chunk);
+    }
     return view(entry.chunk);
   }
 
   #nextView(): View {
-    const view = viewOf({ ...this.#options, ...this.#first });
-    this.#first = {};
+    const { bridge, owner, confirmation } = this.#reader;
+    const view = viewOf({ bridge, owner, confirmation, ...this.#first });
+    this.#first = undefined;
     return view;
   }
 }

@@ -6,28 +6,15 @@ const pollMs = 1000;
  * which runs only while some socket waits.
  */
 export class ChatArrivals {
-  readonly #waiting = new Set<{ key: string; wake: () => void }>();
+  readonly #waiting = new Set<{ key: string; onArrival: () => void }>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** Resolves when the caller should look for the chat again, or the signal aborts. */
-  async wait(owner: string, chat: string, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return;
+  /** Calls `onArrival` once, when the caller should look for the chat again. Returns the function that ends the wait. */
+  wait(owner: string, chat: string, onArrival: () => void): () => void {
+    const waiter = { key: keyOf(owner, chat), onArrival };
+    this.#waiting.add(waiter);
     this.#timer ??= setInterval(() => this.#wake(() => true), pollMs).unref();
-    await new Promise<void>((resolve) => {
-      const waiter = {
-        key: keyOf(owner, chat),
-        wake: () => {
-          signal.removeEventListener("abort", waiter.wake);
-          this.#waiting.delete(waiter);
-          resolve();
-        },
-      };
-      this.#waiting.add(waiter);
-      signal.addEventListener("abort", waiter.wake, { once: true });
-    });
-    if (this.#waiting.size > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    return () => this.#remove(waiter);
   }
 
   /** A chat may have been created. */
@@ -38,7 +25,16 @@ export class ChatArrivals {
   }
 
   #wake(concerns: (waiter: { key: string }) => boolean): void {
-    for (const waiter of [...this.#waiting]) if (concerns(waiter)) waiter.wake();
+    for (const waiter of [...this.#waiting].filter(concerns)) if (this.#remove(waiter)) waiter.onArrival();
+  }
+
+  /** True if it was waiting. */
+  #remove(waiter: { key: string; onArrival: () => void }): boolean {
+    const isWaiting = this.#waiting.delete(waiter);
+    if (this.#waiting.size > 0) return isWaiting;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    return isWaiting;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { UIMessage, UIMessageChunk } from "ai";
-import type { LogEntry } from "../../agent/index.ts";
+import type { LogEntry, LogReader } from "../../agent/index.ts";
 import { BridgeError } from "../../protocol/index.ts";
+import type { TurnView } from "../views/index.ts";
 import type { ChatFrameWriter } from "./chat-frame-writer.ts";
 import { TrimmedTurns } from "./trimmed-turns.ts";
 import type { TurnPlace } from "./sent-messages.ts";
@@ -28,18 +29,39 @@ interface Aside {
 /** How far before the client's last entry the beginning of its turn is looked for first. */
 const nearby = 1024;
 
+/** One reading of the log, from a place on. */
+interface Passage {
+  /** It begins after this entry. */
+  readonly after: number;
+  /** True if entries may come after it that were written before. */
+  readonly catchesUp: boolean;
+  /** The last entry that the client has, if it has named one. */
+  readonly seen: number | undefined;
+  /** The turn that is sent first; undefined once it has begun. */
+  first: string | undefined;
+  /** How many turns that the client has were read from their beginnings. */
+  begins: number;
+  readonly view: TurnView;
+  readonly trimmed: TrimmedTurns;
+  readonly joiner: TurnJoiner;
+}
+
 /**
  * Follows one chat: reads its log from `start` until `stop`, at the pace of the client, and writes every turn. Keeps no
- * chunks of the log.
+ * chunks of the log. Most sockets are idle, so nothing waits between two turns but the watch of the log.
  */
 export class ChatFollower {
   readonly chat: string;
   readonly #context: WireContext;
   readonly #frames: ChatFrameWriter;
-  readonly #reader = new AbortController();
-  #joiner: TurnJoiner;
+  #passage: Passage;
+  #log: LogReader | undefined;
+  /** Ends the wait for a chat that does not exist. */
+  #stopWaiting: (() => void) | undefined;
+  #isReading = false;
+  #isStopped = false;
   /** Replies that wait until the turn that is being sent is over. */
-  #asides: Aside[] = [];
+  #asides: Aside[] | undefined;
   /** The last entry of the log that the client was told about. */
   #sequence: number;
   /** True once the chat was there. */
@@ -51,122 +73,117 @@ export class ChatFollower {
     this.chat = chat;
     this.#context = context;
     this.#frames = frames;
-    this.#joiner = this.#newJoiner();
+    this.#passage = newPassage(context, chat, start, nearby);
     this.#sequence = start.kind === "turn" ? start.turn.after : start.sequence;
-    this.#read(start, this.#reader.signal).catch((error: unknown) => {
-      if (!this.#reader.signal.aborted) context.fail(error);
-    });
+    void this.#read();
   }
 
   /** True while a turn is being sent. */
   get isSending(): boolean {
-    return this.#joiner.isSending;
+    return this.#passage.joiner.isSending;
   }
 
   stop(): void {
-    this.#reader.abort();
+    this.#isStopped = true;
+    this.#log?.close();
+    this.#stopWaiting?.();
   }
 
   /** Sends a reply that is not in the log as a turn of its own, between two turns of the log. */
   addAside(aside: Aside): void {
-    this.#asides.push(aside);
+    (this.#asides ??= []).push(aside);
     this.#sendAsides();
   }
 
-  async #read(start: Start, signal: AbortSignal): Promise<void> {
-    let from = start;
-    while (!signal.aborted) {
-      try {
-        if (await this.#readFrom(from, nearby, signal)) return;
-        // The client's turn began earlier than where reading began.
-        this.#joiner = this.#newJoiner();
-        await this.#readFrom(from, Infinity, signal);
-      } catch (error) {
-        if (!(error instanceof BridgeError) || error.code !== "not_found") throw error;
-        if (this.#hasFollowed && !signal.aborted) this.#tellDeleted(error.message);
-        // The chat does not exist yet or any more, so the client has seen nothing of it.
-        from = { kind: "next", sequence: 0 };
-        await this.#context.arrivals.wait(this.#context.owner, this.chat, signal);
-      }
+  /** Reads until there is no more; the watch of the log calls this again. Never throws. */
+  async #read(): Promise<void> {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    try {
+      do await this.#readOn();
+      while (!this.#isStopped && this.#log?.hasNews !== false);
+    } catch (error) {
+      if (!this.#isStopped) this.#onError(error);
     }
+    this.#isReading = false;
   }
 
-  /** Reads until the signal aborts; false if reading has to begin earlier. */
-  async #readFrom(start: Start, lookBack: number, signal: AbortSignal): Promise<boolean> {
-    const { bridge, owner, writer } = this.#context;
-    const seen = start.kind === "after" ? start.sequence : 0;
-    const after = firstSequence(start, lookBack);
-    const view = this.#context.turnView(start.kind === "turn" ? { replay: start.message, chatId: start.chatId } : {});
-    // Whether a turn continues a message depends on the turn before it, so both must be read from their beginnings.
-    let begins = after === 0 ? 2 : 0;
-    let reached = start.kind !== "turn";
-    // A turn that failed before it began has no entry in the log. Then the next turn is the first.
-    if (start.kind === "turn") {
-      const reach = () => void (reached = true);
-      start.turn.done?.then(reach, reach);
-    }
-    const { confirmation } = this.#context;
-    const trimmed = new TrimmedTurns({ bridge, owner, chat: this.chat, confirmation, seen }, after);
-    const followed = await bridge.follow(owner, this.chat, { after, signal });
+  /** Reads and sends the next entries. */
+  async #readOn(): Promise<void> {
+    const log = (this.#log ??= await this.#open());
+    if (this.#isStopped) return log.close();
+    // A log may be long, so what was written before is read when it is this owner's turn.
+    const entries = await (log.isBehind && this.#passage.catchesUp
+      ? this.#context.catchUp(() => log.read())
+      : log.read());
+    if (this.#isStopped || (await this.#write(entries)) || this.#isStopped) return;
+    // The client's turn began earlier than where reading began.
+    log.close();
+    this.#log = undefined;
+    const start: Start = { kind: "after", sequence: this.#passage.seen ?? 0 };
+    this.#passage = newPassage(this.#context, this.chat, start, Infinity);
+  }
+
+  async #open(): Promise<LogReader> {
+    const { bridge, owner } = this.#context;
+    const { after } = this.#passage;
+    const log = await bridge.follow(owner, this.chat, { after, onNews: () => void this.#read() });
     this.#hasFollowed = true;
-    for await (const entries of this.#follow(followed, after)) {
-      for (const logged of entries) {
-        reached ||= start.kind === "turn" && logged.turn === start.turn.id;
-        if (start.kind === "after" && logged.sequence > seen && begins < 2) return false;
-        const isSkipped = !reached || logged.sequence <= seen;
-        if (isSkipped) trimmed.skip(logged);
-        if (!reached) continue;
-        if (isSkipped) {
-          if (logged.kind === "begin") begins += 1;
-          view.skip(logged);
-          this.#joiner.next(logged, logged.kind === "chunk" ? [logged.chunk] : []);
-          continue;
-        }
-        for (const { entry, isMade, replay } of await trimmed.fill(logged)) {
-          if (replay) view.replay(replay);
-          const chunks = await view.next(entry);
-          if (signal.aborted) return true;
-          this.#send(entry, chunks, isMade);
-          if (writer.isFull) await writer.flushed();
-          if (signal.aborted) return true;
-        }
+    return log;
+  }
+
+  #onError(error: unknown): void {
+    if (!(error instanceof BridgeError) || error.code !== "not_found") return this.#context.fail(error);
+    if (this.#hasFollowed) this.#tellDeleted(error.message);
+    this.#log?.close();
+    this.#log = undefined;
+    // The chat does not exist yet or any more, so the client has seen nothing of it.
+    this.#passage = newPassage(this.#context, this.chat, { kind: "next", sequence: 0 }, nearby);
+    this.#stopWaiting = this.#context.arrivals.wait(this.#context.owner, this.chat, () => void this.#read());
+  }
+
+  /** Sends entries of the log; false if reading has to begin earlier. */
+  async #write(entries: readonly LogEntry[]): Promise<boolean> {
+    const { writer } = this.#context;
+    const passage = this.#passage;
+    const { seen, view, trimmed, joiner } = passage;
+    for (const logged of entries) {
+      if (logged.turn === passage.first) passage.first = undefined;
+      const isBefore = passage.first !== undefined;
+      const isSeen = seen !== undefined && logged.sequence <= seen;
+      if (seen !== undefined && !isSeen && passage.begins < 2) return false;
+      if (isBefore || isSeen) trimmed.skip(logged);
+      if (isBefore) continue;
+      if (isSeen) {
+        if (logged.kind === "begin") passage.begins += 1;
+        view.skip(logged);
+        joiner.next(logged, logged.kind === "chunk" ? [logged.chunk] : []);
+        continue;
+      }
+      for (const { entry, isMade, replay } of await trimmed.fill(logged)) {
+        if (replay) view.replay(replay);
+        const chunks = await view.next(entry);
+        if (this.#isStopped) return true;
+        this.#send(entry, chunks, isMade);
+        if (writer.isFull) await writer.flushed();
+        if (this.#isStopped) return true;
       }
     }
     return true;
   }
 
-  #newJoiner(): TurnJoiner {
-    return new TurnJoiner({ waitsForQuestionsOnly: !this.#context.numbered });
-  }
-
-  /** The entries of a log. Those that were there before are read when it is this owner's turn: a log may be long. */
-  async *#follow(log: AsyncGenerator<LogEntry[]>, after: number): AsyncGenerator<LogEntry[]> {
-    const { sequence } = await this.#context.bridge.position(this.#context.owner, this.chat);
-    let read = after;
-    try {
-      for (;;) {
-        const next = await (read < sequence ? this.#context.catchUp(() => log.next()) : log.next());
-        if (next.done) return;
-        read = next.value.at(-1)?.sequence ?? read;
-        yield next.value;
-      }
-    } finally {
-      await log.return(undefined);
-    }
-  }
-
   #send(entry: LogEntry, chunks: readonly UIMessageChunk[], isMade = false): void {
-    const outputs = this.#joiner.next(entry, chunks);
+    const outputs = this.#passage.joiner.next(entry, chunks);
     if (entry.kind === "chunk" && entry.chunk.type === "error") this.#lastError = entry.chunk.errorText;
     if (!isMade) this.#sequence = entry.sequence;
     this.#frames.send(isMade ? withoutNumber(outputs) : outputs);
-    if (this.#asides.length > 0) this.#sendAsides();
+    this.#sendAsides();
   }
 
   /** The chat is gone. The socket goes on following its id, which may be used again. */
   #tellDeleted(errorText: string): void {
     const isTold = this.#lastError === errorText;
-    if (this.#joiner.isSending || (!this.#context.numbered && !isTold)) {
+    if (this.isSending || (!this.#context.numbered && !isTold)) {
       if (!isTold) this.#frames.event({ type: "error", errorText });
       this.#frames.done();
     }
@@ -174,21 +191,21 @@ export class ChatFollower {
     this.#hasFollowed = false;
     this.#lastError = undefined;
     this.#sequence = 0;
-    this.#asides = [];
-    this.#joiner = this.#newJoiner();
+    this.#asides = undefined;
   }
 
   #sendAsides(): void {
-    while (!this.#joiner.isSending) {
-      const aside = this.#asides.shift();
+    const { joiner } = this.#passage;
+    while (!joiner.isSending) {
+      const aside = this.#asides?.shift();
       if (!aside) return;
       const { turn, chunks } = aside;
       const start = chunks.find((chunk) => chunk.type === "start");
       const place = { turn, sequence: this.#sequence, at: 0 };
-      this.#frames.send(this.#joiner.next({ ...place, kind: "begin", reply: start?.messageId ?? turn }));
+      this.#frames.send(joiner.next({ ...place, kind: "begin", reply: start?.messageId ?? turn }));
       for (const chunk of chunks)
-        this.#frames.send(withoutNumber(this.#joiner.next({ ...place, kind: "chunk", chunk }, [chunk])));
-      this.#frames.send(withoutNumber(this.#joiner.next({ ...place, kind: "end" })));
+        this.#frames.send(withoutNumber(joiner.next({ ...place, kind: "chunk", chunk }, [chunk])));
+      this.#frames.send(withoutNumber(joiner.next({ ...place, kind: "end" })));
     }
   }
 }
@@ -198,6 +215,27 @@ function withoutNumber(outputs: readonly ChatOutput[]): ChatOutput[] {
   return outputs.map((output) =>
     output.kind === "chunk" || output.kind === "done" ? { ...output, sequence: undefined } : output,
   );
+}
+
+function newPassage(context: WireContext, chat: string, start: Start, lookBack: number): Passage {
+  const after = firstSequence(start, lookBack);
+  const seen = start.kind === "after" ? start.sequence : undefined;
+  const isTurn = start.kind === "turn";
+  const passage: Passage = {
+    after,
+    catchesUp: start.kind !== "next",
+    seen,
+    first: isTurn ? start.turn.id : undefined,
+    // Whether a turn continues a message depends on the turn before it, so both must be read from their beginnings.
+    begins: after === 0 ? 2 : 0,
+    view: context.turnView(isTurn ? { replay: start.message, chatId: start.chatId } : undefined),
+    trimmed: new TrimmedTurns(context, { chat, seen: seen ?? 0, after }),
+    joiner: new TurnJoiner({ waitsForQuestionsOnly: !context.numbered }),
+  };
+  // A turn that failed before it began has no entry in the log. Then the next turn is the first.
+  const reach = () => void (passage.first = undefined);
+  if (isTurn) start.turn.done?.then(reach, reach);
+  return passage;
 }
 
 function firstSequence(start: Start, lookBack: number): number {

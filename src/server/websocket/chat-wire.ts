@@ -22,8 +22,8 @@ export class ChatWire implements Wire {
   #following: ChatFollower | undefined;
   #leave: (() => void) | undefined;
   #closed = false;
-  /** Ends what this socket reads beside the chat that it follows. */
-  readonly #closing = new AbortController();
+  /** Ends what this socket reads beside the chat that it follows; made when it does. */
+  #closing: AbortController | undefined;
 
   constructor(context: WireContext) {
     this.#context = context;
@@ -68,7 +68,7 @@ export class ChatWire implements Wire {
 
   close(): void {
     this.#closed = true;
-    this.#closing.abort();
+    this.#closing?.abort();
     this.#following?.stop();
     this.#leave?.();
     this.#leave = undefined;
@@ -122,7 +122,7 @@ export class ChatWire implements Wire {
 
   async *#chunksOf(reply: Reply): AsyncGenerator<UIMessageChunk> {
     if (!("turn" in reply)) return yield* reply.chunks();
-    const { signal } = this.#closing;
+    const { signal } = (this.#closing ??= new AbortController());
     for await (const chunks of this.#context.bridge.read(reply, { signal }))
       for (const { chunk } of chunks) yield chunk;
   }
@@ -130,17 +130,17 @@ export class ChatWire implements Wire {
   async #attach({ id: chat, after }: Frame<"attach">): Promise<void> {
     const { bridge, owner } = this.#context;
     for (;;) {
-      const found = after === undefined ? await this.#context.findRunning(chat) : undefined;
       const { sequence, running } = await bridge.position(owner, chat);
+      const found = running && after === undefined ? await this.#context.findRunning(chat) : undefined;
       if (this.#closed) return;
-      // A turn has begun since `findRunning`. Find it, so that it is sent from its beginning.
-      if (after === undefined && !found && running) continue;
+      // The turn has ended, and another one may have begun since.
+      if (running && after === undefined && !found) continue;
       this.#stopFollowing(chat);
       this.#frames.control({
         type: "attached",
         id: chat,
         sequence,
-        running: after === undefined ? found !== undefined : running,
+        running,
       });
       if (found) this.#follow(chat, { kind: "turn", turn: found.reading.turn, message: found.message });
       else if (after === undefined) this.#follow(chat, { kind: "next", sequence });

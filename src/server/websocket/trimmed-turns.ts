@@ -2,13 +2,11 @@ import type { UIMessage, UIMessageChunk } from "ai";
 import type { Bridge, LogEntry } from "../../agent/index.ts";
 import { type Confirmation, messagesInDialect } from "../views/index.ts";
 
-interface TrimmedTurnsOptions {
+/** Who reads. */
+interface Reader {
   bridge: Pick<Bridge, "message" | "resume" | "approvals">;
   owner: string;
-  chat: string;
   confirmation: Confirmation;
-  /** The last entry that the client has. */
-  seen: number;
 }
 
 /** An entry to send. A chunk that was made here is in no log, so it has no number. */
@@ -27,6 +25,14 @@ interface Replayed {
   running: string | undefined;
 }
 
+interface Gaps {
+  /** By message. */
+  replayed: Map<string, Replayed>;
+  /** Turns of which no chunk is sent any more, and those of which only the last one is. */
+  silent: Set<string>;
+  shortened: Set<string>;
+}
+
 type Begin = LogEntry & { kind: "begin" };
 
 const lastChunks: ReadonlySet<string> = new Set(["finish", "error", "abort"]);
@@ -37,19 +43,23 @@ const lastChunks: ReadonlySet<string> = new Set(["finish", "error", "abort"]);
  * the rest, so the turn ends with an error that says so.
  */
 export class TrimmedTurns {
-  readonly #options: TrimmedTurnsOptions;
+  readonly #reader: Reader;
+  readonly #chat: string;
+  /** The last entry that the client has. */
+  readonly #seen: number;
   /** The last entry, or the last one that the client has. */
   #previous: number;
   #begin: Begin | undefined;
   #isStart = false;
-  readonly #replayed = new Map<string, Replayed>();
-  /** Turns of which no chunk is sent any more, and those of which only the last one is. */
-  readonly #silent = new Set<string>();
-  readonly #shortened = new Set<string>();
+  /** What was done about gaps, made for the first one: most readers never meet one. */
+  #gaps: Gaps | undefined;
 
-  constructor(options: TrimmedTurnsOptions, after: number) {
-    this.#options = options;
-    this.#previous = Math.max(after, options.seen);
+  /** `seen` is the last entry that the client has, and `after` the one after which the log is read. */
+  constructor(reader: Reader, { chat, seen, after }: { chat: string; seen: number; after: number }) {
+    this.#reader = reader;
+    this.#chat = chat;
+    this.#seen = seen;
+    this.#previous = Math.max(after, seen);
   }
 
   /** An entry that is not sent. */
@@ -66,16 +76,17 @@ export class TrimmedTurns {
     this.skip(entry);
     this.#isStart = entry.kind === "begin";
     if (entry.kind === "begin") {
-      const whole = this.#replayed.get(entry.reply);
-      if (whole && turn !== whole.running && sequence <= whole.sequence) this.#shortened.add(turn);
+      const whole = this.#gaps?.replayed.get(entry.reply);
+      if (whole && turn !== whole.running && sequence <= whole.sequence) this.#gaps?.shortened.add(turn);
       return [{ entry }];
     }
     const begin = this.#begin?.turn === turn ? this.#begin : undefined;
-    const isKnown = this.#silent.has(turn) || this.#shortened.has(turn);
-    if (begin && !isKnown && (isGap || lacksStart)) return this.#replay(entry, begin);
+    const isSilent = this.#gaps?.silent.has(turn);
+    const isShortened = this.#gaps?.shortened.has(turn);
+    if (begin && !isSilent && !isShortened && (isGap || lacksStart)) return this.#replay(entry, begin);
     if (entry.kind !== "chunk") return [{ entry }];
-    if (this.#silent.has(turn)) return [];
-    return this.#shortened.has(turn) && !lastChunks.has(entry.chunk.type) ? [] : [{ entry }];
+    if (isSilent) return [];
+    return isShortened && !lastChunks.has(entry.chunk.type) ? [] : [{ entry }];
   }
 
   async #replay(entry: LogEntry, begin: Begin): Promise<Filled[]> {
@@ -83,23 +94,25 @@ export class TrimmedTurns {
     const whole = await this.#readWhole(begin.reply);
     // A reply that was withdrawn.
     if (!whole) return [{ entry }];
-    if (begin.sequence <= this.#options.seen || whole.place !== begin.sequence + 1) {
-      this.#silent.add(begin.turn);
+    const gaps = (this.#gaps ??= { replayed: new Map(), silent: new Set(), shortened: new Set() });
+    if (begin.sequence <= this.#seen || whole.place !== begin.sequence + 1) {
+      gaps.silent.add(begin.turn);
       const error = {
         type: "error" as const,
         errorText: "Part of this reply is no longer in the log. Read the chat again.",
       };
       return [{ entry: made(error), isMade: true }, ...(entry.kind === "chunk" ? [] : [{ entry }])];
     }
-    this.#shortened.add(begin.turn);
-    this.#replayed.set(begin.reply, whole);
+    gaps.shortened.add(begin.turn);
+    gaps.replayed.set(begin.reply, whole);
     const start = made({ type: "start", messageId: begin.reply });
     return [{ entry: start, isMade: true, replay: whole.message }, { entry }];
   }
 
   /** A message, and which turns it contains. */
   async #readWhole(id: string): Promise<(Replayed & { message: UIMessage; place: number }) | undefined> {
-    const { bridge, owner, chat, confirmation } = this.#options;
+    const { bridge, owner, confirmation } = this.#reader;
+    const chat = this.#chat;
     const position = async () => {
       const { sequence } = await bridge.approvals(owner, { chat, limit: 1 });
       return { sequence, running: (await bridge.resume(owner, chat))?.turn.id };

@@ -40,14 +40,13 @@ export interface TurnJoinerOptions {
  * id. A socket gets the first without its end and the second without its beginning, as one message that goes on.
  */
 export class TurnJoiner {
-  readonly #options: TurnJoinerOptions;
-  readonly #questions = new OpenQuestions();
+  readonly #questions: OpenQuestions | undefined;
   #turn: SentTurn | undefined;
   /** The message that the last turn left open. */
   #parked: string | undefined;
 
-  constructor(options: TurnJoinerOptions = { waitsForQuestionsOnly: false }) {
-    this.#options = options;
+  constructor({ waitsForQuestionsOnly }: TurnJoinerOptions = { waitsForQuestionsOnly: false }) {
+    this.#questions = waitsForQuestionsOnly ? new OpenQuestions() : undefined;
   }
 
   /** True between the beginning of a turn and its end, when no chunk of another turn may be sent. */
@@ -69,7 +68,7 @@ export class TurnJoiner {
       case "chunk":
         // A turn that began before this socket read the log cannot be followed.
         if (this.#turn?.id !== turn) return [];
-        for (const chunk of chunks) this.#questions.take(chunk, this.#turn.reply);
+        for (const chunk of chunks) this.#questions?.take(chunk, this.#turn.reply);
         return sendChunks(this.#turn, chunks, sequence);
       case "withdraw":
         if (entry.message === undefined) return [];
@@ -86,7 +85,7 @@ export class TurnJoiner {
           const withdrawn: ChatOutput[] = isCut ? [{ kind: "withdrawn", turn, from: reply, sequence }] : [];
           return [...withdrawn, { kind: "done", sequence }];
         }
-        if (this.#options.waitsForQuestionsOnly && !this.#questions.hasOf(reply))
+        if (this.#questions && !this.#questions.hasOf(reply))
           return [
             { kind: "chunk", chunk: parked },
             { kind: "done", sequence },

@@ -85,8 +85,8 @@ export class WireContext {
   }
 
   /** The view of turn after turn. */
-  turnView(first: { replay?: UIMessage | undefined; chatId?: string | undefined }): TurnView {
-    return new TurnView({ bridge: this.bridge, owner: this.owner, confirmation: this.confirmation, ...first });
+  turnView(first?: { replay: UIMessage | undefined; chatId: string | undefined }): TurnView {
+    return new TurnView(this, first);
   }
 
   /** What the client may be told about an error; errors of the server are logged. */
