@@ -51,6 +51,10 @@ const onTwoNodes = ["approve", "decided-elsewhere", "once"].map((name) => `test/
 /** A story takes longer with a database. */
 const patience = process.env["NODES"] ? 4 : 1;
 
+// All files of a run are routed by one seed.
+if (process.env["NODES"] && !process.env["NODES_SEED"]) process.env["NODES_SEED"] = String(Date.now() % 1e9);
+if (process.env["NODES"]) process.stdout.write(`Routing with NODES_SEED=${process.env["NODES_SEED"]}.\n`);
+
 export default defineConfig({
   resolve: { alias: publicNames() },
   test: {

@@ -87,7 +87,7 @@ const stories: Record<string, Story> = {
       const slow = gate();
       stage.setPace(slow.opened);
       const running = stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: true })));
-      await Promise.race([executing(stage), running]);
+      await executing(stage, running);
       await stage.say("hello");
       slow.open();
       await running;
@@ -101,7 +101,7 @@ const stories: Record<string, Story> = {
       const slow = gate();
       stage.setPace(slow.opened);
       const running = stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: true })));
-      await Promise.race([executing(stage), running]);
+      await executing(stage, running);
       await stage.stop();
       slow.open();
       await running;
@@ -141,7 +141,7 @@ const stories: Record<string, Story> = {
       await stage.submit({ type: "message", message: userMessage("pay", "u-1") });
       stage.setPace(slow.opened);
       const running = stage.answer((await stage.pending()).map(({ id }) => ({ id, approved: true })));
-      await Promise.race([executing(stage), running]);
+      await executing(stage, running);
       await stage.submit({ type: "message", message: userMessage("hello", "u-1") });
       slow.open();
       await running;
@@ -179,9 +179,13 @@ const stories: Record<string, Story> = {
   },
 };
 
-async function executing(stage: Stage): Promise<void> {
-  while (!(await stage.rows()).some(({ state }) => state === "executing"))
-    await new Promise((resolve) => setImmediate(resolve));
+/** Waits until the tool runs or the reply is over. Throws if the process dies first. */
+async function executing(stage: Stage, reply: Promise<unknown>): Promise<void> {
+  const isRunning = async () => (await stage.rows()).some(({ state }) => state === "executing");
+  while (!(await isRunning())) {
+    const nextTick = new Promise<boolean>((resolve) => setImmediate(() => resolve(false)));
+    if (await Promise.race([reply.then(() => true), nextTick])) return;
+  }
 }
 
 const writes: ReadonlySet<string> = new Set([

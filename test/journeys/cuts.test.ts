@@ -6,13 +6,14 @@ import process from "node:process";
 import { describe, expect, it } from "vitest";
 import { converse, type Cut, cutRules } from "../fixtures/cut-conversation.ts";
 import { openCutProxy, type Side } from "../fixtures/cut-proxy.ts";
+import { patience } from "../fixtures/nodes.ts";
 import { majors } from "../fixtures/stock-chat.ts";
 import { openWorld } from "../fixtures/world.ts";
 
 const step = Number(process.env["CUT_EVERY"] ?? 16);
 /** Conversations at once. Each waits for the network some of the time. */
 const atOnce = 4;
-const timeout = 3_200_000 / step;
+const timeout = (3_200_000 / step) * patience;
 
 describe.each(["sse", "websocket"] as const)("an approval over %s", (over) => {
   it.each<Side>(["server", "client"])(
