@@ -17,6 +17,7 @@ import { decisions } from "./decisions.ts";
 import { likeForLike } from "./like-for-like.ts";
 import { longChats } from "./long-chats.ts";
 import { longPage } from "./long-page.ts";
+import { manyCards } from "./many-cards.ts";
 import { neighbour } from "./neighbour.ts";
 import { nodes } from "./nodes.ts";
 import { reading } from "./reading.ts";
@@ -44,6 +45,7 @@ const sections: Record<string, () => Promise<void>> = {
   nodes,
   answers: answersAtOnce,
   "page long chat": longPage,
+  "page many cards": manyCards,
 };
 
 const { positionals: wanted, values } = parseArgs({

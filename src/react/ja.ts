@@ -92,6 +92,7 @@ export const ja: ApprovalLabels = {
   isIn: (name, state) => `${name}: ${state}。`,
   expiresSoon: (name) => `${name} の期限まで1分を切りました。`,
   inboxEmpty: "承認待ちの依頼はありません。",
+  showMore: (left) => `さらに表示 (残り ${left} 件)`,
   openChat: "チャットを開く",
   connection: {
     connecting: "接続中",

@@ -80,6 +80,7 @@ export const en: ApprovalLabels = {
   isIn: (name, state) => `${name}: ${state}.`,
   expiresSoon: (name) => `${name} expires in less than a minute.`,
   inboxEmpty: "Nothing is waiting for you.",
+  showMore: (left) => `Show more (${left} left)`,
   openChat: "Open the chat",
   connection: {
     connecting: "Connecting",

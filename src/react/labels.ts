@@ -65,6 +65,8 @@ export interface ApprovalLabels {
   isIn: (name: string, state: string) => string;
   expiresSoon: (name: string) => string;
   inboxEmpty: string;
+  /** The button after the cards of an inbox that are drawn. */
+  showMore: (left: number) => string;
   openChat: string;
   connection: Readonly<{
     connecting: string;

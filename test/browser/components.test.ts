@@ -352,6 +352,36 @@ describe("the components", () => {
     await page.getByText("Nothing is waiting for you.").waitFor();
   });
 
+  it("draw the first of a thousand questions at once, and the others as a person scrolls", async () => {
+    const infos = Array.from({ length: 1000 }, (_, index) => ({
+      ...payment,
+      approvalId: `m${index}`,
+      input: { amount: 50, recipient: `Person ${index}`, currency: "USD" },
+      createdAt: now + index,
+    }));
+    await show({ infos: infos.slice(0, 60), isInbox: true });
+    await page.getByRole("heading", { name: "Waiting for you 60" }).waitFor();
+    await expect.poll(() => cards(page).count()).toBe(20);
+    await page.getByRole("button", { name: "Show more (40 left)" }).focus();
+    await expect.poll(() => cards(page).count()).toBe(40);
+    await page.keyboard.press("Enter");
+    await expect.poll(() => cards(page).count()).toBe(60);
+    await expect.poll(() => page.getByRole("button", { name: /^Show more/ }).count()).toBe(0);
+
+    await show({ infos });
+    await page.getByRole("log").getByText("Waiting for you 1000").waitFor({ state: "attached" });
+    await expect.poll(() => cards(page).count()).toBe(60);
+    for (const drawn of [80, 100]) {
+      await page.keyboard.press("End");
+      await expect.poll(() => cards(page).count()).toBe(drawn);
+    }
+    await page.getByRole("button", { name: "Show more (900 left)" }).waitFor();
+    await button(/^Deny/).scrollIntoViewIfNeeded();
+    await takesAnswer(card());
+    await button(/^Deny/).click();
+    expect(await calls()).toEqual([{ id: "m0", approved: false }]);
+  });
+
   it("share their clocks: a page with many cards does no more than one with a few", async () => {
     await page.evaluate(() => {
       const { setInterval } = window;
@@ -364,7 +394,7 @@ describe("the components", () => {
     });
     const expiresAt = Date.now() + 600_000;
     const many = Array.from({ length: 100 }, (_, index) => ({ ...payment, approvalId: `m${index}`, expiresAt }));
-    await show({ infos: many, isInbox: true });
+    await show({ infos: many });
     await expect.poll(() => part("countdown").innerText()).toMatch(/^expires in \d+:\d\d$/);
     expect(await page.evaluate(() => document.documentElement.dataset["intervals"])).toBe("||");
   });
