@@ -49,6 +49,7 @@ async function openNodes(
     pace,
     beforePost = async () => undefined,
     before = async () => undefined,
+    now,
     ...more
   }: Partial<BridgeOptions> & {
     /** A payment ends with this promise. */
@@ -57,6 +58,8 @@ async function openNodes(
     beforePost?: () => Promise<void>;
     /** Called before each operation of a node's store. The first node has the index 0. */
     before?: (index: number, operation: keyof Store, args: unknown[]) => Promise<void>;
+    /** The clock of the stores. Default: that of the database. */
+    now?: () => number;
   } = {},
 ) {
   const gemini = await startScriptedGemini({ rules });
@@ -65,7 +68,7 @@ async function openNodes(
   const notes: number[] = [];
   const nodes: Node[] = [];
   for (let index = 0; index < count; index += 1) {
-    const store = postgresStore({ url: database.url });
+    const store = postgresStore({ url: database.url, ...(now && { now }) });
     let dead = false;
     let lapsed = false;
     let refusals = 0;
@@ -280,6 +283,46 @@ describe("two nodes on one database", () => {
     await expect.poll(() => words(two.bridge), patient).toEqual(["a story", "Once upon a time."]);
     middle.open();
   });
+
+  for (const { what, end } of [
+    { what: "dies", end: (node: Node) => node.kill() },
+    { what: "is paused", end: (node: Node) => node.lapse() },
+  ])
+    it(`go on with the turn of a node that ${what} with the first sweep after one lease time, and not before`, async () => {
+      const middle = gate();
+      const clock = { now: 1_800_000_000_000 };
+      let spoken = 0;
+      const rules: Rule[] = [
+        {
+          say: () => {
+            spoken += 1;
+            return spoken === 1 ? [text("Once upon "), pause(middle.opened), text("no time.")] : [text("A story.")];
+          },
+        },
+      ];
+      const lease = 60_000;
+      const { nodes } = await openNodes(2, rules, { leaseMs: lease, sweepMs: 0, now: () => clock.now });
+      const [one, two] = nodes;
+      await say(one.bridge, "a story");
+      await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
+      const chat = (await two.store.findChat("alice", "chat", "root_agent"))?.id ?? "";
+      // It has just renewed its lease, so the others have to wait as long as they ever have to.
+      await one.store.renewChats(lease);
+      end(one);
+      const [died, { sequence }] = [clock.now, await two.bridge.position("alice", "chat")];
+      clock.now = died + lease - 1;
+      await two.bridge.sweep();
+      expect(await two.bridge.position("alice", "chat")).toEqual({ sequence, running: true });
+      clock.now = died + lease;
+      await two.bridge.sweep();
+      await expect.poll(() => words(two.bridge), patient).toEqual(["a story", "A story."]);
+      const before = await two.store.read(chat);
+      expect(before.find((entry) => entry.sequence > sequence)?.at).toBe(died + lease);
+      // What the first node still wants to say is refused.
+      middle.open();
+      await one.bridge.close();
+      expect(await two.store.read(chat)).toEqual(before);
+    });
 
   it("hand over when one stops: the other goes on at once", async () => {
     const middle = gate();
