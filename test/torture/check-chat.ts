@@ -187,8 +187,11 @@ function checkApproval(approval: Approval, { audit, effects, messages }: ChatSta
  */
 function checkTold(chat: ChatState): string[] {
   const shown = new Set(chat.messages.map(({ message }) => message.id));
-  return findTellings(chat).flatMap(({ approval: { id, toolName, told, messageId }, responses, notes }) => {
-    const wrong = (what: string) => [`the model was told the result of ${toolName} call ${id} ${what}`];
+  return findTellings(chat).flatMap(({ approval, responses, notes }) => {
+    const { id, toolName, told, messageId } = approval;
+    const wrong = (what: string) => [
+      `the model was told the result of ${toolName} call ${id} ${what}:\n${JSON.stringify(approval)}\n${describeHistory(chat, approval)}`,
+    ];
     if (responses > 1 || notes > 1) return wrong(`in ${responses} responses and ${notes} notes`);
     return told && shown.has(messageId) && responses + notes === 0 ? wrong("never, although it counts as told") : [];
   });
@@ -210,6 +213,17 @@ export function findTellings({ approvals, events }: ChatState) {
     const notes = partsOf(chat).filter(({ text }) => text?.includes(result)).length;
     return [{ approval, responses, notes }];
   });
+}
+
+/** The parts of the history that are about a call, with their places, and what is in the log. */
+function describeHistory({ events, log }: ChatState, { input }: Approval): string {
+  const { name } = JSON.parse(input) as { name: string };
+  const found = [...events].flatMap(([session, stored]) =>
+    stored
+      .map((each) => `${session.slice(-4)}/${each.position} ${JSON.stringify(each.event)}`)
+      .filter((text) => text.includes(name)),
+  );
+  return [...found, describeLog(log)].join("\n");
 }
 
 /** True if a message shows the state, or if the message of the call has been withdrawn. */
