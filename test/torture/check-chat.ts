@@ -187,13 +187,13 @@ function checkApproval(approval: Approval, { audit, effects, messages }: ChatSta
  */
 function checkTold(chat: ChatState): string[] {
   const shown = new Set(chat.messages.map(({ message }) => message.id));
-  return findTellings(chat).flatMap(({ approval, responses, notes }) => {
+  return findTellings(chat).flatMap(({ approval, responses, notes, isKnown }) => {
     const { id, toolName, told, messageId } = approval;
     const wrong = (what: string) => [
       `the model was told the result of ${toolName} call ${id} ${what}:\n${JSON.stringify(approval)}\n${describeHistory(chat, approval)}`,
     ];
     if (responses > 1 || notes > 1) return wrong(`in ${responses} responses and ${notes} notes`);
-    return told && shown.has(messageId) && responses + notes === 0 ? wrong("never, although it counts as told") : [];
+    return told && shown.has(messageId) && !isKnown ? wrong("never, although it counts as told") : [];
   });
 }
 
@@ -211,7 +211,11 @@ export function findTellings({ approvals, events }: ChatState) {
     const responses = partsOf(session).filter(({ functionResponse }) => has(functionResponse)).length;
     // A note is text, and has the result as JSON.
     const notes = partsOf(chat).filter(({ text }) => text?.includes(result)).length;
-    return [{ approval, responses, notes }];
+    // The response of the clerk tells what it had done if it could not finish.
+    const isKnown = [...events.values()]
+      .flat()
+      .some(({ event }) => JSON.stringify(event).includes(result.slice(1, -1)));
+    return [{ approval, responses, notes, isKnown }];
   });
 }
 

@@ -152,9 +152,7 @@ function countAll(history: History, state: DatabaseState, cluster: Cluster, mode
     "operations in them": sum([...history.operations.values()].map(({ length }) => length)),
     "attempts of tools": state.attempts,
     "effects of tools": state.effects,
-    "results that the model was told": state.chats
-      .flatMap(findTellings)
-      .filter(({ responses, notes }) => responses + notes > 0).length,
+    "results that the model was told": state.chats.flatMap(findTellings).filter(({ isKnown }) => isKnown).length,
     "requests to the model": modelRequests,
     ...Object.fromEntries(Object.keys(faults).map((name) => [`times ${name}`, 0])),
     ...Object.fromEntries([...history.counts].toSorted(([a], [b]) => a.localeCompare(b))),
