@@ -50,6 +50,7 @@ export {
   consoleLogger,
   type ConsoleLoggerOptions,
   createConsoleLogger,
+  inPlace,
   type Logger,
   metrics,
   silentLogger,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { aside } from "../agent/support/index.ts";
 import { FairReads } from "./fair-reads.ts";
 
 const limits = { reads: 2, readsPerOwner: 1, waitingReads: 6, waitingReadsPerOwner: 3 };
@@ -49,6 +50,30 @@ describe("fair reads", () => {
     await expect(start("alice", "a5")).rejects.toMatchObject({ code: "too_many", retryAfter: 1 });
     for (const name of ["b1", "b2", "b3"]) void start("bob", name);
     await expect(start("carol", "c1")).rejects.toMatchObject({ code: "unavailable" });
+  });
+
+  it("let others read while one waits for something else, and then wait for their turn again", async () => {
+    const { reads, began, start, end } = open({ ...limits, reads: 1 });
+    let arrive = () => {};
+    const arrived = new Promise<void>((resolve) => (arrive = resolve));
+    const waiting = reads.run("alice", async () => {
+      began.push("a1");
+      await aside(() => arrived);
+      began.push("a1 again");
+    });
+    void start("bob", "b1");
+    await end("");
+    expect(began).toEqual(["a1", "b1"]);
+    arrive();
+    await end("");
+    expect(began).toEqual(["a1", "b1"]);
+    await end("b1");
+    await waiting;
+    expect(began).toEqual(["a1", "b1", "a1 again"]);
+    // Its slot is free.
+    void start("carol", "c1");
+    await end("");
+    expect(began.at(-1)).toBe("c1");
   });
 
   it("give the slot of a read that fails to the next one", async () => {

@@ -1,3 +1,4 @@
+import { inPlace } from "../agent/index.ts";
 import { Quota } from "../protocol/quota.ts";
 
 export interface FairReadsOptions {
@@ -34,24 +35,46 @@ export class FairReads {
     this.#quota = new Quota({ what: "reads that wait", perOwner, total });
   }
 
-  /** Reads when it is this owner's turn. Throws `too_many` or `unavailable` if too many reads wait. */
+  /**
+   * Reads when it is this owner's turn. A read that stands aside (`aside`) waits for its turn again afterwards. Throws
+   * `too_many` or `unavailable` if too many reads wait.
+   */
   async run<T>(owner: string, read: () => Promise<T>): Promise<T> {
     if (this.#mayBegin(owner)) this.#take(owner);
     else await this.#wait(owner);
+    let leave: (() => void) | undefined = this.#leaveLater(owner);
     let isOver = false;
-    const release = () => {
+    const standAside = async <R>(until: () => Promise<R>): Promise<R> => {
+      if (!leave || isOver) return until();
+      leave();
+      leave = undefined;
+      const result = await until();
+      if (this.#mayBegin(owner)) this.#take(owner);
+      else await this.#wait(owner);
+      leave = this.#leaveLater(owner);
+      if (isOver) leave();
+      return result;
+    };
+    try {
+      return await inPlace(standAside, read);
+    } finally {
+      isOver = true;
+      leave?.();
+    }
+  }
+
+  /** The function that gives a slot to the next read. A read that hangs loses its slot by itself. */
+  #leaveLater(owner: string): () => void {
+    let isOver = false;
+    const leave = () => {
       if (isOver) return;
       isOver = true;
       clearTimeout(timer);
       setImmediate(() => this.#release(owner));
     };
-    const timer = setTimeout(release, holdMs);
+    const timer = setTimeout(leave, holdMs);
     timer.unref();
-    try {
-      return await read();
-    } finally {
-      release();
-    }
+    return leave;
   }
 
   #mayBegin(owner: string): boolean {

@@ -185,13 +185,13 @@ export function openPostgresDatabase(options: PostgresDatabaseOptions): Postgres
   const database: PostgresDatabase = {
     async query(sql, values, { once = false, timeoutMs: ms } = {}) {
       await ready();
-      const attempt = () => withClient((client) => statementsOf(client, ms).query(sql, values));
-      try {
-        return await attempt();
-      } catch (error) {
-        if (isRolledBack(error)) return attempt();
-        if (once || !isConnectionLost(error)) throw error;
-        return attempt();
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await withClient((client) => statementsOf(client, ms).query(sql, values));
+        } catch (error) {
+          const isLost = isConnectionLost(error) && !once && attempt === 1;
+          if (!isLost && !(isRolledBack(error) && attempt < attempts)) throw error;
+        }
       }
     },
 

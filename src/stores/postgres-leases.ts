@@ -52,20 +52,31 @@ UNION ALL
 SELECT lease_node, lease_fence, lease_until, last_sequence, app_name FROM session
 WHERE id = $1 AND chat = id AND NOT deleted AND NOT EXISTS (SELECT 1 FROM taken)`;
 
-const renewSql = `
+/** The chats of these that this node has, locked in the order in which every statement locks chats. */
+const mineSql = `
+WITH held AS (SELECT * FROM unnest($1::text[], $2::bigint[]) AS h (id, fence)),
+mine AS MATERIALIZED (
+  SELECT session.id FROM session JOIN held USING (id)
+  WHERE lease_node = $3 AND lease_fence = fence AND NOT deleted
+  ORDER BY session.id FOR UPDATE OF session)`;
+
+const renewSql = `${mineSql}
 UPDATE session SET lease_until = ${sqlNow(4)} + $5::bigint
-FROM unnest($1::text[], $2::bigint[]) AS held (id, fence)
-WHERE session.id = held.id AND lease_node = $3 AND lease_fence = held.fence AND NOT deleted
+FROM mine WHERE session.id = mine.id
 RETURNING session.id, lease_until`;
 
 const leaseSql = `
 SELECT lease_node, lease_fence, lease_until FROM session
 WHERE id = $1 AND NOT deleted AND lease_node IS NOT NULL AND lease_until > ${sqlNow(2)}`;
 
-const releaseSql = `
+const releaseSql = `${mineSql}
 UPDATE session SET lease_node = NULL, lease_until = 0
-FROM unnest($1::text[], $2::bigint[]) AS held (id, fence)
-WHERE session.id = held.id AND lease_node = $3 AND lease_fence = held.fence`;
+FROM mine WHERE session.id = mine.id`;
+
+const releaseAllSql = `
+WITH mine AS MATERIALIZED (SELECT id FROM session WHERE lease_node = $1 ORDER BY id FOR UPDATE)
+UPDATE session SET lease_node = NULL, lease_until = 0
+FROM mine WHERE session.id = mine.id`;
 
 /** The columns of `session` about leases. */
 export function postgresLeases(db: PostgresDatabase, node: string): PostgresLeases {
@@ -179,7 +190,7 @@ export function postgresLeases(db: PostgresDatabase, node: string): PostgresLeas
 
     async releaseAll() {
       held.clear();
-      await db.query("UPDATE session SET lease_node = NULL, lease_until = 0 WHERE lease_node = $1", [node]);
+      await db.query(releaseAllSql, [node]);
     },
   };
 }

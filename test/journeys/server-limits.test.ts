@@ -3,9 +3,21 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { gate, pause, text } from "adk-stream-protocol/testing";
 import { createHandler, type ServerLimits } from "adk-stream-protocol/server";
+import { memoryStore } from "adk-stream-protocol/stores/memory";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { endSockets, openSocket } from "../fixtures/raw-socket.ts";
-import { openWorld, payRules, post, receive, say, textOf, userMessage, type World } from "../fixtures/world.ts";
+import {
+  asked as askedIn,
+  idle,
+  openWorld,
+  payRules,
+  post,
+  receive,
+  say,
+  textOf,
+  userMessage,
+  type World,
+} from "../fixtures/world.ts";
 
 afterEach(endSockets);
 
@@ -173,6 +185,52 @@ describe("reads", () => {
     open();
     for (const response of await Promise.all(waiting)) expect(response.status).toBe(404);
     expect((await read("alice", "/approvals")).status).toBe(200);
+  });
+
+  test("go on while one waits for a turn that another node is about to begin", async () => {
+    const steps: string[] = [];
+    let asked = 0;
+    let isElsewhere = false;
+    const { opened: allAsked, open: letLook } = gate();
+    const world = await openWorld({
+      server: {
+        limits: { reads: 1, readsPerOwner: 1 },
+        authenticate() {
+          asked += 1;
+          return "alice";
+        },
+      },
+      store(now) {
+        const store = memoryStore({ now });
+        return {
+          ...store,
+          async leaseOf(chat) {
+            if (!isElsewhere) return store.leaseOf(chat);
+            steps.push("look");
+            await allAsked;
+            return { node: "another", fence: 9, until: Infinity };
+          },
+          messages(...of) {
+            steps.push("read");
+            return store.messages(...of);
+          },
+        };
+      },
+    });
+    const { approvalId } = askedIn(await say(world, "pay"));
+    await idle(world);
+    await world.store.move(approvalId, { event: "approve", by: "alice" });
+    isElsewhere = true;
+    const waiting = fetch(`${world.server.url}/stream/chat-1/stream`);
+    await expect.poll(() => steps).toEqual(["look"]);
+    asked = 0;
+    const reads = [1, 2, 3].map(() => fetch(`${world.server.url}/stream/chat-1/messages`));
+    await expect.poll(() => asked).toBe(3);
+    letLook();
+    for (const { status: read } of await Promise.all(reads)) expect(read).toBe(200);
+    expect(steps[1]).toBe("read");
+    // No turn begins.
+    expect((await waiting).status).toBe(204);
   });
 });
 

@@ -1,5 +1,6 @@
 import { isSettled } from "../../protocol/index.ts";
 import type { Approval, Store } from "../../stores/index.ts";
+import { aside } from "../support/index.ts";
 import type { QueuedTurn } from "./chat-queue.ts";
 
 type TurnInLog = Pick<QueuedTurn, "id" | "reply" | "after">;
@@ -37,7 +38,7 @@ export async function findTurnElsewhere(store: Store, chat: string): Promise<Tur
   for (;;) {
     const open = await findOpenTurn(store, chat);
     if (open || performance.now() > until || !(await isAboutToBegin(store, chat))) return open;
-    await new Promise((resolve) => setTimeout(resolve, lookMs));
+    await aside(() => new Promise((resolve) => setTimeout(resolve, lookMs)));
   }
 }
 

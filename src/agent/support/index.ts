@@ -2,6 +2,7 @@
  * Small helpers that know nothing of chats, agents or approvals: waiting with a limit, ids, logging, measuring.
  */
 export { abortable, type AbortableWaits, stepThrough, withWaits } from "./abortable.ts";
+export { aside, inPlace } from "./aside.ts";
 export { atMost } from "./at-most.ts";
 export { checkNumber, showValue } from "./check-number.ts";
 export { DecisionsFirst } from "./decisions-first.ts";
