@@ -63,7 +63,8 @@ export default defineConfig({
     hookTimeout: 30_000 * patience,
     expect: { poll: { timeout: 15_000 * patience } },
     // By default there would be one worker on two cores. Tests wait almost half of the time, so three keep two cores busy.
-    maxWorkers: 3,
+    // With several nodes, the database needs a core.
+    maxWorkers: process.env["NODES"] ? 2 : 3,
     projects: [
       project("unit", ["src/**/*.test.{ts,tsx}", "demo/**/*.test.{ts,tsx}"], sharing),
       project("contracts", ["test/contracts/**/*.test.ts"], sharing),

@@ -181,6 +181,8 @@ const stories: Record<string, Story> = {
 
 /** Waits until the tool runs or the reply is over. Throws if the process dies first. */
 async function executing(stage: Stage, reply: Promise<unknown>): Promise<void> {
+  // It may fail while the database is being asked.
+  reply.catch(() => undefined);
   const isRunning = async () => (await stage.rows()).some(({ state }) => state === "executing");
   while (!(await isRunning())) {
     const nextTick = new Promise<boolean>((resolve) => setImmediate(() => resolve(false)));

@@ -32,7 +32,7 @@ const goesOn = "start toa ss text fs finish [DONE]";
 const spoken = "start ss text fs finish [DONE]";
 
 /** Short enough for a person who waits, and long enough for a busy machine. */
-const soonMs = 2500;
+const soonMs = 2500 * patience;
 
 async function inTime<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

@@ -8,6 +8,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { openLiveStage } from "../fixtures/live-stage.ts";
 import { chat, owner } from "../fixtures/mortal-process.ts";
+import { patience } from "../fixtures/nodes.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
 import { asked, demoTools, openSlowWorld, openWorld, post, say, userMessage, type World } from "../fixtures/world.ts";
 
@@ -60,7 +61,7 @@ function keepWarnings(): { warnings: { message: string; fields?: unknown }[]; lo
 const drain: Partial<BridgeOptions> = { drainMs: 50, graceMs: 20 };
 const inTime = async (work: Promise<unknown>): Promise<string> => {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<string>((resolve) => (timer = setTimeout(() => resolve("late"), 5000)));
+  const late = new Promise<string>((resolve) => (timer = setTimeout(() => resolve("late"), 5000 * patience)));
   return Promise.race([work.then(() => "in time"), late]).finally(() => clearTimeout(timer));
 };
 
