@@ -1,6 +1,9 @@
-import type { BaseLlm } from "@google/adk";
+import { type BaseLlm, LogLevel, setLogLevel } from "@google/adk";
 import { defineAgent, defineTool } from "adk-stream-protocol";
 import { z } from "zod";
+
+// ADK prints several lines for each request. `LogLevel.INFO` shows them.
+setLogLevel(LogLevel.WARN);
 
 /** What the agent has paid. A real application calls a payment service here. */
 export const payments: { amount: number; recipient: string }[] = [];

@@ -5,7 +5,10 @@ import { scriptRules } from "./script-rules.ts";
 const schema = { type: "OBJECT", required: ["amount"], properties: { amount: { type: "NUMBER" } } };
 const outline = {
   ...{ name: "root", model: "m", tools: ["pay", "pay_later"] },
-  agents: [{ name: "billing", model: undefined, tools: ["refund"], agents: [] }],
+  agents: [
+    { name: "billing", model: undefined, tools: ["refund"], agents: [] },
+    { name: "extractor", model: undefined, tools: [], agents: [], outputSchema: schema },
+  ],
 };
 const offer = 'Your internal name is "root".\nAgent name: billing\nAgent description: Money.';
 
@@ -13,7 +16,8 @@ function ask(said: string, more: Partial<GeminiRequest> & { declared?: string[] 
   const { declared = ["pay", "pay_later"], ...rest } = more;
   const [rule] = scriptRules(() => outline);
   const request = {
-    ...{ text: said, fresh: true, responses: [], toolNames: declared, system: "", model: "m", request: 1 },
+    ...{ text: said, fresh: true, responses: [], toolNames: declared, model: "m", request: 1 },
+    system: 'Your internal name is "root".',
     contents: [{ role: "user", parts: [{ text: said }] }],
     body: { tools: [{ functionDeclarations: declared.map((name) => ({ name, parameters: schema })) }] },
     ...rest,
@@ -110,6 +114,26 @@ describe("hands over", () => {
 test("gives JSON to an agent with structured output", () => {
   const body = { generationConfig: { responseSchema: schema } };
   expect(textOf(ask("hello", { body }))).toBe('{"amount":1}');
+});
+
+test("gives JSON to it also on a live connection, which does not have the schema", () => {
+  for (const system of ['You are an agent. Your internal name is "extractor".', "Extract the invoice."])
+    expect(textOf(ask("hello", { system, body: {} }))).toBe('{"amount":1}');
+});
+
+test("submits its response to an agent with structured output and tools", () => {
+  const declared = ["pay", "set_model_response"];
+  const final = [{ name: "set_model_response", args: { amount: 1 } }];
+  const system = 'Your internal name is "extractor".';
+  expect(callsOf(ask("hello", { declared, system }))).toEqual(final);
+  expect(callsOf(ask("call pay", { declared, system }))).toMatchObject([{ name: "pay" }]);
+  const contents = [
+    { role: "user", parts: [{ text: "call pay" }] },
+    { role: "model", parts: [{ functionCall: { name: "pay", args: {} } }] },
+    { role: "user", parts: [{ functionResponse: { name: "pay", response: { paid: 1 } } }] },
+  ];
+  const responses = [{ id: undefined, name: "pay", args: {}, response: { paid: 1 } }];
+  expect(callsOf(ask("call pay", { declared, system, fresh: false, contents, responses }))).toEqual(final);
 });
 
 test("runs code if the agent has code execution", () => {

@@ -27,18 +27,23 @@ function respond(ask: GeminiRequest, outline: AgentOutline | undefined): Piece[]
   const made = callsSince(ask);
   const next = made.length < maxCalls ? nextCalls(ask, declared, made, outline) : [];
   if (next.length > 0) return [...said, ...next.map(({ name, args }) => call(name, args))];
-  const schema = outputSchema(ask);
+  const final = declared.find(({ name }) => name === finalResponse);
+  if (final && !made.includes(finalResponse)) return [...said, call(finalResponse, makeArguments(final.schema))];
+  const schema = final ? undefined : outputSchema(ask, outline);
   if (schema !== undefined) return [text(JSON.stringify(makeJson(schema)))];
   if (said.length > 0 && !ask.fresh) return said;
   if (/\b(?:run|write|execute)\b.*\bcode\b|\bcalculate\b|コード|計算/iu.test(ask.text))
     return [...said, ...runCode(ask)];
-  const tools = declared.map(({ name }) => name).filter((name) => name !== transfer);
+  const tools = declared.map(({ name }) => name).filter((name) => !ofAdk.has(name));
   const leave = tools.find((name) => /^exit_?loop$/i.test(name));
   const greeting = text(words.hello({ tools, agents: reachable(ask) }));
   return [...said, greeting, ...(leave === undefined || made.includes(leave) ? [] : [call(leave, {})])];
 }
 
 const transfer = "transfer_to_agent";
+/** ADK declares it for an agent with an output schema whose model cannot have both a schema and tools. */
+const finalResponse = "set_model_response";
+const ofAdk: ReadonlySet<string> = new Set([transfer, finalResponse]);
 
 /** The calls that the user's last message asks for and that the model has not made since. */
 function nextCalls(
@@ -68,7 +73,7 @@ function nextCalls(
 /** The agent to hand over to: one that the user names, or one that leads to a tool that the user names. */
 function findTarget(ask: Ask, outline: AgentOutline | undefined): string | undefined {
   const isNamed = (name: string) => placeOf(name, ask.text) !== undefined;
-  const own = /internal name is "([^"]+)"/.exec(ask.system)?.[1];
+  const own = ownName(ask);
   // The agent that the user asked for has the conversation already.
   if (own !== undefined && isNamed(own)) return undefined;
   const near = reachable(ask);
@@ -78,6 +83,11 @@ function findTarget(ask: Ask, outline: AgentOutline | undefined): string | undef
   const leads = ({ name, tools, agents }: AgentOutline): boolean =>
     isNamed(name) || tools.some(isNamed) || agents.some(leads);
   return near.find(isNamed) ?? find(({ tools }) => tools.some(isNamed)) ?? find(leads);
+}
+
+/** The name of the agent whose request this is. */
+function ownName({ system }: Ask): string | undefined {
+  return /internal name is "([^"]+)"/.exec(system)?.[1];
 }
 
 function flatten(outline: AgentOutline): AgentOutline[] {
@@ -162,8 +172,15 @@ function readDeclarations({ body }: GeminiRequest): Declaration[] {
     }));
 }
 
-/** The schema that the response must have, if the agent has one. */
-function outputSchema({ body }: GeminiRequest): unknown {
-  const config = (body["generationConfig"] ?? {}) as Record<string, unknown>;
-  return config["responseJsonSchema"] ?? config["responseSchema"];
+/**
+ * The schema that the response must have, if the agent has one. ADK does not tell it to Gemini Live, where the agent's
+ * instruction has to ask for it. An agent with a schema does not hand over, and if it has no agents below it, ADK does not
+ * tell the model its name.
+ */
+function outputSchema(ask: GeminiRequest, outline: AgentOutline | undefined): unknown {
+  const config = (ask.body["generationConfig"] ?? {}) as Record<string, unknown>;
+  const own = ownName(ask);
+  const isOwn = ({ name, agents }: AgentOutline) => (own === undefined ? agents.length === 0 : name === own);
+  const agent = (outline ? flatten(outline) : []).find((each) => each.outputSchema !== undefined && isOwn(each));
+  return config["responseJsonSchema"] ?? config["responseSchema"] ?? agent?.outputSchema;
 }

@@ -46,6 +46,17 @@ exports.agent = new LlmAgent({ name: "watcher", model: "gemini-2.5-flash", tools
 `;
 const write = (file: string, text: string) => writeFileSync(join(folder, file), text.replaceAll("FOLDER", folder));
 
+/** Sends a message over the WebSocket, and returns the types of the reply's chunks. */
+async function sayLive(url: string, chatId: string, text: string): Promise<string[]> {
+  const transport = new WebSocketChatTransport({ url: `${url.replace("http", "ws")}/live` });
+  const messages = [{ id: `${chatId}-1`, role: "user" as const, parts: [{ type: "text" as const, text }] }];
+  const options = { trigger: "submit-message" as const, messageId: undefined, abortSignal: undefined };
+  const types: string[] = [];
+  for await (const chunk of await transport.sendMessages({ ...options, chatId, messages })) types.push(chunk.type);
+  transport.close();
+  return types;
+}
+
 describe("dev", () => {
   it("reloads what the agent imports, keeps the chats, and survives a broken save", { timeout }, async () => {
     write("agent.ts", agentFile("cashier"));
@@ -88,16 +99,7 @@ describe("dev", () => {
     expect((await chat.agent()).problem).toBeUndefined();
     expect(await chat.texts()).toContain('pay returned {"paid":1,"by":"pay"}');
 
-    const transport = new WebSocketChatTransport({ url: `${url.replace("http", "ws")}/live` });
-    const message = { id: "live-1", role: "user" as const, parts: [{ type: "text" as const, text: "call pay" }] };
-    const reply = await transport.sendMessages({
-      ...{ trigger: "submit-message", chatId: "live", messageId: undefined, messages: [message] },
-      abortSignal: undefined,
-    });
-    const types: string[] = [];
-    for await (const chunk of reply) types.push(chunk.type);
-    expect(types).toContain("tool-approval-request");
-    transport.close();
+    expect(await sayLive(url, "live", "call pay")).toContain("tool-approval-request");
 
     cli.kill("SIGINT");
     expect(await cli.ended).toBe(0);
@@ -116,33 +118,39 @@ describe("dev", () => {
     expect(await cli.ended).toBe(0);
   });
 
-  it("shows the first card, or the first reply, for agents that were not written for it", { timeout }, async () => {
-    const asks = [
-      ["team.ts", "refund_order を呼んで", "refund_order"],
-      ["files.mjs", "call delete_file", "delete_file"],
-      ["release.ts", "release", "release"],
-    ] as const;
-    const replies = [
-      ["calculator.js", "run some code", "The code printed 42.", {}],
-      ["extractor.ts", "Invoice 17", "example number", { invoice: { number: "example number", currency: "USD" } }],
-    ] as const;
-    const open = async (file: string) => {
-      const cli = runCli(["dev", `./${file}`, "--port", "0", "--data", join(folder, file)], { cwd: agents });
-      return chatWith(await addressOf(cli), "chat-1");
-    };
-    await Promise.all([
-      ...asks.map(async ([file, said, toolName]) => {
-        const chat = await open(file);
-        await chat.say(said);
-        expect(await chat.approvals()).toMatchObject([{ toolName, state: "pending" }]);
-      }),
-      ...replies.map(async ([file, said, expected, state]) => {
-        const chat = await open(file);
-        await chat.say(said);
-        expect(await chat.texts()).toContain(expected);
-        expect(await chat.state()).toMatchObject(state);
-      }),
-    ]);
+  const open = async (file: string) => {
+    const cli = runCli(["dev", `./${file}`, "--port", "0", "--data", folder], { cwd: agents });
+    return addressOf(cli);
+  };
+
+  it.each([
+    ["sub-agents", "team.ts", "refund_order を呼んで", "refund_order"],
+    ["an MCP server", "files.mjs", "call delete_file", "delete_file"],
+    ["a long-running tool", "release.ts", "release", "release"],
+  ])("asks in both modes for an agent with %s, not written for it", { timeout }, async (_, file, said, toolName) => {
+    const url = await open(file);
+    const [sse, live] = [chatWith(url, "sse"), chatWith(url, "live")];
+    const reply = await sse.say(said);
+    expect(await sse.approvals(), reply).toMatchObject([{ toolName, state: "pending" }]);
+    expect(await sayLive(url, "live", said)).toContain("tool-approval-request");
+    expect(await live.approvals()).toMatchObject([{ toolName, state: "pending" }]);
+  });
+
+  it.each([
+    ["code execution", "calculator.js", "run some code", "The code printed 42.", {}],
+    [
+      ...(["structured output", "extractor.ts", "Invoice 17", "example number"] as const),
+      { invoice: { number: "example number", currency: "USD" } },
+    ],
+  ])("responds in both modes as an agent with %s", { timeout }, async (_, file, said, expected, state) => {
+    const url = await open(file);
+    const [sse, live] = [chatWith(url, "sse"), chatWith(url, "live")];
+    await sse.say(said);
+    await sayLive(url, "live", said);
+    for (const chat of [sse, live]) {
+      expect(await chat.texts()).toContain(expected);
+      expect(await chat.state()).toMatchObject(state);
+    }
   });
 });
 
@@ -165,6 +173,22 @@ it("serve does not watch, and refuses to serve others without authenticate", { t
   const chat = chatWith(await addressOf(cli), "chat-1");
   await chat.say("call look");
   expect(await chat.approvals()).toMatchObject([{ toolName: "look", state: "pending" }]);
+
+  // `dev` sees the change, so `serve` has had the time to see it too.
+  const dev = runCli(["dev", "agent.cjs", "--port", "0"], { cwd: folder });
+  await addressOf(dev);
+  write("agent.cjs", commonJsFile.replace('"look"', '"watch"'));
+  await dev.printed(/Reloaded agent\.cjs/);
+  expect((await chat.agent()).tools).toEqual(["look"]);
+  expect(cli.output()).not.toContain("Reloaded");
+});
+
+it("dev --ask declared asks only about tools that say so themselves", { timeout }, async () => {
+  const args = ["dev", "./files.mjs", "--ask", "declared", "--port", "0", "--data", folder];
+  const chat = chatWith(await addressOf(runCli(args, { cwd: agents })), "chat-1");
+  await chat.say("call delete_file");
+  await expect.poll(() => chat.texts()).toContain("delete_file returned");
+  expect(await chat.approvals()).toEqual([]);
 });
 
 it("a start that fails prints one sentence and exits with 1", { timeout }, async () => {

@@ -41,6 +41,7 @@ it("writes an application that passes its own test, before the package is publis
   for (const stream of [test.stdout, test.stderr]) stream.on("data", (piece: Buffer) => (printed += String(piece)));
   await once(test, "close");
   expect(printed).toContain("pass 1");
+  expect(printed).not.toContain("INFO");
   expect(test.exitCode, printed).toBe(0);
 });
 

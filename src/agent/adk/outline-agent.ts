@@ -17,6 +17,8 @@ export interface AgentOutline {
   /** The name of its own model; undefined if it uses that of its parent. */
   model: string | undefined;
   tools: string[];
+  /** What its responses must fit, if it says so. */
+  outputSchema?: unknown;
   agents: AgentOutline[];
 }
 
@@ -25,7 +27,11 @@ export function outlineAgent(agent: BaseAgent): AgentOutline {
   const tools = isLlmAgent(agent) ? agent.tools.filter(isBaseTool).map(({ name }) => name) : [];
   const own = isLlmAgent(agent) ? agent.model : undefined;
   const model = typeof own === "object" ? own.model : own;
-  return { name: agent.name, model, tools, agents: agent.subAgents.map(outlineAgent) };
+  const schema = isLlmAgent(agent) ? agent.outputSchema : undefined;
+  return {
+    ...{ name: agent.name, model, tools, agents: agent.subAgents.map(outlineAgent) },
+    ...(schema && { outputSchema: schema }),
+  };
 }
 
 /** The first agent below `root` with a model that Gemini's developer API does not serve, and the name of that model. */
