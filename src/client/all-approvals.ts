@@ -6,7 +6,7 @@ import type { ApprovalAnswer, ApprovalInfo, ApprovalResolution, ChatApprovals } 
 import { Listeners } from "./listeners.ts";
 import { type ServerOptions, ServerRequests } from "./server-requests.ts";
 import { systemTimers } from "./timers.ts";
-import { watchReturn } from "./watch-network.ts";
+import { watchReturn } from "./watch-return.ts";
 
 /** Where the approvals are read, and how answers are sent. All may be left out. */
 export interface AllApprovalsOptions
@@ -95,9 +95,9 @@ export class AllApprovals implements ChatApprovals {
     for (let page = 0; page < maxPages; page += 1) {
       const path = `/approvals?state=${state}${after}`;
       const reply = await this.#server
-        .json<{ approvals: ApprovalView[]; cursor?: string }>(path)
+        .read<{ approvals: ApprovalView[]; cursor?: string }>(path)
         .catch(() => undefined);
-      if (reply?.status !== 200) return undefined;
+      if (!reply) return undefined;
       const { approvals, cursor } = reply.body;
       this.#clockOffset = reply.clockOffset;
       rows.push(...approvals);

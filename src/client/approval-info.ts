@@ -2,7 +2,6 @@ import type { UIMessage } from "ai";
 import type { ApprovalData, ApprovalState, ApprovalView } from "../protocol/approval.ts";
 import type { SentAnswer } from "./approval-outbox.ts";
 import type { ApprovalInfo, CardState } from "./chat-approvals.ts";
-import { withoutUndefined } from "./without-undefined.ts";
 
 type Part = UIMessage["parts"][number];
 export type ToolPart = Extract<Part, { toolCallId: string }>;
@@ -22,14 +21,18 @@ const states: Record<ApprovalState, readonly [order: number, shown: CardState]> 
   cancelled: [5, "cancelled"],
 };
 
-const orderOf = ({ state }: { state: ApprovalState }): number => states[state]?.[0] ?? 0;
+const orderOf = (report: { state: ApprovalState } | undefined): number =>
+  report ? (states[report.state]?.[0] ?? 0) : -1;
 
 /** True if more is known to follow this state. */
 export const isOpen = (state: ApprovalState): boolean => (states[state]?.[0] ?? 5) < 4;
 
-/** The newer of two reports about an approval. */
-function newest<T extends { state: ApprovalState }>(one: T | undefined, other: T | undefined): T | undefined {
-  return one && other ? (orderOf(other) >= orderOf(one) ? other : one) : (one ?? other);
+/** The newer of two reports about an approval, if there are any. */
+function newest<Other extends ApprovalData | undefined>(
+  one: ApprovalData | undefined,
+  other: Other,
+): ApprovalData | Other {
+  return one && orderOf(one) > orderOf(other) ? one : other;
 }
 
 export function isToolPart(part: Part): part is ToolPart {
@@ -51,7 +54,7 @@ export function approvalDataOf(messages: readonly UIMessage[]): Map<string, Appr
     for (const part of parts) {
       if (part.type !== "data-approval") continue;
       const data = part.data as ApprovalData;
-      found.set(data.approvalId, newest(found.get(data.approvalId), data) ?? data);
+      found.set(data.approvalId, newest(found.get(data.approvalId), data));
     }
   return found;
 }
@@ -71,43 +74,41 @@ export interface ApprovalFacts {
 /** All that a card shows. A state other than `asked`, `sending` and `unsent` is one that the server has reported. */
 export function approvalInfo(approvalId: string, facts: ApprovalFacts): ApprovalInfo | undefined {
   const { part, data, row, answer, clockOffset } = facts;
-  const seen = newest<ApprovalData>(row, data);
-  const report = newest<ApprovalData>(seen, answer?.decided) ?? seen;
+  const report = newest(newest(row, data), answer?.decided);
   const known = row ?? answer?.decided;
   if (!report && !part) return undefined;
   const here = (time: number | undefined) => (time === undefined ? undefined : time - clockOffset);
-  return withoutUndefined({
+  return {
+    ...known,
+    ...report,
     approvalId,
     toolCallId: report?.toolCallId ?? part?.toolCallId ?? "",
     toolName: report?.toolName ?? (part ? toolNameOf(part) : ""),
     state: cardState(report, facts),
     input: known ? known.input : part?.input,
-    rawInput: known?.rawInput,
-    card: report?.card ?? known?.card,
-    hint: known?.hint,
     createdAt: here(known?.createdAt),
     expiresAt: here(report?.expiresAt),
     reportBy: here(report?.reportBy),
-    interim: report?.interim,
     output: report?.output ?? (part?.state === "output-available" ? part.output : undefined),
     errorText: report?.errorText ?? (part?.state === "output-error" ? part.errorText : undefined),
-    answer: answer && withoutUndefined({ approved: answer.approved, reason: answer.reason }),
+    answer: answer && { approved: answer.approved, reason: answer.reason },
     decidedElsewhere: answer?.isElsewhere || undefined,
-    decidedBy: report?.decidedBy,
-    requestedBy: known?.requestedBy,
-    resolvedBy: report?.resolvedBy,
-    digest: known?.digest,
-    reason: report?.reason,
     problem: answer?.problem,
     chatId: known?.chat ?? facts.chatId,
-  });
+  };
 }
+
+/** What a part says that has an outcome, if nothing else is known. */
+const outcomes: { [State in ToolPart["state"]]?: CardState } = {
+  "output-available": "done",
+  "output-error": "failed",
+  "output-denied": "denied",
+};
 
 function cardState(report: ApprovalData | undefined, { part, answer }: ApprovalFacts): CardState {
   if (report && report.state !== "pending") return states[report.state]?.[1] ?? "unknown";
-  if (part?.state === "output-available") return "done";
-  if (part?.state === "output-error") return "failed";
-  if (part?.state === "output-denied") return "denied";
+  const outcome = part && outcomes[part.state];
+  if (outcome) return outcome;
   if (answer) return answer.problem === undefined ? "sending" : "unsent";
   return part?.state === "approval-responded" ? "sending" : "asked";
 }

@@ -3,10 +3,9 @@ import type { ApprovalAnswer } from "./chat-approvals.ts";
 import { ifPossible } from "./if-possible.ts";
 import { newKey } from "./new-key.ts";
 import { reconnectDelay } from "./reconnect-delay.ts";
-import { sentenceOf, type ServerRequests } from "./server-requests.ts";
+import { refusalOf, type ServerRequests } from "./server-requests.ts";
 import { systemTimers, type Timers } from "./timers.ts";
-import { watchReturn } from "./watch-network.ts";
-import { withoutUndefined } from "./without-undefined.ts";
+import { watchReturn } from "./watch-return.ts";
 
 /** What a browser's `sessionStorage` has of an answer. */
 interface KeptAnswer extends ApprovalAnswer {
@@ -137,7 +136,7 @@ export class ApprovalOutbox {
     if (!entry || (entry.answer.problem !== undefined && entry.answer.approved !== approved)) {
       const { chatId, api, actor } = this.#options;
       const given = { approvalId, approved, reason, key: newKey(), at: this.#now() };
-      entry = this.#add(withoutUndefined<SentAnswer>({ ...given, chatId, api, actor }));
+      entry = this.#add({ ...given, chatId, api, actor });
     }
     const { waiting } = entry;
     const sent = new Promise<void>((resolve, reject) => waiting.push({ resolve, reject }));
@@ -188,24 +187,28 @@ export class ApprovalOutbox {
     const given = { approved, key, reason };
     const reply = await server.json<{ approval?: ApprovalView }>(path, { body: given }).catch(() => undefined);
     entry.isSending = false;
-    const { status = 0, body = {}, retryAfter = 0 }: Partial<NonNullable<typeof reply>> = reply ?? {};
-    const { approval } = body;
     entry.isUnreached = reply === undefined;
-    if (reply) entry.replies += 1;
-    if (approval && (status === 200 || status === 409)) {
-      this.#change(entry, { decided: approval, isElsewhere: status === 409 });
-      await this.#options.onChange(entry.answer);
-      for (const { resolve } of entry.waiting.splice(0)) resolve();
-      return;
-    }
-    const mayPass = status === 0 || status === 408 || status === 429 || status >= 500;
-    if (!mayPass) return this.#fail(entry, sentenceOf({ status, body }));
     // Without a connection there is no loop, so the answer goes on until it is too old.
-    if (entry.replies >= maxAttempts)
-      return this.#fail(entry, `The answer was sent ${entry.replies} times without a reply that settles it.`);
+    if (reply) {
+      const { status, body } = reply;
+      entry.replies += 1;
+      if (body.approval) {
+        this.#change(entry, { decided: body.approval, isElsewhere: status === 409 });
+        await this.#options.onChange(entry.answer);
+        for (const { resolve } of entry.waiting.splice(0)) resolve();
+        return;
+      }
+      const mayPass = status === 0 || status === 408 || status === 429 || status >= 500;
+      if (!mayPass) return this.#fail(entry, refusalOf(reply).message);
+      if (entry.replies >= maxAttempts)
+        return this.#fail(entry, `The answer was sent ${entry.replies} times without a reply that settles it.`);
+    }
     // The next `open` sends it.
     if (this.#isClosed) return;
-    const delay = Math.max(reconnectDelay(entry.attempts, random), Math.min(retryAfter * 1000, longestWaitMs));
+    const delay = Math.max(
+      reconnectDelay(entry.attempts, random),
+      Math.min((reply?.retryAfter ?? 0) * 1000, longestWaitMs),
+    );
     entry.timer = this.#timers.setTimeout(() => void this.#deliver(entry), delay);
   }
 
@@ -216,11 +219,11 @@ export class ApprovalOutbox {
 
   #change(entry: Entry, change: { [Key in keyof SentAnswer]?: SentAnswer[Key] | undefined }): void {
     entry.answer = { ...entry.answer, ...change };
-    const { approvalId, decided, problem, isElsewhere: _, ...kept } = entry.answer;
+    const { approvalId, decided, problem } = entry.answer;
     // If the browser forbids storage or has no room, the answer lasts as long as the page.
     ifPossible(() => {
       if (decided || problem !== undefined) this.#storage?.removeItem(prefix + approvalId);
-      else this.#storage?.setItem(prefix + approvalId, JSON.stringify(kept));
+      else this.#storage?.setItem(prefix + approvalId, JSON.stringify(entry.answer));
     });
     if (!decided) void this.#options.onChange(entry.answer);
   }

@@ -6,8 +6,7 @@ import type { ApprovalInfo, ApprovalResolution, ChatApprovals } from "./chat-app
 import { ChatSync, type ChatSyncOptions, isBusy, type SyncState } from "./chat-sync.ts";
 import type { HeldTransport } from "./held-transport.ts";
 import { Listeners } from "./listeners.ts";
-import { sentenceOf, type ServerOptions, ServerRequests } from "./server-requests.ts";
-import { withoutUndefined } from "./without-undefined.ts";
+import { type ServerOptions, ServerRequests } from "./server-requests.ts";
 
 /** How `attachApprovals` works. Only `transport` is required. */
 export interface AttachOptions<UI_MESSAGE extends UIMessage>
@@ -248,12 +247,11 @@ function isUnanswered({ state }: ApprovalData): boolean {
 /** The decision in the words of AI SDK, which knows no question without an answer. */
 function decisionOf(data: ApprovalData): { id: string; approved: boolean; reason?: string } {
   const { approvalId: id, state, reason = isUnanswered(data) ? data.errorText : undefined } = data;
-  return withoutUndefined({ id, approved: state !== "denied" && !isUnanswered(data), reason });
+  return { id, approved: state !== "denied" && !isUnanswered(data), reason };
 }
 
 /** Rejects with the server's sentence if it refuses. */
 export async function resolveApproval(server: ServerRequests, id: string, resolution: object): Promise<void> {
   const path = `/approvals/${encodeURIComponent(id)}/resolution`;
-  const { status, body } = await server.json(path, { body: resolution });
-  if (status !== 200) throw new Error(sentenceOf({ status, body }));
+  await server.read(path, { body: resolution });
 }

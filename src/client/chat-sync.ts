@@ -1,12 +1,12 @@
 import type { AbstractChat, UIMessage } from "ai";
 import type { ApprovalView } from "../protocol/approval.ts";
+import { BridgeError } from "../protocol/errors.ts";
 import { isToolPart } from "./approval-info.ts";
 import type { HeldTransport } from "./held-transport.ts";
-import { chatPath, sentenceOf, type ServerRequests } from "./server-requests.ts";
+import { chatPath, refusalOf, type ServerRequests } from "./server-requests.ts";
 import { systemTimers, type Timers } from "./timers.ts";
-import { isHidden, watchReturn } from "./watch-network.ts";
+import { isHidden, watchReturn } from "./watch-return.ts";
 import { withUnsent } from "./with-unsent.ts";
-import { withoutUndefined } from "./without-undefined.ts";
 
 /** What the server says about a chat beside its messages. */
 export interface Ledger {
@@ -153,13 +153,13 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
     this.#isAskedAgain = false;
     try {
       const path = `/approvals?chat=${encodeURIComponent(chat.id)}&state=pending`;
-      const { status, body, clockOffset } = await server.json<Ledger>(path);
+      const { body, clockOffset } = await server.read<Ledger>(path);
       if (this.#isClosed) return;
-      if (status !== 200) return this.#become({ problem: sentenceOf({ status, body }) });
       onLedger(body, clockOffset);
       await this.#follow(body);
-    } catch {
-      this.#become({ problem: "The server cannot be reached." });
+    } catch (error) {
+      const problem = error instanceof BridgeError ? error.message : "The server cannot be reached.";
+      if (!this.#isClosed) this.#become({ problem });
     }
   }
 
@@ -215,9 +215,10 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
     const { chat, server, pageSize = 50 } = this.#options;
     const earlier = before === undefined ? "" : `&before=${encodeURIComponent(before)}`;
     const path = `${chatPath(chat.id)}/messages?limit=${pageSize}${earlier}`;
-    const { status, body } = await server.json<MessagePage<UI_MESSAGE>>(path);
+    const reply = await server.json<MessagePage<UI_MESSAGE>>(path);
+    const { status, body } = reply;
     if (status === 404) return { messages: [] };
-    if (status !== 200) throw new Error(body.message);
+    if (status !== 200) throw refusalOf(reply);
     for (const { id } of body.messages) {
       this.#received.add(id);
       this.#unsent.delete(id);
@@ -232,7 +233,7 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
 
   #become(change: { problem?: string | undefined; hasOlder?: boolean }): void {
     const isLoaded = this.#shown !== undefined;
-    this.#state = withoutUndefined<SyncState>({ ...this.#state, ...change, isLoaded });
+    this.#state = { ...this.#state, ...change, isLoaded };
     this.#options.onChange();
   }
 }
@@ -250,10 +251,9 @@ function isNetworkError(error: Error | undefined): boolean {
 function isWaiting(message: UIMessage | undefined): boolean {
   return (
     message?.role === "assistant" &&
-    message.parts.some((part) => isToolPart(part) && (!part.state.startsWith("output-") || isPreliminary(part)))
+    message.parts.some(
+      (part) =>
+        isToolPart(part) && (!part.state.startsWith("output-") || (part as { preliminary?: boolean }).preliminary),
+    )
   );
-}
-
-function isPreliminary(part: object): boolean {
-  return "preliminary" in part && part.preliminary === true;
 }

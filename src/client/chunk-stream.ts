@@ -31,3 +31,13 @@ export class ChunkStream {
     this.#controller = undefined;
   }
 }
+
+/** The chunks of a stream. */
+export async function* chunksOf(stream: ReadableStream<UIMessageChunk>): AsyncGenerator<UIMessageChunk> {
+  const reader = stream.getReader();
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}

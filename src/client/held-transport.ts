@@ -62,10 +62,10 @@ export interface TransportHooks {
 export function hookedStream(
   chunks: AsyncGenerator<UIMessageChunk>,
   transport: { hooks: TransportHooks },
-  onEnd: () => void = () => undefined,
+  onEnd?: () => void,
 ): ReadableStream<UIMessageChunk> {
   const end = () => {
-    onEnd();
+    onEnd?.();
     // The chat becomes idle a moment after its stream has ended.
     setTimeout(() => transport.hooks.onEnd?.());
   };
@@ -98,15 +98,5 @@ async function* throughHook(chunks: AsyncGenerator<UIMessageChunk>, transport: {
     const { onChunk } = transport.hooks;
     if (onChunk) yield* onChunk(chunk);
     else yield chunk;
-  }
-}
-
-/** The chunks of a stream. */
-export async function* chunksOf(stream: ReadableStream<UIMessageChunk>): AsyncGenerator<UIMessageChunk> {
-  const reader = stream.getReader();
-  try {
-    for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
-  } finally {
-    await reader.cancel().catch(() => undefined);
   }
 }

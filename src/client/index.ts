@@ -1,15 +1,17 @@
 /**
  * The browser's end: transports for AI SDK's chats (PROTOCOL.md §1 and §5), and approvals that are acknowledged.
  *
- *     websocket-chat-transport.ts   AI SDK's interface: one stream for each request of the page
- *     followed-chat.ts              which turn belongs to which request, and how much of the log has arrived
- *     websocket-connection.ts       opens, pings and replaces the socket
- *     server-frame.ts               parses the server's frames
+ *     websocket-chat-transport.ts     AI SDK's interface; loads the next four files when a page makes one
+ *     loaded-websocket-transport.ts   one stream for each request of the page
+ *     followed-chat.ts                which turn belongs to which request, and how much of the log has arrived
+ *     websocket-connection.ts         opens, pings and replaces the socket
+ *     server-frame.ts                 parses the server's frames
  *
- *     sse-chat-transport.ts         the same over HTTP, with streams that stay open while a call waits
- *     attach-approvals.ts           answers beside the open stream, for any chat of AI SDK
- *     approval-outbox.ts            keeps and repeats answers until the server has recorded them
- *     chat-sync.ts                  reads what the chat has become without this page
+ *     sse-chat-transport.ts           the same over HTTP
+ *     sse-stream.ts                   one stream, which stays open while a call waits and outlives its connections
+ *     attach-approvals.ts             answers beside the open stream, for any chat of AI SDK
+ *     approval-outbox.ts              keeps and repeats answers until the server has recorded them
+ *     chat-sync.ts                    reads what the chat has become without this page
  *
  * `only-new-messages.ts` is for pages with AI SDK's own HTTP transport.
  */

@@ -1,5 +1,5 @@
 import type { UIMessageChunk } from "ai";
-import { toErrorCode } from "../protocol/errors.ts";
+import type { ErrorCode } from "../protocol/errors.ts";
 import type { ControlFrame } from "../protocol/frames.ts";
 import { parseSseEvent } from "../protocol/sse.ts";
 
@@ -45,7 +45,7 @@ function parseControl(text: string): ServerFrame | undefined {
     case "accepted":
       return { type: "accepted", requestId: word("requestId"), turn: word("turn") };
     case "refused": {
-      const code = toErrorCode(word("code"));
+      const code = word("code") as ErrorCode;
       const { retryAfter } = frame;
       const retry = typeof retryAfter === "number" && retryAfter >= 0 ? { retryAfter } : {};
       return { type: "refused", requestId: word("requestId"), code, message: word("message"), ...retry };

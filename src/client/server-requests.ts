@@ -1,5 +1,4 @@
-import { BridgeError, toErrorCode } from "../protocol/errors.ts";
-import { withoutUndefined } from "./without-undefined.ts";
+import { BridgeError, type ErrorCode } from "../protocol/errors.ts";
 
 /** Where the server is, and how requests to it are made. */
 export interface ServerOptions {
@@ -24,7 +23,7 @@ export interface ServerRequest {
 /** The parsed body of a response; of a refusal, its code and sentence. */
 export interface ServerReply<T> {
   status: number;
-  body: T & { code?: string; message?: string };
+  body: T & { code?: ErrorCode; message?: string };
   /** How far the server's clock is ahead of the browser's, in milliseconds; 0 if that is not known. */
   clockOffset: number;
   /** After how many seconds the server wants the next attempt; undefined if it does not say. */
@@ -40,53 +39,55 @@ export class ServerRequests {
   }
 
   async send(path: string, { body, signal, method, headers }: ServerRequest = {}): Promise<Response> {
-    const { api = "", credentials, fetch = globalThis.fetch.bind(globalThis) } = this.#options;
+    const { api = "", credentials, fetch = globalThis.fetch } = this.#options;
     const own = this.#options.headers;
     const all = new Headers(typeof own === "function" ? await own() : own);
     for (const [name, value] of new Headers(headers)) all.set(name, value);
     if (body) all.set("content-type", "application/json");
-    const request = { method: method ?? (body ? "POST" : "GET"), headers: all, credentials, signal };
-    return fetch(
-      `${api.replace(/\/$/, "")}${path}`,
-      withoutUndefined<RequestInit>({ ...request, body: body && JSON.stringify(body) }),
-    );
+    const given = body && JSON.stringify(body);
+    const request = { method: method ?? (body ? "POST" : "GET"), headers: all, credentials, signal, body: given };
+    return fetch(api.replace(/\/$/, "") + path, request);
   }
 
   /** Rejects only if there is no response, or not all of it. */
   async json<T extends object>(path: string, request?: ServerRequest): Promise<ServerReply<T>> {
     const sentAt = Date.now();
-    const response = await this.send(path, request);
-    const { status, headers } = response;
-    const date = Date.parse(headers.get("date") ?? "");
-    const offset = date + 500 - (sentAt + Date.now()) / 2;
-    // The header has whole seconds only.
-    const clockOffset = Math.abs(offset) > 2000 ? offset : 0;
-    const body = (await response.json().catch((error: unknown) => {
-      // A refusal without JSON comes from something before the server. Otherwise the connection was cut in the body.
-      if (!response.ok && error instanceof SyntaxError) return {};
-      throw new TypeError("The network connection was cut in the middle of a response.");
-    })) as ServerReply<T>["body"];
-    return { status, body, clockOffset, retryAfter: retryAfterIn(headers) };
+    return replyOf<T>(await this.send(path, request), sentAt);
+  }
+
+  /** Rejects also if the server refuses. */
+  async read<T extends object>(path: string, request?: ServerRequest): Promise<ServerReply<T>> {
+    const reply = await this.json<T>(path, request);
+    if (reply.status !== 200) throw refusalOf(reply);
+    return reply;
   }
 }
 
-function retryAfterIn(headers: Headers): number | undefined {
-  return Number(headers.get("retry-after")) || undefined;
+async function replyOf<T extends object>(response: Response, sentAt: number): Promise<ServerReply<T>> {
+  const { status, headers } = response;
+  const offset = Date.parse(headers.get("date") ?? "") + 500 - (sentAt + Date.now()) / 2;
+  const body = (await response.json().catch((error: unknown) => {
+    // A refusal without JSON comes from something before the server. Otherwise the connection was cut in the body.
+    if (!response.ok && error instanceof SyntaxError) return {};
+    throw new TypeError("The network connection was cut in the middle of a response.");
+  })) as ServerReply<T>["body"];
+  // The date has whole seconds only.
+  const clockOffset = Math.abs(offset) > 2000 ? offset : 0;
+  return { status, body, clockOffset, retryAfter: Number(headers.get("retry-after")) || undefined };
 }
 
-/** Why a request was refused, in the server's words if it has some. */
-export function sentenceOf({ status, body }: { status: number; body: { message?: string } }): string {
-  return body.message ?? `The server replied with status ${status}.`;
+/** The error of a reply that refuses a request, in the server's words if it has some. */
+export function refusalOf({ status, body, retryAfter }: Omit<ServerReply<object>, "clockOffset">): BridgeError {
+  const sentence = body.message ?? `The server replied with status ${status}.`;
+  return new BridgeError(body.code ?? "internal", sentence, { retryAfter });
+}
+
+/** The error of a response that refuses a request. */
+export async function toError(response: Response): Promise<BridgeError> {
+  return refusalOf(await replyOf(response, 0));
 }
 
 /** The path of a chat. */
 export function chatPath(chatId: string): string {
   return `/stream/${encodeURIComponent(chatId)}`;
-}
-
-/** The error of a response that refuses a request, in the server's words. */
-export async function toError(response: Response): Promise<BridgeError> {
-  const body = (await response.json().catch(() => ({}))) as { code?: string; message?: string };
-  const retryAfter = retryAfterIn(response.headers);
-  return new BridgeError(toErrorCode(body.code), sentenceOf({ status: response.status, body }), { retryAfter });
 }

@@ -4,7 +4,4 @@ export interface Timers {
   clearTimeout(timer: unknown): void;
 }
 
-export const systemTimers: Timers = {
-  setTimeout: (callback, ms) => setTimeout(callback, ms),
-  clearTimeout: (timer) => clearTimeout(timer as number),
-};
+export const systemTimers: Timers = globalThis;

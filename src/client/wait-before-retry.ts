@@ -1,5 +1,5 @@
 import type { Timers } from "./timers.ts";
-import { watchReturn } from "./watch-network.ts";
+import { watchReturn } from "./watch-return.ts";
 
 /** Waits so long; shorter if the person or the network comes back, or if the signal aborts. */
 export function waitBeforeRetry(ms: number, signal: AbortSignal, timers: Timers): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Timers } from "./timers.ts";
-import { watchReturn } from "./watch-network.ts";
+import { watchReturn } from "./watch-return.ts";
 
 interface SilenceOptions {
   silenceMs: number;

@@ -473,6 +473,79 @@ describe("what is sent", () => {
   });
 });
 
+describe("before its code is here, a transport", () => {
+  it("does nothing but load it, and connects with the first request", async () => {
+    const { url, next, peers } = await script();
+    const states: string[] = [];
+    const transport = open(url);
+    transport.subscribe(() => states.push(transport.getState().status));
+    // React makes a second one in strict mode and drops the first.
+    open(url);
+    expect(transport.getState()).toEqual({ status: "idle" });
+    void send(transport);
+    expect(transport.getState()).toEqual({ status: "connecting" });
+    await (await next()).next();
+    await when(transport, ({ status }) => status === "open");
+    expect(states.filter((state, index) => state !== states[index - 1])).toEqual(["connecting", "open"]);
+    expect(peers).toHaveLength(1);
+  });
+
+  it("does what is asked in its order", async () => {
+    const { url, next } = await script();
+    const transport = open(url);
+    const [first, second] = [
+      send(transport),
+      transport.sendToolResult({ chatId: "chat-1", toolCallId: "c1", result: 1 }),
+    ];
+    const third = transport.reconnectToStream({ chatId: "chat-1" });
+    const peer = await next();
+    const frames = [await peer.next(), await peer.next()];
+    expect(frames).toMatchObject([{ type: "message", messages: [{ id: "u1" }] }, { type: "tool_result" }]);
+    // A stream shows the reply already.
+    expect(await third).toBeNull();
+    for (const [index, { requestId }] of frames.entries())
+      peer.control({ type: "accepted", requestId, turn: `t${index + 1}` });
+    peer.control({ type: "turn", turn: "t1", reply: "m1", sequence: 1 });
+    peer.chunks(2, delta("a"));
+    peer.done();
+    expect(await read(await first)).toBe("a");
+    peer.control({ type: "turn", turn: "t2", reply: "m1", sequence: 3 });
+    await second;
+  });
+
+  it("ends a request at once that is stopped, and never sends it", async () => {
+    const { url, next } = await script();
+    const transport = open(url);
+    const stop = new AbortController();
+    const stoppedOne = send(transport, { abortSignal: stop.signal });
+    const resumed = transport.reconnectToStream({ chatId: "chat-1", abortSignal: stop.signal });
+    stop.abort();
+    await expect(stoppedOne).rejects.toMatchObject({ name: "AbortError" });
+    await expect(resumed).rejects.toMatchObject({ name: "AbortError" });
+    await when(transport, ({ status }) => status === "idle");
+    await send(transport);
+    const peer = await next();
+    expect(await peer.next()).toMatchObject({ type: "message" });
+    expect(peer.unread).toEqual([]);
+  });
+
+  it("leaves a chat that is closed, and opens it again", async () => {
+    const { url, next, peers } = await script();
+    const transport = open(url);
+    const left = send(transport);
+    transport.close();
+    expect(transport.getState().status).toBe("closed");
+    const again = send(transport);
+    await expect(left.then(read)).rejects.toThrow("closed");
+    const peer = await next();
+    await peer.accept("t1", "m1", 1);
+    peer.chunks(2, delta("a"));
+    peer.done();
+    expect(await read(await again)).toBe("a");
+    expect(peers).toHaveLength(1);
+  });
+});
+
 describe("the connection", () => {
   it("exposes its state, and how long a ping takes", async () => {
     const { url, next } = await script();

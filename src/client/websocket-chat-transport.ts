@@ -1,19 +1,8 @@
 import type { UIMessage, UIMessageChunk } from "ai";
-import type { ChatRequest } from "./chat-request.ts";
-import { FollowedChat } from "./followed-chat.ts";
 import type { ConnectionState } from "./connection-state.ts";
-import {
-  chunksOf,
-  type HeldTransport,
-  hookedStream,
-  type ReconnectOptions,
-  type SendOptions,
-  type ToolResult,
-  type TransportHooks,
-} from "./held-transport.ts";
-import { newKey } from "./new-key.ts";
-import { RepeatedSends } from "./repeated-sends.ts";
-import { WebSocketConnection } from "./websocket-connection.ts";
+import type { HeldTransport, ReconnectOptions, SendOptions, ToolResult, TransportHooks } from "./held-transport.ts";
+import { Listeners } from "./listeners.ts";
+import type { LoadedWebSocketTransport } from "./loaded-websocket-transport.ts";
 import type { WebSocketConnectionOptions } from "./websocket-connection-options.ts";
 
 /** How `WebSocketChatTransport` connects, and what it tells the page. Only `url` is required. */
@@ -40,6 +29,9 @@ export interface WebSocketChatTransportOptions extends WebSocketConnectionOption
  * replaced while streams are open, and they neither lose nor repeat a chunk.
  *
  * It follows one chat at a time: a request for another chat leaves the first one.
+ *
+ * Its code is a module of its own, which is loaded when the first transport is made: a page over HTTP does not need it. What is
+ * asked before the code is here is done in its order when it has come.
  */
 export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implements HeldTransport<UI_MESSAGE> {
   /** Tells AI SDK that a resumed stream begins at the start of the turn. */
@@ -47,80 +39,35 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
   readonly resumesPaused = false;
   hooks: TransportHooks = {};
   readonly #options: WebSocketChatTransportOptions;
-  readonly #connection: WebSocketConnection;
-  readonly #repeated = new RepeatedSends();
-  #chat: FollowedChat | undefined;
-  /** The chat that was followed when the connection was given up. */
-  #given: string | undefined;
+  readonly #listeners = new Listeners();
+  /** The state while the code is not here. */
+  #state: ConnectionState = { status: "idle" };
+  #loading: Promise<LoadedWebSocketTransport<UI_MESSAGE>> | undefined;
+  #loaded: LoadedWebSocketTransport<UI_MESSAGE> | undefined;
 
   constructor(options: WebSocketChatTransportOptions) {
     this.#options = options;
-    this.#connection = new WebSocketConnection(options, {
-      onOpen: () => {
-        for (const frame of this.#chat?.greet() ?? []) this.#connection.send(frame);
-      },
-      onFrame: (frame) => {
-        if (frame.type !== "pong") this.#chat?.take(frame);
-      },
-      onLost: () => this.#chat?.lost(),
-      onGiveUp: (error) => {
-        const id = this.getState().status === "closed" ? this.#chat?.id : undefined;
-        this.#leave(error);
-        this.#given = id;
-      },
-    });
+    // A failure is for the first request, which tries again.
+    this.#load().catch(() => undefined);
   }
 
   /** The state of the connection; with `subscribe` for `useSyncExternalStore`. */
-  getState = (): ConnectionState => this.#connection.getState();
+  getState = (): ConnectionState => this.#loaded?.getState() ?? this.#state;
 
   /** Calls the listener at each change of the state. Returns a function that stops it. */
-  subscribe = (listener: () => void): (() => void) => this.#connection.subscribe(listener);
+  subscribe = this.#listeners.subscribe;
 
   /** Sends the new message and returns the stream of the turn it causes, also before there is a connection. */
-  async sendMessages(options: SendOptions<UI_MESSAGE>): Promise<ReadableStream<UIMessageChunk>> {
-    const { chatId, abortSignal, trigger, messageId } = options;
-    if (abortSignal?.aborted) throw abortError();
-    // A copy, because it may be sent again after the page has changed its own.
-    const message = JSON.parse(JSON.stringify({ trigger, messageId, messages: unread(options) })) as object;
-    const chat = this.#follow(chatId);
-    const ignore = new AbortController();
-    const request = chat.add({
-      requestId: this.#newId(),
-      message,
-      onSettled: (result) => {
-        if (result !== "begun") ignore.abort();
-      },
-    });
-    this.#repeated.check(message);
-    this.#ask(chat, request, { abortSignal, ignore: ignore.signal });
-    this.hooks.onOpen?.();
-    return this.#readable(request);
+  sendMessages(options: SendOptions<UI_MESSAGE>): Promise<ReadableStream<UIMessageChunk>> {
+    return this.#ask((loaded) => loaded.sendMessages(options), options.abortSignal);
   }
 
   /**
    * The turn that is running, from its beginning; null when no turn is running, or when a stream of this transport shows
    * it. If no turn is running, kept turns are dropped too, because the page reads the chat's messages then.
    */
-  async reconnectToStream(options: ReconnectOptions<UI_MESSAGE>): Promise<ReadableStream<UIMessageChunk> | null> {
-    const { chatId, abortSignal } = options;
-    if (abortSignal?.aborted) throw abortError();
-    const chat = this.#follow(chatId);
-    if (chat.isRead) return null;
-    return new Promise((resolve, reject) => {
-      const ignore = new AbortController();
-      const request = chat.add({
-        requestId: this.#newId(),
-        onSettled: (result) => {
-          if (result === "begun") resolve(this.#readable(request));
-          else ignore.abort();
-          if (result === "nothing") resolve(null);
-          else if (result === "ended") reject(abortError());
-          else if (result !== "begun") reject(result);
-        },
-      });
-      this.#ask(chat, request, { abortSignal, ignore: ignore.signal });
-    });
+  reconnectToStream(options: ReconnectOptions<UI_MESSAGE>): Promise<ReadableStream<UIMessageChunk> | null> {
+    return this.#ask((loaded) => loaded.reconnectToStream(options), options.abortSignal);
   }
 
   /**
@@ -128,102 +75,82 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
    * way for a call in an older message. Resolves when the server has accepted it; the model's response is a turn that no
    * request asked for.
    */
-  async sendToolResult({ chatId, toolCallId, result }: ToolResult): Promise<void> {
-    const chat = this.#follow(chatId);
-    return new Promise((resolve, reject) => {
-      const request = chat.add({
-        requestId: this.#newId(),
-        message: { type: "tool_result", toolCallId, result },
-        onSettled: (outcome) => (outcome instanceof Error ? reject(outcome) : resolve()),
-      });
-      request.stream.close();
-      this.#ask(chat, request, { abortSignal: undefined, ignore: new AbortController().signal });
-    });
+  sendToolResult(result: ToolResult): Promise<void> {
+    return this.#ask((loaded) => loaded.sendToolResult(result));
   }
 
   /** Ends the streams of the chat for the page alone: the reply goes on at the server. */
   release(): void {
-    this.#chat?.release();
+    this.#tell((loaded) => loaded.release());
   }
 
   /** Connects now, without waiting for the next attempt that is due. */
   reconnect(): void {
-    if (this.#given !== undefined) this.#follow(this.#given);
-    if (this.#chat) this.#connection.open();
+    this.#ask(async (loaded) => loaded.reconnect()).catch(() => undefined);
   }
 
   /** Leaves the chat and ends open streams with an error. The next request opens a new connection. */
   close(): void {
-    this.#leave(new Error("The connection of this chat was closed."));
-    this.#connection.close();
+    if (this.#state.status !== "idle") this.#become({ status: "closed" });
+    this.#tell((loaded) => loaded.close());
   }
 
-  #ask(
-    chat: FollowedChat,
-    request: ChatRequest,
-    { abortSignal, ignore }: { abortSignal: AbortSignal | undefined; ignore: AbortSignal },
-  ): void {
-    abortSignal?.addEventListener(
-      "abort",
-      () => {
-        const interrupt = chat.abort(request);
-        if (interrupt && !this.#connection.send(interrupt)) chat.interruptLater();
+  /** Makes a request, as soon as the code is here. */
+  async #ask<T>(
+    request: (loaded: LoadedWebSocketTransport<UI_MESSAGE>) => Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    signal?.throwIfAborted();
+    if (this.#loaded) return request(this.#loaded);
+    this.#become({ status: "connecting" });
+    const asked = this.#load().then(request).finally(this.#listeners.notify);
+    return new Promise((resolve, reject) => {
+      signal?.addEventListener("abort", () => reject(signal.reason as Error));
+      asked.then(resolve, reject);
+    });
+  }
+
+  /** Says something that means nothing without requests before it. */
+  #tell(say: (loaded: LoadedWebSocketTransport<UI_MESSAGE>) => void): void {
+    if (this.#loaded) say(this.#loaded);
+    else this.#loading?.then(say, () => undefined);
+  }
+
+  #load(): Promise<LoadedWebSocketTransport<UI_MESSAGE>> {
+    if (this.#loading) return this.#loading;
+    const loading = load<UI_MESSAGE>(this.#options, this);
+    this.#loading = loading;
+    // The first to know: requests from before the code came are made before those from after it.
+    loading.then(
+      (loaded) => {
+        loaded.subscribe(this.#listeners.notify);
+        this.#loaded = loaded;
       },
-      { once: true, signal: ignore },
+      () => {
+        this.#loading = undefined;
+        if (this.#state.status === "connecting") this.#become({ status: "closed" });
+      },
     );
-    if (this.#connection.isOpen) this.#connection.send(chat.ask(request));
-    else this.#connection.open();
+    return loading;
   }
 
-  #readable({ stream }: ChatRequest): ReadableStream<UIMessageChunk> {
-    return this.#options.hold ? hookedStream(chunksOf(stream.readable), this) : stream.readable;
-  }
-
-  #follow(chatId: string): FollowedChat {
-    if (this.#chat?.id === chatId) return this.#chat;
-    const wasFollowing = this.#chat !== undefined;
-    // A TypeError about the network: AI SDK then knows that the stream can be resumed.
-    this.#leave(new TypeError("The network connection is used for another chat now."));
-    const { maxKept = 10_000, hold = false } = this.#options;
-    const onChunk = (chunk: UIMessageChunk) => {
-      this.#options.onChunk?.(chunk);
-      this.hooks.onArrival?.(chunk);
-    };
-    this.#chat = new FollowedChat(chatId, { maxKept, onChunk, hold });
-    // Chunks do not name their chat, so each chat gets a socket of its own.
-    if (wasFollowing) this.#connection.replace();
-    return this.#chat;
-  }
-
-  #leave(error: Error): void {
-    const chat = this.#chat;
-    this.#chat = this.#given = undefined;
-    chat?.fail(error);
-  }
-
-  #newId(): string {
-    return (this.#options.newId ?? newKey)();
+  #become(state: ConnectionState): void {
+    this.#state = state;
+    this.#listeners.notify();
   }
 }
 
-/**
- * The server keeps the history and reads only the last message, or the one that `messageId` names. With the others a
- * frame would grow until it is too large. The message before a new one goes along without its parts: by it the server
- * recognises an edit.
- */
-function unread({
-  messages,
-  messageId,
-  trigger,
-}: Pick<SendOptions<UIMessage>, "messages" | "messageId" | "trigger">): object[] {
-  const read = messages.filter(
-    ({ id }, index) => index === messages.length - 1 || (id === messageId && id !== undefined),
-  );
-  const [last, before] = [messages.at(-1), messages.at(-2)];
-  if (trigger === "regenerate-message" || last?.role !== "user" || !before || read.length > 1) return read;
-  return [{ id: before.id, role: before.role, parts: [] }, last];
-}
-
-function abortError(): DOMException {
-  return new DOMException("The chat request was stopped.", "AbortError");
+async function load<UI_MESSAGE extends UIMessage>(
+  options: WebSocketChatTransportOptions,
+  owner: { hooks: TransportHooks },
+): Promise<LoadedWebSocketTransport<UI_MESSAGE>> {
+  try {
+    const module = await import("./loaded-websocket-transport.ts");
+    return new module.LoadedWebSocketTransport<UI_MESSAGE>(options, owner);
+  } catch (error) {
+    // AI SDK takes a TypeError about the network for a request that did not reach the server.
+    throw new TypeError(`The network connection needs code that could not be loaded. ${String(error)}`, {
+      cause: error,
+    });
+  }
 }

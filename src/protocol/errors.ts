@@ -3,28 +3,20 @@
  * message and time reach a browser; details are logged. What the server makes of a code is in `error-table.ts`.
  */
 
-const errorCodes = [
-  "malformed",
-  "invalid",
-  "unauthenticated",
-  "forbidden",
-  "not_found",
-  "method_not_allowed",
-  "conflict",
-  "too_large",
-  "unsupported_media_type",
-  "too_many",
-  "internal",
-  "unavailable",
-] as const;
-
-/** Why a request was refused or failed. */
-export type ErrorCode = (typeof errorCodes)[number];
-
-/** The code that another version has sent; `internal` if this version does not know it. */
-export function toErrorCode(code: unknown): ErrorCode {
-  return errorCodes.find((known) => known === code) ?? "internal";
-}
+/** Why a request was refused or failed. In a browser it is what the server has sent: a newer server may send another one. */
+export type ErrorCode =
+  | "malformed"
+  | "invalid"
+  | "unauthenticated"
+  | "forbidden"
+  | "not_found"
+  | "method_not_allowed"
+  | "conflict"
+  | "too_large"
+  | "unsupported_media_type"
+  | "too_many"
+  | "internal"
+  | "unavailable";
 
 /** After how many seconds the same request may succeed. With any other code it would be refused again. */
 export const secondsToRetry = { too_many: 1, unavailable: 1 } as const;

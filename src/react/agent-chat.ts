@@ -9,7 +9,6 @@ import {
   SseChatTransport,
   WebSocketChatTransport,
 } from "../client/index.ts";
-import { withoutUndefined } from "../client/without-undefined.ts";
 
 type Callbacks<UI_MESSAGE extends UIMessage> = Pick<
   ChatInit<UI_MESSAGE>,
@@ -40,10 +39,8 @@ export class AgentChat<UI_MESSAGE extends UIMessage = UIMessage> extends Chat<UI
   replayed: { messages: UI_MESSAGE[]; isReplaying: boolean } = { messages: [], isReplaying: false };
 
   constructor(options: AgentChatOptions<UI_MESSAGE>) {
-    const { id, generateId, onData, onError, onFinish, messageMetadataSchema, dataPartSchemas } = options;
     const connection = toTransport(options);
-    const callbacks = { generateId, onData, onError, onFinish, messageMetadataSchema, dataPartSchemas };
-    super(withoutUndefined<ChatInit<UI_MESSAGE>>({ id, transport: connection, ...callbacks }));
+    super({ ...options, transport: connection });
     this.connection = connection;
     this.approvals = attachApprovals<UI_MESSAGE>(this, { ...options, transport: connection });
     const { resumeStream } = this;

@@ -217,9 +217,7 @@ function Hint({ info: { card, hint } }: { info: ApprovalInfo }): ReactNode {
     <Slot name="hint">
       <div {...part("hint")} data-from={isPolicy ? "policy" : "assistant"}>
         {before}
-        <LongValue text={text} label={labels.hint}>
-          {(shown) => <VisibleText text={shown} />}
-        </LongValue>
+        <LongValue text={text} label={labels.hint} />
         {after}
       </div>
     </Slot>

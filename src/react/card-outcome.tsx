@@ -3,7 +3,6 @@ import { useCard } from "./card-parts.tsx";
 import type { ApprovalLabels } from "./labels.ts";
 import { LongValue } from "./long-value.tsx";
 import { interimText, outputSummary } from "./output-summary.ts";
-import { VisibleText } from "./visible-text.tsx";
 
 /** What a call that has begun says, its result in a few words, the error, or the reason for a denial. */
 export function CardOutcome({ info }: { info: ApprovalInfo }) {
@@ -15,9 +14,7 @@ export function CardOutcome({ info }: { info: ApprovalInfo }) {
       <div {...part("outcome")}>
         <dt {...part("name")}>{label}</dt>
         <dd {...part("value")}>
-          <LongValue text={text} label={label}>
-            {(shown) => <VisibleText text={shown} />}
-          </LongValue>
+          <LongValue text={text} label={label} />
         </dd>
       </div>
     </dl>

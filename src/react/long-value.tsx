@@ -3,6 +3,7 @@ import { useCard } from "./card-parts.tsx";
 import { clampText } from "./clamp-text.ts";
 import { localeOf } from "./field-text.ts";
 import { LooksContext, useMark } from "./use-looks.ts";
+import { VisibleText } from "./visible-text.tsx";
 
 /** A text that may be long, and how it is drawn. */
 export interface LongValueProps {
@@ -10,12 +11,12 @@ export interface LongValueProps {
   text: string;
   /** The name of the box in which the whole text scrolls. */
   label: string;
-  /** Draws the text, or its beginning. */
-  children: (shown: string) => ReactNode;
+  /** Draws the text, or its beginning. Default: with {@link VisibleText}. */
+  children?: (shown: string) => ReactNode;
 }
 
 /** A value that a person has to see before approving. A long one is cut until the person opens it. */
-export function LongValue({ text, label, children }: LongValueProps) {
+export function LongValue({ text, label, children = visible }: LongValueProps) {
   const { labels, language } = useCard();
   const beginning = clampText(text);
   const [opened, setOpened] = useState<string>();
@@ -37,6 +38,8 @@ export function LongValue({ text, label, children }: LongValueProps) {
     </>
   );
 }
+
+const visible = (text: string): ReactNode => <VisibleText text={text} />;
 
 /** The whole of a long value can scroll in a box of its own, so that the buttons of the card stay near. */
 function Whole({ isLong, label, children }: { isLong: boolean; label: string; children: ReactNode }) {

@@ -26,10 +26,8 @@ export function useAnnouncements(
     const timer = setTimeout(() => {
       const before = announced.get(approvalId);
       announced.set(approvalId, state);
-      for (const oldest of announced.keys()) {
-        if (announced.size <= rowsKept) break;
-        announced.delete(oldest);
-      }
+      const [oldest = ""] = announced.keys();
+      if (announced.size > rowsKept) announced.delete(oldest);
       if (state === "asked") announce(labels.isAsked(name));
       // A card that was settled before this page saw it is no news.
       else if (before !== undefined) announce(labels.isIn(name, labels.states[state]));

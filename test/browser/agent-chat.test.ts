@@ -84,3 +84,45 @@ describe.each(["sse", "websocket"])("the hooks over %s", (transport) => {
     expect(await messagesOf(world)).toHaveLength(2);
   });
 });
+
+describe("the code for a WebSocket", () => {
+  const loads = (page: Page) => {
+    const names: string[] = [];
+    page.on("request", (request) => names.push(new URL(request.url()).pathname));
+    return () => names.filter((name) => name.includes("loaded-websocket-transport"));
+  };
+
+  it("is not loaded by a page over SSE", async () => {
+    const world = await openWorld({ server: { fallback } });
+    const { page } = visitor;
+    const loaded = loads(page);
+    await visitor.visit(`${world.server.url}/?transport=sse`);
+    await shows(page, "main[data-loaded=true]");
+    await say(page, "pay");
+    await shows(page, "[data-state=asked]");
+    await approve(page);
+    await says(page, "process_payment gave");
+    expect(loaded()).toEqual([]);
+  });
+
+  it("is loaded again with the next message if it did not come", async () => {
+    const world = await openWorld({ server: { fallback }, bridge: { live: { model: "gemini-2.5-flash-live" } } });
+    const { page } = visitor;
+    const loaded = loads(page);
+    const address = "**/loaded-websocket-transport*";
+    await page.route(address, (route) => route.abort());
+    await visitor.visit(`${world.server.url}/?transport=websocket`);
+    await shows(page, "main[data-loaded=true][data-connection=idle]");
+    await say(page, "pay");
+    await page.getByText("The network connection needs code that could not be loaded.").waitFor({ timeout: waiting });
+    await shows(page, "main[data-status=error][data-connection=closed]");
+    await page.unroute(address);
+    await say(page, "pay");
+    await shows(page, "[data-state=asked]");
+    await shows(page, "main[data-connection=open]");
+    await approve(page);
+    await says(page, "process_payment gave");
+    expect(world.payments).toHaveLength(1);
+    expect(loaded().length).toBeGreaterThan(1);
+  });
+});
