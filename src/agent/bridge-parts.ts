@@ -106,7 +106,7 @@ export function buildParts(options: BridgeOptions) {
     ...([turns, dueWork] as const),
   );
   const chats = new Chats({
-    ...{ store, logger, executor, turns, relay, appName, agentName: agent.name, limits, files },
+    ...{ store, logger, executor, turns, relay, appName, agentName: agent.name, effectOf, limits, files },
     deleteArtifacts: ({ id, owner }) => deleteArtifacts(artifactService, { appName, userId: owner, sessionId: id }),
   });
   const retention = new Retention({

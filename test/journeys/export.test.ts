@@ -1,7 +1,11 @@
 /** A chat as a file, and back. */
 import { type UIMessage, validateUIMessages } from "ai";
 import { validateUIMessages as validateUIMessages6 } from "ai-v6";
+import { FunctionTool } from "@google/adk";
+import { isLargeOutput } from "adk-stream-protocol/protocol";
+import { call, inlineData, text } from "adk-stream-protocol/testing";
 import { afterEach, describe, expect, it } from "vitest";
+import { z } from "zod";
 import { endSockets, openSocket } from "../fixtures/raw-socket.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
 import {
@@ -12,6 +16,7 @@ import {
   messagesOf,
   openWorld,
   payRules,
+  post,
   say,
   sequence,
   textOf,
@@ -46,6 +51,7 @@ const line = (role: string, ...parts: object[]) => ({
   message: { id: `m${crypto.randomUUID()}`, role, parts },
 });
 const words = (value: string) => ({ type: "text", text: value });
+const textIn = (parts: UIMessage["parts"]) => parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 
 describe.each(storeKinds)("a chat that is exported and imported, on $name", ({ options }) => {
   const open = (more: WorldOptions = {}) => openWorld({ rules: payRules, ...options(), ...more });
@@ -94,6 +100,32 @@ describe.each(storeKinds)("a chat that is exported and imported, on $name", ({ o
     expect((await messagesOf(world, again.body.id)).map(({ id }) => id)).toEqual(
       (await messagesOf(world, body.id)).map(({ id }) => id),
     );
+  });
+
+  it("forgets what an edit withdraws, apart from calls that may have had an effect", async () => {
+    const world = await open({ bridge: { tools: { get_weather: { effect: "readonly" } } } });
+    await answer(world, [{ ...asked(await say(world, "pay")), approved: true }]);
+    await answer(world, [{ ...asked(await say(world, "pay more")), approved: false, reason: "not that one" }]);
+    await say(world, "weather");
+    const { body } = await imported(world, await exported(world));
+    const told = () => JSON.stringify(world.gemini.requests.at(-1)?.contents);
+    await say(world, "hello", { chat: body.id });
+    for (const known of ["paid", "not that one", "get_weather"]) expect(told()).toContain(known);
+
+    const [first] = await messagesOf(world, body.id);
+    const edited = {
+      id: body.id,
+      trigger: "submit-message",
+      messageId: first?.id,
+      messages: [{ ...first, parts: [words("hello")] }],
+    };
+    await (await post(world, "/stream", edited)).text();
+    expect(told()).toContain("paid");
+    for (const known of ["not that one", "get_weather", "pay more"]) expect(told()).not.toContain(known);
+    expect((await messagesOf(world, body.id)).map(({ parts }) => textIn(parts))).toEqual([
+      "hello",
+      "Hello there, friend.",
+    ]);
   });
 
   it("is shown to a socket that follows it from its beginning", async () => {
@@ -174,6 +206,60 @@ describe.each(storeKinds)("a chat that is exported and imported, on $name", ({ o
     expect((await get(world, "/chats")).body.chats).toMatchObject([{ title: "ab c" }]);
   });
 
+  it("has its files and large outputs again, as far as an import takes them", async () => {
+    const png = (bytes: number) => {
+      const data = Buffer.alloc(bytes, 7);
+      data.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+      return data.toString("base64");
+    };
+    const [small, large, drawn] = [png(2000), png(300 * 1024), png(400 * 1024)];
+    const report = new FunctionTool({
+      name: "report",
+      description: "Reports.",
+      parameters: z.object({}),
+      execute: () => ({ text: "x".repeat(300 * 1024), end: "the end of the output" }),
+    });
+    const world = await open({
+      tools: [report],
+      rules: [
+        { when: ({ responses }) => responses.length > 0, say: [text("Done.")] },
+        { when: /draw/, say: [inlineData("image/png", drawn)] },
+        { when: /report/, say: [call("report")] },
+        { say: [text("I see.")] },
+      ],
+    });
+    const file = (data: string) => ({ type: "file", url: `data:image/png;base64,${data}`, mediaType: "image/png" });
+    const look = { id: "u-look", role: "user", parts: [words("look"), file(small), file(large)] };
+    await (await post(world, "/stream", { id: "chat-1", messages: [look] })).text();
+    await say(world, "draw");
+    await say(world, "report");
+    const exportedText = await exported(world);
+    expect(exportedText).not.toContain("/files/");
+
+    // Another server, which has none of these files.
+    const elsewhere = await open();
+    const { status, body } = await imported(elsewhere, exportedText);
+    expect(status).toBe(200);
+    const messages = await messagesOf(elsewhere, body.id);
+    const urls = messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "file" ? part.url : [])));
+    const contents = await Promise.all(
+      urls.map(async (url) => {
+        const response = await fetch(url.startsWith("data:") ? url : elsewhere.server.url + url);
+        return Buffer.from(await response.arrayBuffer()).toString("base64");
+      }),
+    );
+    expect(urls.map((url) => url.startsWith("data:"))).toEqual([true, false, false]);
+    expect(contents.map((content) => [small, large, drawn].indexOf(content))).toEqual([0, 1, 2]);
+    const [output] = messages.flatMap(({ parts }) => parts.flatMap((part) => ("output" in part ? part.output : [])));
+    if (!isLargeOutput(output)) throw new Error("The output has no preview.");
+    expect((await get(elsewhere, output.url)).body).toMatchObject({ end: "the end of the output" });
+    // The model gets the pictures of the user.
+    await say(elsewhere, "hello", { chat: body.id });
+    const asking = JSON.stringify(elsewhere.gemini.requests.at(-1)?.contents);
+    expect([asking.includes(small), asking.includes(large)]).toEqual([true, true]);
+    expect(await exported(elsewhere, body.id)).not.toContain("/files/");
+  });
+
   it("leaves out files that may not be sent here, and its model gets no empty message", async () => {
     const world = await open();
     const file = (url: string, mediaType: string) => ({ type: "file", url, mediaType });
@@ -193,7 +279,7 @@ describe.each(storeKinds)("a chat that is exported and imported, on $name", ({ o
     await say(world, "hello", { chat: body.id });
     const told = world.gemini.requests
       .at(-1)!
-      .contents.map(({ parts = [] }) => parts.map(({ text, inlineData }) => text ?? inlineData?.mimeType));
+      .contents.map(({ parts = [] }) => parts.map((part) => part.text ?? part.inlineData?.mimeType));
     const notice = "[a file that was not imported]";
     expect(told).toEqual([["look"], ["image/png"], [notice], ["I see."], ["hello"]]);
   });

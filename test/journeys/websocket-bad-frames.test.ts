@@ -107,6 +107,7 @@ describe("an invalid frame", () => {
       { type: "interrupt" },
       "An interrupt stops the chat that the socket follows; this socket follows none yet.",
     ],
+    ["send without a chat", { type: "send", requestId: "r", messages: [userMessage("hello")] }, /^id: /],
     ["a message without text", { type: "message", id: "chat-1", messages: [{ role: "user", parts: [] }] }, /is empty/],
     [
       "an answer in a chat that is not there",

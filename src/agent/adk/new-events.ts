@@ -44,7 +44,11 @@ export function responseEvent(first: CallResponse, ...others: readonly CallRespo
  * A note to the model in the place of a user's message. The id is the caller's, so writing the same note twice replaces
  * it.
  */
-export function noteEvent(id: string, text: string, metadata?: Pick<EventMetadata, "about" | "unknown">): Event {
+export function noteEvent(
+  id: string,
+  text: string,
+  metadata?: Pick<EventMetadata, "about" | "unknown" | "reply">,
+): Event {
   return createEvent({
     id,
     author: "user",

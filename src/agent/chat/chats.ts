@@ -1,5 +1,5 @@
 import type { UIMessage } from "ai";
-import { BridgeError, cleanTitle, isNotFound, maxTitleLength } from "../../protocol/index.ts";
+import { BridgeError, cleanTitle, type EffectClass, isNotFound, maxTitleLength } from "../../protocol/index.ts";
 import type { AppStore } from "../../stores/app-store.ts";
 import type { ChatLimits, ListedChat, Session } from "../../stores/index.ts";
 import type { Executor } from "../approval/executor.ts";
@@ -37,8 +37,10 @@ interface ChatsContext {
   appName: string;
   /** The name of the root agent. */
   agentName: string;
+  /** The effect class of a tool. */
+  effectOf: (toolName: string) => EffectClass;
   limits: ChatLimits;
-  files: Pick<ChatFiles, "takeAllowed">;
+  files: Pick<ChatFiles, "takeAllowed" | "keepOutputs">;
   /** Deletes what the application keeps of a chat outside the store. */
   deleteArtifacts: (chat: Session) => Promise<void>;
 }
@@ -137,16 +139,20 @@ export class Chats {
 
   /** Makes a new chat from the lines of an exported one: words and results, and no approvals. Returns its id. */
   async import(owner: string, lines: AsyncIterable<string>): Promise<string> {
-    const { store, appName, agentName, limits, turns, files } = this.#context;
+    const { store, appName, agentName: agent, effectOf, limits, turns, files } = this.#context;
     turns.refuseWhenClosed();
     const imported = await readExportedChat(lines);
     const name = crypto.randomUUID();
     const into = { owner, name, appName };
     const chat = await store.openChat(into, limits);
-    const takeFiles = (message: UIMessage) => files.takeAllowed(message, into);
+    const context = {
+      ...{ store, agent, effectOf },
+      takeFiles: (message: UIMessage) => files.takeAllowed(message, into),
+      keepOutputs: (message: UIMessage) => files.keepOutputs(message, into),
+    };
     try {
       // In the chat's own queue, because only the node that has the chat may write to it.
-      await turns.exclusive(chat, () => storeImportedChat(imported, chat, { store, agent: agentName, takeFiles }));
+      await turns.exclusive(chat, () => storeImportedChat(imported, chat, context));
     } catch (error) {
       await store.deleteSession(chat.id);
       throw error;

@@ -1,7 +1,8 @@
+import type { Event } from "@google/adk";
 import type { UIMessage } from "ai";
 import { BridgeError, cleanTitle, parseJson } from "../../protocol/index.ts";
 import type { NewLogEntry, Session, Store } from "../../stores/index.ts";
-import { importedEvents } from "../adk/imported-history.ts";
+import { importedEvents, type ImportedHistoryOptions } from "../adk/imported-history.ts";
 import { newId } from "../support/index.ts";
 import { exportFormat, exportVersion } from "./exported-chat.ts";
 import { importedMessage } from "./imported-message.ts";
@@ -61,27 +62,30 @@ function titleOfHeader(value: Record<string, unknown> | null): string {
   return typeof value["title"] === "string" ? cleanTitle(value["title"]) : "";
 }
 
-interface ImportContext {
+interface ImportContext extends ImportedHistoryOptions {
   store: Store;
-  /** The name of the root agent. */
-  agent: string;
-  /** Stores the files of a message, and leaves out those that are not allowed. */
+  /** Stores the files of a user's message, and leaves out those that are not allowed. */
   takeFiles: (message: UIMessage) => Promise<UIMessage>;
+  /** Stores the large outputs of an assistant's message. */
+  keepOutputs: (message: UIMessage) => Promise<UIMessage>;
 }
 
 /** Stores the messages of an imported chat: for readers as messages, for the model as its history. */
 export async function storeImportedChat(
   { title, messages }: ImportedChat,
   chat: Session,
-  { store, agent, takeFiles }: ImportContext,
+  { store, takeFiles, keepOutputs, ...history }: ImportContext,
 ): Promise<void> {
   await store.setTitle(chat.id, title);
   for (let first = 0; first < messages.length; first += batchSize) {
     const batch: UIMessage[] = [];
-    // The model gets the files of users only.
-    for (const message of messages.slice(first, first + batchSize))
-      batch.push(message.role === "user" ? orNotice(await takeFiles(message)) : message);
-    const events = batch.flatMap((message) => importedEvents(message, agent));
+    const events: Event[] = [];
+    for (const message of messages.slice(first, first + batchSize)) {
+      // The model gets the files of users only.
+      const known = message.role === "user" ? orNotice(await takeFiles(message)) : message;
+      events.push(...importedEvents(known, history));
+      batch.push(message.role === "user" ? known : await keepOutputs(message));
+    }
     await store.append(chat.id, batch.flatMap(toEntries));
     await store.appendEvents(
       chat.id,

@@ -108,7 +108,9 @@ function isOfOther(event: Event, { withdrawn }: Cut): boolean {
 
 /** True for a note about a call that stays, or about the effect of one that was withdrawn earlier. */
 function staysAsNote(event: Event, gone: ReadonlySet<string | undefined>): boolean {
-  const { about } = metadataOf(event);
+  const { about, reply } = metadataOf(event);
+  // A note that belongs to a message, which is withdrawn here.
+  if (reply !== undefined) return false;
   if (about !== undefined) return !gone.has(about);
   return event.author === "user" && (event.content?.parts?.[0]?.text?.startsWith(notePrefix) ?? false);
 }

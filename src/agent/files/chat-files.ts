@@ -1,11 +1,12 @@
 import type { Content } from "@google/genai";
-import type { UIMessage } from "ai";
+import { isToolUIPart, type UIMessage } from "ai";
 import type { AppStore } from "../../stores/app-store.ts";
 import type { Approval, ChatLimits, Session, StoredFile } from "../../stores/index.ts";
 import { type FileLimits, type FileOptions, toFileLimits } from "./file-options.ts";
+import { GatheredFiles } from "./gathered-files.ts";
 import { fillIn } from "./keep-event.ts";
 import { keepingStore } from "./keeping-store.ts";
-import { readWhole } from "./large-outputs.ts";
+import { keepOutput, readWhole } from "./large-outputs.ts";
 import { type TakenMessage, takeFiles } from "./take-files.ts";
 
 /** The chat that gets the files. */
@@ -35,6 +36,16 @@ export class ChatFiles {
   async takeAllowed(message: UIMessage, chat: OwnedChat, limits?: ChatLimits): Promise<UIMessage> {
     const taken = await takeFiles(message, chat.owner, this.store, this.#limits, { leaveOut: true });
     return this.#save(taken, chat, limits);
+  }
+
+  /** A message of an assistant that a client brings with it. Its large outputs become files of the chat. */
+  async keepOutputs(message: UIMessage, chat: OwnedChat): Promise<UIMessage> {
+    const files = new GatheredFiles();
+    const keep = (output: unknown) => keepOutput(output, this.#limits.largeOutputBytes, files);
+    const parts = message.parts.map((part) =>
+      isToolUIPart(part) && part.state === "output-available" ? { ...part, output: keep(part.output) } : part,
+    );
+    return this.#save({ message: { ...message, parts }, files }, chat);
   }
 
   /** Puts the content of files and large outputs back into what the model gets. Changes the array only. */

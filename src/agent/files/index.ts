@@ -7,7 +7,9 @@
  *   keep-entry        how the log and the messages refer to files; inline-files puts small ones back
  *   keep-event        how events refer to files, and how a request to the model gets them back
  *   large-outputs     outputs that travel as a preview
+ *   files-by-value    puts all of them back into the messages of an exported chat
  */
 export { ChatFiles } from "./chat-files.ts";
+export { FilesByValue } from "./files-by-value.ts";
 export { checkFileOptions, type FileOptions } from "./file-options.ts";
 export { isPreviewOf } from "./large-outputs.ts";

@@ -1,0 +1,37 @@
+import type { UIMessage } from "ai";
+import { expect, test } from "vitest";
+import { fileAddress } from "../../protocol/index.ts";
+import { memoryStore } from "../../stores/memory.ts";
+import { FilesByValue } from "./files-by-value.ts";
+
+const kibibyte = 1024;
+
+test("messages of an exported chat have their files as far as there is room, and their words always", async () => {
+  const store = memoryStore({ now: () => 1 });
+  const { id: chat } = await store.openChat({ owner: "alice", name: "chat", appName: "app" });
+  const saved = async (digit: string, data: Uint8Array) => {
+    const id = digit.repeat(32);
+    await store.saveFile({ id, chat, mediaType: "text/plain", data });
+    return { type: "file" as const, url: fileAddress(id), mediaType: "text/plain" };
+  };
+  const sixKibibytes = Buffer.alloc(6 * kibibyte, "x");
+  const [one, two, three] = await Promise.all(["1", "2", "3"].map((digit) => saved(digit, sixKibibytes)));
+  const gone = { type: "file" as const, url: fileAddress("f".repeat(32)), mediaType: "text/plain" };
+  const message = (...parts: UIMessage["parts"]): UIMessage => ({
+    id: "m",
+    role: "user",
+    parts: [{ type: "text", text: "look" }, ...parts],
+  });
+  const files = new FilesByValue(store, chat, { message: 10 * kibibyte, all: 18 * kibibyte });
+  const urlsOf = async (given: UIMessage) => {
+    const { parts } = await files.message(given);
+    expect(parts[0]).toEqual({ type: "text", text: "look" });
+    return parts.flatMap((part) => (part.type === "file" ? part.url.split(",")[0] : []));
+  };
+  const value = "data:text/plain;base64";
+  expect(await urlsOf(message(one!, two!, gone))).toEqual([value, two!.url, gone.url]);
+  expect(await urlsOf(message(two!))).toEqual([value]);
+  expect(await urlsOf(message(three!))).toEqual([three!.url]);
+  const [, part] = (await new FilesByValue(store, chat).message(message(one!))).parts;
+  expect(part).toMatchObject({ url: `${value},${sixKibibytes.toString("base64")}` });
+});
