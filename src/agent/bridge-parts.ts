@@ -1,6 +1,7 @@
 import {
   agentTools,
   deleteArtifacts,
+  EventCache,
   GatePlugin,
   guardCompaction,
   refuseAgents,
@@ -53,10 +54,11 @@ export function buildParts(options: BridgeOptions) {
   const policies = new Policies({ ...options, inventory: toolsets, logger });
 
   guardCompaction(agent);
-  rememberContents(agent);
   const files = new ChatFiles({ ...options, store: appStore(notedStore(options.store, logger), appName) });
   const { store } = files;
-  const sessions = new StoreSessionService(store);
+  const cache = new EventCache(store);
+  rememberContents(agent, cache);
+  const sessions = new StoreSessionService(store, cache);
   const unseen = new UnseenQuestions({ store, lastMessageAt: (chat) => lastMessageAt(store, chat) });
   const holder = holdCalls({ store, policies, logger, approvalTtlMs, startMs, maxPending, limits, unseen });
   const gate = new GatePlugin({ holder, logger });

@@ -59,7 +59,7 @@ test("gives each caller a list of its own, with events that no one can change", 
 
 test("forgets the sessions that were used least recently when it is full", async () => {
   const { store, counted, reads } = await openChat();
-  const cache = new EventCache(counted, 50);
+  const cache = new EventCache(counted, 300);
   const open = async (name: string) => {
     const { id } = await store.openChat({ owner: "alice", name, appName: "app" });
     await store.appendEvent(id, { id: "a", event: { id: "a", text: "x".repeat(10) }, responses: [] });

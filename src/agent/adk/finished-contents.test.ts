@@ -16,6 +16,7 @@ import { FinishedContents, finishedTurnsIn, rememberContents } from "./finished-
 type Processor = Pick<FinishedContents, "runAsync">;
 
 const agent = new LlmAgent({ name: "teller", model: "gemini-2.5-flash" });
+const uncounted = { charge: () => undefined };
 
 /** The contents that a processor makes, or what it throws. */
 async function contentsBy(processor: Processor, events: Event[], branch?: string): Promise<Content[] | string> {
@@ -68,7 +69,7 @@ test("makes the contents that ADK makes, for any history that grows", async () =
       fc.array(anyEvent, { maxLength: 14 }),
       fc.constantFrom(undefined, "east"),
       async (history, branch) => {
-        const remembered = new FinishedContents(0);
+        const remembered = new FinishedContents(uncounted, 0);
         for (let length = 0; length <= history.length; length += 1) {
           const events = history.slice(0, length);
           const theirs = await contentsBy(CONTENT_REQUEST_PROCESSOR, events, branch);
@@ -81,7 +82,7 @@ test("makes the contents that ADK makes, for any history that grows", async () =
 });
 
 test("makes the contents that ADK makes, for a history that was cut or summarised", async () => {
-  const remembered = new FinishedContents(0);
+  const remembered = new FinishedContents(uncounted, 0);
   const history = [said("one"), told("1"), said("two"), called("a"), responded("a"), told("2"), said("three")];
   await contentsBy(remembered, history);
   const summary = Object.assign(createEvent({ author: "user" }), {
@@ -101,7 +102,7 @@ test("makes the contents that ADK makes, for a history that was cut or summarise
 });
 
 test("finished turns are made once, and a change to a request stays in it", async () => {
-  const remembered = new FinishedContents(0);
+  const remembered = new FinishedContents(uncounted, 0);
   const history = [said("one"), told("1"), said("two"), called("a"), responded("a"), told("2"), said("three")];
   const first = (await contentsBy(remembered, history)) as Content[];
   expect(finishedTurnsIn(first)?.events).toHaveLength(6);
@@ -114,7 +115,7 @@ test("finished turns are made once, and a change to a request stays in it", asyn
 });
 
 test("events that could still change and calls without a response are not finished", async () => {
-  const remembered = new FinishedContents(0);
+  const remembered = new FinishedContents(uncounted, 0);
   const changing = createEvent({ author: "teller", content: { role: "model", parts: [{ text: "1" }] } });
   const beforeChange = await contentsBy(remembered, [said("one"), changing, said("two")]);
   expect(finishedTurnsIn(beforeChange as Content[])).toBeUndefined();
@@ -124,9 +125,9 @@ test("events that could still change and calls without a response are not finish
 
 test("short histories and agents that get no history are left to ADK", async () => {
   const history = [said("one"), told("1"), said("two")];
-  expect(finishedTurnsIn((await contentsBy(new FinishedContents(4), history)) as Content[])).toBeUndefined();
+  expect(finishedTurnsIn((await contentsBy(new FinishedContents(uncounted, 4), history)) as Content[])).toBeUndefined();
   agent.includeContents = "none";
-  expect(finishedTurnsIn((await contentsBy(new FinishedContents(0), history)) as Content[])).toBeUndefined();
+  expect(finishedTurnsIn((await contentsBy(new FinishedContents(uncounted, 0), history)) as Content[])).toBeUndefined();
   agent.includeContents = "default";
 });
 
@@ -134,7 +135,7 @@ test("K35: ADK makes the contents by `CONTENT_REQUEST_PROCESSOR`, in the agent's
   const inner = new LlmAgent({ name: "inner", model: "gemini-2.5-flash" });
   const outer = new LlmAgent({ name: "outer", model: "gemini-2.5-flash", subAgents: [inner] });
   expect(outer.requestProcessors).toContain(CONTENT_REQUEST_PROCESSOR);
-  rememberContents(outer);
+  rememberContents(outer, uncounted);
   for (const { requestProcessors } of [outer, inner]) {
     expect(requestProcessors).not.toContain(CONTENT_REQUEST_PROCESSOR);
     expect(requestProcessors.filter((each) => each instanceof FinishedContents)).toHaveLength(1);

@@ -9,6 +9,8 @@ import {
 } from "@google/adk";
 import type { Content } from "@google/genai";
 import { agentsBelow } from "./agents.ts";
+import type { EventCache } from "./event-cache.ts";
+import { structureBytes } from "./heap-bytes.ts";
 import { callsOf, isSummary, responsesOf } from "./history.ts";
 import { copyContent, type KnownContent, knownContent } from "./same-content.ts";
 
@@ -29,6 +31,8 @@ export interface FinishedTurns {
    * of the same chat share them: the places stay the same.
    */
   readonly texts: WeakMap<object, KnownTexts>;
+  /** Counts the memory of what is kept with them. */
+  readonly charge: (bytes: number) => void;
 }
 
 /** What a client has written of the finished turns of a history. */
@@ -39,6 +43,11 @@ export interface KnownTexts {
   joined: { count: number; text: string };
 }
 
+const nothing = { events: [], contents: [], calls: new Set<string>() };
+
+/** What a content takes besides its own objects: a {@link KnownContent}, and a place in each of several lists. */
+const knownBytes = 128;
+
 const finishedIn = new WeakMap<readonly Content[], FinishedTurns>();
 
 /** The finished turns that the contents of a request begin with, if callbacks left their array in place. */
@@ -46,9 +55,17 @@ export function finishedTurnsIn(contents: readonly Content[]): FinishedTurns | u
   return finishedIn.get(contents);
 }
 
+/** Where the memory of a session's contents is counted. */
+type Budget = Pick<EventCache, "charge">;
+
+/** A function of its own, because what is kept must not hold the run in which it was made. */
+function chargeTo(budget: Budget, sessionId: string): FinishedTurns["charge"] {
+  return (bytes) => budget.charge(sessionId, bytes);
+}
+
 /** Lets every agent below `root` make its contents with {@link FinishedContents}. Processors of the application stay. */
-export function rememberContents(root: BaseAgent, minEvents = 50): void {
-  const remembered = new FinishedContents(minEvents);
+export function rememberContents(root: BaseAgent, budget: Budget, minEvents = 50): void {
+  const remembered = new FinishedContents(budget, minEvents);
   for (const agent of agentsBelow(root)) {
     if (!isLlmAgent(agent)) continue;
     agent.requestProcessors = agent.requestProcessors.map((processor) =>
@@ -59,13 +76,15 @@ export function rememberContents(root: BaseAgent, minEvents = 50): void {
 
 /** Makes the contents of requests as ADK does, and remembers those of finished turns. */
 export class FinishedContents extends BaseLlmRequestProcessor {
+  readonly #budget: Budget;
   readonly #minEvents: number;
   /** By their last event and their reader. They are removed with the event, which the cache of events holds. */
   readonly #known = new WeakMap<Event, Map<string, FinishedTurns>>();
 
   /** Shorter histories are left to ADK: there is little to gain. */
-  constructor(minEvents: number) {
+  constructor(budget: Budget, minEvents: number) {
     super();
+    this.#budget = budget;
     this.#minEvents = minEvents;
   }
 
@@ -86,7 +105,8 @@ export class FinishedContents extends BaseLlmRequestProcessor {
     if (!agent || !isLlmAgent(agent) || agent.includeContents !== "default") return undefined;
     if (session.events.length < this.#minEvents) return undefined;
     const reader = JSON.stringify([agent.name, branch, isolationScope]);
-    const known = this.#find(session.events, reader);
+    const charge = chargeTo(this.#budget, session.id);
+    const known = this.#find(session.events, reader) ?? { ...nothing, texts: new WeakMap(), charge };
     const added = finishedSince(session.events, known);
     if (!added) return undefined;
     if (added.end === known.events.length) return known.events.length > 0 ? known : undefined;
@@ -96,24 +116,28 @@ export class FinishedContents extends BaseLlmRequestProcessor {
     // ADK treats the last event in a special way, so the message that follows is added and left out again.
     const events = session.events.slice(known.events.length, added.end);
     const contents = await contentsOf(next ? [...events, next] : events, context);
+    const more = contents.slice(0, -1);
     const finished: FinishedTurns = {
       events: session.events.slice(0, added.end),
-      contents: [...known.contents, ...contents.slice(0, -1).map(knownContent)],
+      contents: [...known.contents, ...more.map(knownContent)],
       calls: added.calls,
       texts: known.texts,
+      charge,
     };
     this.#keep(finished, reader);
+    // Their texts are those of the events.
+    charge(structureBytes(more) + more.length * knownBytes);
     return finished;
   }
 
   /** What is known of the beginning of a history. The same event objects mean the same contents: they are frozen. */
-  #find(events: readonly Event[], reader: string): FinishedTurns {
+  #find(events: readonly Event[], reader: string): FinishedTurns | undefined {
     for (let end = events.length; end > 0; end -= 1) {
       const last = events[end - 1];
       const known = last && this.#known.get(last)?.get(reader);
       if (known?.events.length === end && known.events.every((event, index) => event === events[index])) return known;
     }
-    return { events: [], contents: [], calls: new Set(), texts: new WeakMap() };
+    return undefined;
   }
 
   #forget({ events }: FinishedTurns, reader: string): void {

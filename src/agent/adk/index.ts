@@ -17,6 +17,7 @@ export { deleteArtifacts } from "./chat-artifacts.ts";
 export { defineAgent, type DefinedToolOptions, defineTool } from "./define-agent.ts";
 export { clientTool } from "./client-tool.ts";
 export { guardCompaction } from "./compaction.ts";
+export { EventCache } from "./event-cache.ts";
 export { rememberContents } from "./finished-contents.ts";
 export { GatePlugin } from "./gate-plugin.ts";
 export { idempotencyKey } from "./idempotency-key.ts";

@@ -6,6 +6,7 @@ import { FinishedContents } from "./finished-contents.ts";
 import { keepRequestTexts, type RequestMaker } from "./request-texts.ts";
 
 const agent = new LlmAgent({ name: "teller", model: "gemini-2.5-flash" });
+const uncounted = { charge: () => undefined };
 
 /** A client that records the bodies of its requests instead of sending them. */
 function recordingClient(vertexai: boolean) {
@@ -61,7 +62,7 @@ test.each([false, true])("sends what the client would have sent (vertexai: %s)",
     fc.asyncProperty(fc.array(fc.tuple(anyTurn, anyChange), { minLength: 1, maxLength: 6 }), async (turns) => {
       const [plain, ours] = [recordingClient(vertexai), recordingClient(vertexai)];
       keepRequestTexts(ours.models);
-      const processor = new FinishedContents(0);
+      const processor = new FinishedContents(uncounted, 0);
       const events: Event[] = [];
       for (const [[question, reply], change] of turns) {
         events.push(
@@ -88,7 +89,7 @@ test("the client converts a finished turn once", async () => {
     return make?.(parameters) ?? Promise.reject(new Error("K36"));
   };
   keepRequestTexts(models);
-  const processor = new FinishedContents(0);
+  const processor = new FinishedContents(uncounted, 0);
   const events: Event[] = [];
   for (let turn = 0; turn < 5; turn += 1) {
     events.push(
@@ -104,7 +105,7 @@ test("the client converts a finished turn once", async () => {
 test("a long history is sent whole in every turn, also after a callback has changed its beginning", async () => {
   const [plain, ours] = [recordingClient(false), recordingClient(false)];
   keepRequestTexts(ours.models);
-  const processor = new FinishedContents(0);
+  const processor = new FinishedContents(uncounted, 0);
   const events: Event[] = [];
   for (let turn = 0; turn < 130; turn += 1) {
     const said = (author: string, role: string) =>
@@ -127,7 +128,7 @@ test("requests at once do not get each other's texts", async () => {
           createEvent({ author, content: { role: author === "user" ? "user" : "model", parts: [{ text }] } }),
         );
       const events = [said("user", `${name} 1`), said("teller", `${name} 2`), said("user", `${name} 3`)];
-      const processor = new FinishedContents(0);
+      const processor = new FinishedContents(uncounted, 0);
       await send(await contentsOf(events, processor));
       return contentsOf(events, processor);
     }),
@@ -139,7 +140,7 @@ test("requests at once do not get each other's texts", async () => {
 test("two continuations of one history do not get each other's texts", async () => {
   const { models, send } = recordingClient(false);
   keepRequestTexts(models);
-  const processor = new FinishedContents(0);
+  const processor = new FinishedContents(uncounted, 0);
   const said = (author: string, text: string) =>
     Object.freeze(createEvent({ author, content: { role: author === "user" ? "user" : "model", parts: [{ text }] } }));
   const shared = [said("user", "one"), said("teller", "two"), said("user", "three")];

@@ -1,5 +1,6 @@
 import type { Content } from "@google/genai";
 import { finishedTurnsIn, type FinishedTurns, type KnownTexts } from "./finished-contents.ts";
+import { textBytes } from "./heap-bytes.ts";
 import { isSameContent } from "./same-content.ts";
 
 /**
@@ -56,6 +57,7 @@ interface ShortRequest {
    */
   places: ({ from: number; to: number } | { place: number } | undefined)[];
   texts: KnownTexts;
+  charge: FinishedTurns["charge"];
 }
 
 function shorten(contents: readonly Content[], client: object): ShortRequest | undefined {
@@ -63,7 +65,7 @@ function shorten(contents: readonly Content[], client: object): ShortRequest | u
   if (!finished) return undefined;
   const texts = textsOf(finished, client);
   const mark = crypto.randomUUID();
-  const short: ShortRequest = { mark, contents: [], places: [], texts };
+  const short: ShortRequest = { mark, contents: [], places: [], texts, charge: finished.charge };
   let run = { from: 0, to: 0 };
   const endRun = (next: number) => {
     // The first mark is always there: the body is found by it.
@@ -95,15 +97,20 @@ function textsOf({ texts }: FinishedTurns, client: object): KnownTexts {
 }
 
 /** The body with the texts in their places. Keeps the texts of finished turns that the client converted now. */
-function complete(body: string, { mark, places, texts }: ShortRequest): string {
+function complete(body: string, { mark, places, texts, charge }: ShortRequest): string {
   const request = JSON.parse(body) as { contents: unknown[] };
+  let kept = 0;
   const contents = request.contents.flatMap((content, index) => {
     const known = places[index];
     if (known && "from" in known) return joinedTexts(known, texts);
     const text = JSON.stringify(content);
-    if (known) texts.each[known.place] = text;
+    if (known) {
+      texts.each[known.place] = text;
+      kept += textBytes(text.length);
+    }
     return text;
   });
+  if (kept > 0) charge(kept);
   const rest = JSON.stringify({ ...request, contents: mark });
   const at = rest.indexOf(`"${mark}"`);
   return `${rest.slice(0, at)}[${contents.join(",")}]${rest.slice(at + mark.length + 2)}`;
@@ -117,6 +124,14 @@ function joinedTexts({ from, to }: { from: number; to: number }, { each, joined 
   if (from > 0 || to < joined.count) return each.slice(from, to) as string[];
   const loose = each.slice(joined.count, to) as string[];
   const pieces = joined.count > 0 ? [joined.text, ...loose] : loose;
-  if (loose.length >= maxLoose) Object.assign(joined, { count: to, text: pieces.join(",") });
-  return pieces;
+  if (loose.length < maxLoose) return pieces;
+  const text = pieces.join(",");
+  Object.assign(joined, { count: to, text });
+  // From now on each is a part of the whole, so that its characters are in memory once.
+  let start = 0;
+  for (const [place, known = ""] of each.slice(0, to).entries()) {
+    each[place] = text.slice(start, start + known.length);
+    start += known.length + 1;
+  }
+  return [text];
 }

@@ -24,10 +24,10 @@ export class StoreSessionService extends BaseSessionService {
   readonly #store: Store;
   readonly #cache: EventCache;
 
-  constructor(store: Store) {
+  constructor(store: Store, cache = new EventCache(store)) {
     super();
     this.#store = store;
-    this.#cache = new EventCache(store);
+    this.#cache = cache;
   }
 
   async createSession({ appName, userId, sessionId, state }: CreateSessionRequest): Promise<AdkSession> {
