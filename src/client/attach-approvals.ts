@@ -30,6 +30,10 @@ export interface AttachedApprovals extends ChatApprovals {
   refresh(): Promise<void>;
   /** Reads older messages than those of the page. */
   loadOlder(): Promise<boolean>;
+  /** Sends a message of `sync.unsent` again: an edit in its place, a new message as the last one. */
+  resend(messageId: string): Promise<void>;
+  /** Removes a message of `sync.unsent`. Of an edit the message comes back as the server has it. */
+  discard(messageId: string): void;
   /** Begins: reads the chat's messages, sends answers that were left, and follows the chat until `close`. */
   open(): void;
   close(): void;
@@ -176,7 +180,11 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
   const onOpen = () => {
     if (waiting > 0) transport.release();
   };
-  chat.sendMessage = (...given) => alone(() => sendMessage(...given));
+  chat.sendMessage = (message, ...given) =>
+    alone(() => {
+      if (message?.messageId !== undefined) sync.unsent.edit(message.messageId);
+      return sendMessage(message, ...given);
+    });
   chat.regenerate = (...given) => alone(() => regenerate(...given));
   chat.resumeStream = (...given) => reading(resumeStream(...given));
   chat.addToolApprovalResponse = ({ id, ...answer }) => outbox.send(id, answer);
@@ -219,6 +227,12 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
     isArriving: (toolCallId) => arriving.has(toolCallId),
     refresh: sync.refresh,
     loadOlder: sync.loadOlder,
+    resend: (messageId) =>
+      alone(async () => {
+        const message = sync.unsent.take(messageId);
+        if (message) await sendMessage(message);
+      }),
+    discard: sync.discard,
     open() {
       unsubscribe ??= transport.subscribe(() => {
         if (transport.getState().status === "open") outbox.wake();

@@ -6,7 +6,7 @@ import type { HeldTransport } from "./held-transport.ts";
 import { chatPath, refusalOf, type ServerRequests } from "./server-requests.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 import { isHidden, watchReturn } from "./watch-return.ts";
-import { withUnsent } from "./with-unsent.ts";
+import { UnsentMessages } from "./unsent-messages.ts";
 
 /** What the server says about a chat beside its messages. */
 export interface Ledger {
@@ -46,6 +46,8 @@ export interface SyncState {
   hasOlder: boolean;
   /** Why the page does not have what the server has; undefined if it does. `refresh` tries again. */
   problem?: string;
+  /** The ids of messages that could not be sent, and of those of which an edit could not be sent. */
+  unsent: readonly string[];
 }
 
 /** How often the same reply is resumed without coming further. */
@@ -59,16 +61,13 @@ const maxResumes = 5;
 export class ChatSync<UI_MESSAGE extends UIMessage> {
   readonly #options: ChatSyncOptions<UI_MESSAGE>;
   readonly #timers: Timers;
+  readonly unsent: UnsentMessages<UI_MESSAGE>;
   #unwatch: (() => void) | undefined;
   #others: BroadcastChannel | undefined;
-  #state: SyncState = { isLoaded: false, hasOlder: false };
+  #state: SyncState = { isLoaded: false, hasOlder: false, unsent: [] };
   #before: string | undefined;
   /** The sequence number that the chat's messages show. */
   #shown: number | undefined;
-  /** The ids of messages that the server has had, also if they were withdrawn. */
-  readonly #received = new Set<string>();
-  /** The ids of messages whose request failed. The server may have got them. */
-  readonly #unsent = new Set<string>();
   /** Replies that were resumed since the log last went on. */
   #resumes = { at: -1, times: 0 };
   /** True from a request for a reply until its stream is over. The chat is busy only when the server has answered. */
@@ -81,6 +80,7 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
   constructor(options: ChatSyncOptions<UI_MESSAGE>) {
     this.#options = options;
     this.#timers = options.timers ?? systemTimers;
+    this.unsent = new UnsentMessages(options.chat);
   }
 
   open(): void {
@@ -108,12 +108,20 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
     return this.#asking;
   };
 
-  /** Remembers the last message if its request failed. Later the chat no longer shows that. */
+  /** Remembers the last message if its request failed. */
   keepUnsent(): void {
-    const { messages, status } = this.#options.chat;
-    const last = messages.at(-1);
-    if (status === "error" && last?.role === "user" && !this.#received.has(last.id)) this.#unsent.add(last.id);
+    // The page has dropped what followed an edited message, and the server has not.
+    if (this.unsent.keep()) this.#shown = -1;
   }
+
+  /** Removes an unsent message. Of an edit the message comes back as the server has it. */
+  discard = (messageId: string): void => {
+    const { chat } = this.#options;
+    if (!this.unsent.take(messageId)) return;
+    if (chat.status === "error") chat.clearError();
+    this.#shown = -1;
+    void this.refresh();
+  };
 
   /** Something of this page has changed the chat: the other tabs ask now. */
   tellOthers(): void {
@@ -151,6 +159,7 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
   async #ask(): Promise<void> {
     const { chat, server, onLedger } = this.#options;
     this.#isAskedAgain = false;
+    this.keepUnsent();
     try {
       const path = `/approvals?chat=${encodeURIComponent(chat.id)}&state=pending`;
       const { body, clockOffset } = await server.read<Ledger>(path);
@@ -165,7 +174,6 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
 
   async #follow({ sequence, running }: Ledger): Promise<void> {
     const { chat, transport } = this.#options;
-    this.keepUnsent();
     if (isBusy(chat)) return this.#become({});
     if (sequence !== this.#shown) {
       const before = chat.messages;
@@ -188,7 +196,7 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
     const local = chat.messages;
     const start = local.findIndex(({ id }) => id === page.messages[0]?.id);
     const older = Math.max(0, start);
-    const messages = [...local.slice(0, older), ...withUnsent(page.messages, local.slice(older), this.#unsent)];
+    const messages = [...local.slice(0, older), ...this.unsent.mergedWith(page.messages, local.slice(older))];
     if (JSON.stringify(messages) !== JSON.stringify(local)) chat.messages = messages;
     // Otherwise the older messages stay, and with them the page before them.
     if (start <= 0) this.#take(page.before);
@@ -219,10 +227,7 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
     const { status, body } = reply;
     if (status === 404) return { messages: [] };
     if (status !== 200) throw refusalOf(reply);
-    for (const { id } of body.messages) {
-      this.#received.add(id);
-      this.#unsent.delete(id);
-    }
+    this.unsent.receive(body.messages);
     return body;
   }
 
@@ -233,7 +238,7 @@ export class ChatSync<UI_MESSAGE extends UIMessage> {
 
   #become(change: { problem?: string | undefined; hasOlder?: boolean }): void {
     const isLoaded = this.#shown !== undefined;
-    this.#state = { ...this.#state, ...change, isLoaded };
+    this.#state = { ...this.#state, ...change, isLoaded, unsent: this.unsent.ids };
     this.#options.onChange();
   }
 }

@@ -40,11 +40,10 @@ export class SseStream {
   #last = { type: "", at: 0 };
   /** Since when and how often the server could not be reached. */
   #failing = { since: 0, times: 0 };
-  /** Its request changes the chat and has no response yet: it was sent, or waits to be sent again. */
-  #request: "sent" | "due" | undefined;
+  /** `sent` and `due`: its request changes the chat and has no response yet; it was sent, or waits to be sent again. */
+  #phase: "resuming" | "sent" | "due" | "begun" = "resuming";
   #isReleased = false;
   #isClosed = false;
-  #hasBegun = false;
 
   constructor(chatId: string, owner: StreamOwner) {
     this.#chatId = chatId;
@@ -54,7 +53,7 @@ export class SseStream {
 
   /** Begins with a chat request. That of a new message (`id`) is sent again if it got no response, unless it is in the chat. */
   send(request: ServerRequest, id?: string): Promise<ReadableStream<UIMessageChunk> | null> {
-    this.#request = "sent";
+    this.#phase = "sent";
     return this.#begin(async (signal) => {
       for (;;) {
         try {
@@ -66,10 +65,10 @@ export class SseStream {
         } catch (error) {
           if (id === undefined || this.#isClosed || signal.aborted || !isUnreached(error)) throw error;
         }
-        this.#request = "due";
+        this.#phase = "due";
         await this.#pause();
         signal.throwIfAborted();
-        this.#request = "sent";
+        this.#phase = "sent";
       }
     });
   }
@@ -83,20 +82,20 @@ export class SseStream {
   stop(): void {
     this.#leave.abort();
     // A request to resume is aborted only to make it once more.
-    if (this.#request || this.#hasBegun)
+    if (this.#phase !== "resuming")
       void this.#owner.server.send(`${chatPath(this.#chatId)}/stop`, { method: "POST" }).catch(() => undefined);
   }
 
   /** Leaves the stream. A request on its way is not cut, because the server might not get it. */
   release(): void {
     this.#isReleased = true;
-    if (!this.#request) this.#leave.abort();
+    if (this.#phase === "resuming" || this.#phase === "begun") this.#leave.abort();
   }
 
   /** The page is left too: a request on its way is the last one. */
   close(): void {
     this.#isClosed = true;
-    if (this.#request === "due") this.#leave.abort();
+    if (this.#phase === "due") this.#leave.abort();
     this.release();
   }
 
@@ -110,9 +109,8 @@ export class SseStream {
       const response = await request(connection.signal);
       if (!response.ok) throw await toError(response);
       // The server has the request.
-      this.#request = undefined;
+      this.#phase = "begun";
       this.#failing.times = 0;
-      this.#hasBegun = true;
       if (this.#isReleased) this.#leave.abort();
       this.left.throwIfAborted();
       if (response.body && response.status !== 204)

@@ -128,6 +128,7 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
       },
       () => {
         this.#loading = undefined;
+        setTimeout(() => this.hooks.onEnd?.());
         if (this.#state.status === "connecting") this.#become({ status: "closed" });
       },
     );

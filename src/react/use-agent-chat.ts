@@ -20,6 +20,12 @@ export interface AgentChatHelpers<UI_MESSAGE extends UIMessage = UIMessage> exte
   /** True if the chat has older messages than `messages`. */
   hasOlder: boolean;
   loadOlder: () => Promise<boolean>;
+  /** The ids of messages that could not be sent, and of those of which an edit could not be sent. They are in `messages`. */
+  unsent: readonly string[];
+  /** Sends such a message again: an edit in its place, a new message as the last one. */
+  resend: (messageId: string) => Promise<void>;
+  /** Removes such a message. Of an edit the message comes back as the server has it. */
+  discard: (messageId: string) => void;
 }
 
 /**
@@ -49,7 +55,7 @@ export function useAgentChat<Agent = unknown>(
   const { messages: received } = helpers;
   const { messages: held, isReplaying } = chat.replayed;
   const messages = useMemo(() => holdBack(held, received, isReplaying), [held, received, isReplaying]);
-  const { isLoaded, hasOlder, problem } = approvals.sync;
+  const { isLoaded, hasOlder, problem, unsent } = approvals.sync;
   // oxlint-disable-next-line react/exhaustive-deps -- a new object whenever something of it has changed
   const current = useMemo(() => ({ ...approvals }), [approvals, version, received]);
   return {
@@ -62,5 +68,8 @@ export function useAgentChat<Agent = unknown>(
     problem,
     hasOlder,
     loadOlder: approvals.loadOlder,
+    unsent,
+    resend: approvals.resend,
+    discard: approvals.discard,
   };
 }

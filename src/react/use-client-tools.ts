@@ -35,6 +35,12 @@ type Returned<Output> = Output | (Output extends { result?: infer Result } ? Res
 type AnyTools = Readonly<Record<string, (input: never, context: ClientToolContext) => unknown>>;
 
 /**
+ * The calls that run or ran in this page and whose chat was not left. The same chat can be in several places of the page, and
+ * the outcome comes to one of them after the other.
+ */
+const started = new Set<string>();
+
+/**
  * Runs the agent's browser tools in this page: free calls when they come, gated ones after the server has recorded the yes,
  * and then only in the tab where the yes was given. One tab runs a call, and its result is sent once.
  */
@@ -42,7 +48,6 @@ export function useClientTools<UI_MESSAGE extends UIMessage>(
   { chat, messages }: { chat: AgentChat<UI_MESSAGE>; messages: readonly UIMessage[] },
   tools: ClientTools<UI_MESSAGE>,
 ): void {
-  const started = useRef(new Set<string>());
   const latest = useRef<AnyTools>(tools);
   useEffect(() => {
     latest.current = tools;
@@ -67,8 +72,9 @@ export function useClientTools<UI_MESSAGE extends UIMessage>(
       const tool = latest.current[toolName];
       // What was drawn may be older than the chat: a question may have come for the call, or another outcome.
       const isCurrent = find(chat.messages).some((call) => call.toolCallId === toolCallId);
-      if (!tool || !isCurrent || signal.aborted || started.current.has(toolCallId)) return;
-      started.current.add(toolCallId);
+      if (!tool || !isCurrent || signal.aborted || started.has(toolCallId)) return;
+      started.add(toolCallId);
+      signal.addEventListener("abort", () => started.delete(toolCallId));
       let result: unknown;
       try {
         result = await tool(input as never, { toolCallId, signal });

@@ -8,6 +8,7 @@ export function Chat({ id }: { id: string }) {
   // The agent's type says what the input and output of its tools are.
   const chat = useAgentChat<typeof rootAgent>({ id });
   const { messages, sendMessage, status, error, problem, connection, hasOlder, loadOlder } = chat;
+  const { unsent, resend, discard } = chat;
   const [draft, setDraft] = useState("");
 
   return (
@@ -28,6 +29,12 @@ export function Chat({ id }: { id: string }) {
               </p>
             );
           })}
+          {unsent.includes(messageId) && (
+            <p>
+              Not sent. <button onClick={() => void resend(messageId)}>Send again</button>{" "}
+              <button onClick={() => discard(messageId)}>Discard</button>
+            </p>
+          )}
         </article>
       ))}
       {(error ?? problem) && <p role="alert">{error?.message ?? problem}</p>}

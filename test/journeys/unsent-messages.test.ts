@@ -123,4 +123,88 @@ describe.each(cases)("a message that the server does not have, over %s", (_, ai,
     const sent = (...ids: string[]) => ids.flatMap((id) => [id, "reply"]);
     expect(shown(next)).toEqual([...sent("yes-1", "yes-2", "yes-3"), "no-1", ...sent("yes-4")]);
   });
+
+  it("is named, and is sent again as the last one when the person wants it", async () => {
+    const world = await openWorld();
+    const proxy = await openCutProxy(world.server.url);
+    const page = openPage(ai, { url: proxy.url, over, giveUpMs: 30 });
+    await say(page, "yes-1");
+    proxy.refuse(true);
+    proxy.cut();
+    await page.chat.sendMessage({ id: "no-1", parts: [text("hello?")] });
+    await page.until(() => page.approvals.sync.unsent.length === 1);
+    proxy.refuse(false);
+    await say(page, "yes-2");
+    expect(page.approvals.sync.unsent).toEqual(["no-1"]);
+    await page.approvals.resend("no-1");
+    await page.settled();
+    expect(shown(page)).toEqual(["yes-1", "reply", "yes-2", "reply", "no-1", "reply"]);
+    expect(page.approvals.sync.unsent).toEqual([]);
+    expect((await messagesOf(world)).map(({ id }) => id)).toEqual(page.chat.messages.map(({ id }) => id));
+    await page.approvals.resend("no-1");
+    expect(await messagesOf(world)).toHaveLength(6);
+    await proxy.close();
+  });
+
+  it("leaves the page when the person discards it", async () => {
+    const world = await openWorld();
+    const page = openPage(ai, { url: world.server.url, over });
+    await sayTooMuch(page, "no-1");
+    await say(page, "yes-1");
+    await sayTooMuch(page, "no-2");
+    await page.until(() => page.approvals.sync.unsent.length === 2);
+    for (const id of ["no-1", "no-2", "yes-1"]) page.approvals.discard(id);
+    await page.settled();
+    expect([page.chat.status, shown(page), page.approvals.sync.unsent]).toEqual(["ready", ["yes-1", "reply"], []]);
+  });
+});
+
+const wordsOf = ({ chat }: AgentPage) => chat.messages.map(({ parts }) => (parts[0] as { text?: string }).text);
+
+describe.each(cases)("an edit that could not be sent, over %s", (_, ai, over) => {
+  /** A chat with two replies, and an edit of the first message that did not get to the server. */
+  async function withLostEdit() {
+    const world = await openWorld();
+    const proxy = await openCutProxy(world.server.url);
+    const page = openPage(ai, { url: proxy.url, over, giveUpMs: 30 });
+    await say(page, "yes-1");
+    await say(page, "yes-2");
+    proxy.refuse(true);
+    proxy.cut();
+    await page.chat.sendMessage({ messageId: "yes-1", parts: [text("dear")] });
+    await page.until(() => page.approvals.sync.unsent.length === 1);
+    proxy.refuse(false);
+    await page.settled();
+    return { world, page, proxy };
+  }
+
+  it("stays in its place, with what follows it at the server", async () => {
+    const { world, page, proxy } = await withLostEdit();
+    await page.until(() => page.chat.messages.length === 4);
+    expect([shown(page), wordsOf(page)[0]]).toEqual([["yes-1", "reply", "yes-2", "reply"], "dear"]);
+    const other = openPage(ai, { url: world.server.url, over });
+    await other.until(() => other.chat.messages.length === 4);
+    await say(other, "yes-3");
+    await page.until(() => page.chat.messages.length === 6);
+    expect([wordsOf(page)[0], wordsOf(other)[0], page.approvals.sync.unsent]).toEqual(["dear", "hello", ["yes-1"]]);
+    await proxy.close();
+  });
+
+  it("is sent again as an edit", async () => {
+    const { world, page, proxy } = await withLostEdit();
+    await page.approvals.resend("yes-1");
+    await page.settled();
+    expect([shown(page), wordsOf(page)[0], page.approvals.sync.unsent]).toEqual([["yes-1", "reply"], "dear", []]);
+    expect(await messagesOf(world)).toMatchObject([{ parts: [{ text: "dear" }] }, { role: "assistant" }]);
+    await proxy.close();
+  });
+
+  it("is taken back when the person discards it", async () => {
+    const { page, proxy } = await withLostEdit();
+    page.approvals.discard("yes-1");
+    await page.until(() => wordsOf(page)[0] === "hello");
+    await page.settled();
+    expect([shown(page), page.approvals.sync.unsent]).toEqual([["yes-1", "reply", "yes-2", "reply"], []]);
+    await proxy.close();
+  });
 });
