@@ -98,7 +98,7 @@ function checkMessages({ log, messages }: ChatState): string[] {
     const same = folded.find(({ id }) => id === message.id);
     if (same && !isDeepStrictEqual(plain(same), plain(message)))
       found.push(
-        `message ${message.id} is not what the log adds up to:\n${JSON.stringify(same)}\n${JSON.stringify(message)}`,
+        `message ${message.id} is not what the log adds up to:\n${JSON.stringify(same)}\n${JSON.stringify(message)}\n${describeLog(log)}`,
       );
     if (message.role === "assistant") found.push(...checkWords(message));
   }
