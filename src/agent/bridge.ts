@@ -289,14 +289,7 @@ export class Bridge {
   }
 
   async #positionOf(chat: Session | undefined): Promise<{ sequence: number; running: boolean }> {
-    if (!chat) return { sequence: 0, running: false };
-    const { store, requests } = this.#parts;
-    for (;;) {
-      const sequence = await store.lastSequence(chat.id);
-      const turn = await requests.running(chat.id);
-      // Otherwise a turn has begun or ended meanwhile, and the number may be in the middle of it.
-      if (turn || sequence === (await store.lastSequence(chat.id))) return { sequence, running: turn !== undefined };
-    }
+    return chat ? this.#parts.requests.position(chat.id) : { sequence: 0, running: false };
   }
 
   async #requireChat(owner: string, name: string): Promise<Session> {

@@ -18,7 +18,7 @@ import { createBridge, idempotencyKey, type Logger } from "adk-stream-protocol";
 import { call, geminiAt, pairingErrors, pause, type Piece, type Rule, text } from "adk-stream-protocol/testing";
 import type { Approval, Store } from "adk-stream-protocol/stores";
 import { memoryStore } from "adk-stream-protocol/stores/memory";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { nodeCount } from "../fixtures/nodes.ts";
 import { expectSound } from "../fixtures/sound.ts";

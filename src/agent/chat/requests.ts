@@ -124,6 +124,17 @@ export class Requests {
     return found && this.#elsewhere(chat, found);
   }
 
+  /** The last sequence number of a chat's log, and whether a turn is being generated there. */
+  async position(chat: string): Promise<{ sequence: number; running: boolean }> {
+    const { store } = this.#context;
+    for (;;) {
+      const sequence = await store.lastSequence(chat);
+      const turn = await this.running(chat);
+      // Otherwise a turn has begun or ended meanwhile, and the number may be in the middle of it.
+      if (turn || sequence === (await store.lastSequence(chat))) return { sequence, running: turn !== undefined };
+    }
+  }
+
   /** What a held stream goes on with. The part that a reader has may have been withdrawn: then it gets the reply again. */
   async held(chat: string, after?: number): Promise<HeldReading | undefined> {
     const { store } = this.#context;
