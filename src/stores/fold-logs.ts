@@ -1,4 +1,4 @@
-import type { UIMessage, UIMessageChunk } from "ai";
+import type { UIMessage } from "ai";
 import type { DatabaseSync } from "node:sqlite";
 import { foldMessage, titleOf } from "../protocol/index.ts";
 import type { LogEntry, NewLogEntry } from "./log-store.ts";
@@ -46,7 +46,9 @@ function endedTurns(entries: readonly LogEntry[]): { turn: string; sequence: num
 
 interface Turn {
   begin: LogEntry & { kind: "begin" };
-  chunks: UIMessageChunk[];
+  /** Where its message is: after the beginning of the message's first turn. */
+  place: number;
+  chunks: (LogEntry & { kind: "chunk" })[];
   endedAt?: number;
 }
 
@@ -55,25 +57,40 @@ export function foldLog(
   entries: readonly LogEntry[],
   onError: (error: unknown) => void,
 ): { message: UIMessage; sequence: number; at: number }[] {
-  const withdrawn = entries.flatMap((entry) =>
-    entry.kind === "withdraw" ? [{ from: entry.from, until: entry.sequence }] : [],
-  );
-  const turns = new Map<string, Turn>();
-  for (const entry of entries) {
-    if (withdrawn.some(({ from, until }) => from <= entry.sequence && entry.sequence < until)) continue;
-    const turn = turns.get(entry.turn);
-    if (entry.kind === "begin") turns.set(entry.turn, { begin: entry, chunks: [] });
-    else if (entry.kind === "chunk") turn?.chunks.push(entry.chunk);
-    else if (entry.kind === "end" && turn) turn.endedAt = entry.at;
-  }
   const messages = new Map<string, { message: UIMessage; sequence: number; at: number }>();
-  for (const { begin, chunks, endedAt } of turns.values()) {
+  for (const { begin, place, chunks, endedAt } of keptTurns(entries)) {
     if (begin.message)
       messages.set(begin.message.id, { message: begin.message, sequence: begin.sequence, at: begin.at });
     if (endedAt === undefined) continue;
-    const earlier = messages.get(begin.reply);
-    const message = foldMessage(begin.reply, chunks, { message: earlier?.message, onError });
-    if (message) messages.set(begin.reply, { message, sequence: earlier?.sequence ?? begin.sequence + 1, at: endedAt });
+    const earlier = messages.get(begin.reply)?.message;
+    const message = foldMessage(
+      begin.reply,
+      chunks.map(({ chunk }) => chunk),
+      { message: earlier, onError },
+    );
+    if (message) messages.set(begin.reply, { message, sequence: place, at: endedAt });
   }
   return [...messages.values()];
+}
+
+/** The turns of a log, without what was withdrawn. */
+function keptTurns(entries: readonly LogEntry[]): Turn[] {
+  const turns = new Map<string, Turn>();
+  for (const entry of entries) {
+    const turn = turns.get(entry.turn);
+    if (entry.kind === "begin") {
+      const first = [...turns.values()].find(({ begin }) => begin.reply === entry.reply);
+      turns.set(entry.turn, { begin: entry, place: first?.place ?? entry.sequence + 1, chunks: [] });
+    } else if (entry.kind === "chunk") turn?.chunks.push(entry);
+    else if (entry.kind === "end" && turn) turn.endedAt = entry.at;
+    else if (entry.kind === "withdraw") withdraw(turns, entry.from);
+  }
+  return [...turns.values()];
+}
+
+/** What a later turn has shown of a message that stays, such as the outcome of an older call, stays too. */
+function withdraw(turns: Map<string, Turn>, from: number): void {
+  for (const [id, turn] of turns)
+    if (turn.begin.sequence < from) turn.chunks = turn.chunks.filter(({ sequence }) => sequence < from);
+    else if (turn.place >= from) turns.delete(id);
 }
