@@ -148,7 +148,8 @@ function checkAudit({ audit, approvals }: ChatState): string[] {
 }
 
 /** A call that was approved took effect once, and any other never. */
-function checkApproval(approval: Approval, { audit, effects, messages }: ChatState): string[] {
+function checkApproval(approval: Approval, chat: ChatState): string[] {
+  const { audit, effects, messages } = chat;
   const { id, state, toolName, idempotencyKey, resolvedBy, decidedAt, innerSession } = approval;
   const times = effects.get(idempotencyKey) ?? 0;
   const wrong = (what: string) => [
@@ -177,7 +178,9 @@ function checkApproval(approval: Approval, { audit, effects, messages }: ChatSta
     case "cancelled":
       return times === 0 ? [] : wrong("took effect");
     default:
-      return wrong(`was ${decidedAt === undefined ? "never decided" : "never finished"}`);
+      return wrong(
+        `was ${decidedAt === undefined ? "never decided" : "never finished"}:\n${JSON.stringify(approval)}\n${describeHistory(chat, approval)}`,
+      );
   }
 }
 

@@ -393,6 +393,29 @@ describe("P8: a history that ends with the response to an older call", () => {
     ]);
   });
 
+  it("gets a note that does not repeat what an earlier note has told", () => {
+    const noted = createEvent({
+      ...{ author: "user", content: { role: "user", parts: [{ text: "[context]" }] } },
+      customMetadata: { about: "adk-2" },
+    });
+    const events = [asked(), step("adk-1", "adk-2"), noted];
+    const rows = [row("adk-1"), row("adk-2", { told: true })];
+    expect(plan(events, rows, outcomes)).toEqual([
+      "respond adk-1: paid",
+      "note late-apr-adk-1",
+      "tell apr-adk-1",
+      "respond adk-2: paid",
+      "note behind-adk-2",
+      "ask",
+    ]);
+    const { records } = planHistory({ session: "chat", events, rows }, outcomes);
+    expect(records.map(({ note }) => note?.text)).toEqual([
+      expect.stringContaining('The earlier call pay({"amount":5}) ended as succeeded: '),
+      undefined,
+      '[context, not from the user] The result of the earlier call pay({"amount":5}) was told before.',
+    ]);
+  });
+
   it("is left alone if the call is not in it", () => {
     expect(plan([asked(), responded("c9")], [], connect(false))).toEqual(["rest"]);
   });

@@ -8,12 +8,10 @@ import {
   keepsId,
   keptActions,
   keptResults,
-  lastContent,
   notedCalls,
   callsOf,
   type OpenCall,
   openCalls,
-  responsesOf,
   unknownCalls,
 } from "../adk/history.ts";
 import { metadataOf } from "../adk/event-metadata.ts";
@@ -22,6 +20,7 @@ import { mergeActions, readActions, type ToolActions } from "../adk/tool-actions
 import { callInSession, tellable } from "../approval/family.ts";
 import { contextNote, interruptedResponse, isOpen, outcomeNote } from "../approval/outcome.ts";
 import type { HistoryPlan, HistoryRecord } from "./history-plan.ts";
+import { stateOf, trailingNote } from "./trailing-note.ts";
 
 /**
  * The plan: from the history and the ledger to what has to be appended to the history, sent to the model and marked as
@@ -226,12 +225,6 @@ function pairedSteps(calls: readonly Knowledge[], kinds: ReadonlySet<Kind>): Set
   return new Set([...steps].flatMap(([id, step]) => (!waiting.has(id) || callsOf(step).every(keepsId) ? [id] : [])));
 }
 
-/** How a call without a row ended, by its response. */
-function stateOf(response: JsonObject): string {
-  if (response["status"] === interruptedResponse.status) return interruptedResponse.status;
-  return Object.keys(response).length === 1 && typeof response["error"] === "string" ? "failed" : "succeeded";
-}
-
 /** P7, P12: settled rows that the model has not been told about, and whose call has a response or was withdrawn. */
 function lateRecords({ session, events, rows }: PlanInput): HistoryRecord[] {
   const late = rows.filter((row) => isSettled(row.state) && !row.told);
@@ -267,31 +260,4 @@ function makesModelSpeak(
   const stepOf = new Map(calls.map(({ open }) => [open.call.id, open.event.id]));
   const openSteps = new Set([...awaited].filter((id) => !sent.has(id)).map((id) => stepOf.get(id)));
   return records.some(({ note }) => note) || [...sent].some((id) => !openSteps.has(stepOf.get(id)));
-}
-
-/** P8: a note about the response that the history would end with, if something else came after its call. */
-function trailingNote({ session, events, rows }: PlanInput, records: readonly HistoryRecord[]): HistoryRecord[] {
-  const last = records.findLast(({ response, note }) => response ?? note);
-  if (last?.note) return [];
-  const responded = last?.response ? { ...last.response.open, response: last.response.response } : lastResponse(events);
-  if (!responded) return [];
-  const isOther = ({ response, note }: HistoryRecord) =>
-    note !== undefined || (response !== undefined && response.open.event.id !== responded.event.id);
-  if (!hasMovedOn(events, responded.event) && !records.some(isOther)) return [];
-  const { id, name, args = {} } = responded.call;
-  const row = rows.find((each) => each.session === session && each.toolCallId === id);
-  const text = contextNote(name, JSON.stringify(args), row?.state ?? stateOf(responded.response), responded.response);
-  return [{ note: { id: `behind-${id}`, text, about: id }, tells: [] }];
-}
-
-/** The response that the history ends with, and its call. */
-function lastResponse(events: readonly Event[]) {
-  const last = lastContent(events);
-  const [response] = last ? responsesOf(last) : [];
-  if (!response) return undefined;
-  for (const event of events) {
-    const call = callsOf(event).find(({ id }) => id === response.id);
-    if (call) return { call, event, response: response.response ?? {} };
-  }
-  return undefined;
 }
