@@ -136,7 +136,7 @@ describe.each(majors)("the stories on %s", (major, ai) => {
       await tab.shows("asked", "approval-requested", 1);
       await tab.approve(1);
       await tab.ends("End.");
-      expect([world.paidTo(`${payee}-1`), world.paidTo(`${payee}-2`)]).toEqual([1, 1]);
+      expect([world.paidTo(`${payee}-first`), world.paidTo(`${payee}-second`)]).toEqual([1, 1]);
       return { automatic: 2 };
     }));
 

@@ -88,9 +88,13 @@ describe.each(majors)("one chat in several places, on %s", (major, ai) => {
   }
 
   /** Waits until a click has reached the server, and what follows from it is over. */
-  async function decided(chat: string): Promise<void> {
+  async function decided({ chat, ...place }: Place): Promise<void> {
     const waiting = async () => (await get(world, `/approvals?chat=${chat}&state=pending`)).body;
-    await expect.poll(waiting).toMatchObject({ approvals: [] });
+    const isDecided = expect.poll(waiting).toMatchObject({ approvals: [] });
+    await isDecided.catch(async (error: unknown) => {
+      const seen = tabsOf({ chat, ...place }).map(async (tab) => [await tab.page.innerText("body"), tab.requests]);
+      throw new Error(`No answer has come: ${JSON.stringify(await Promise.all(seen))}`, { cause: error });
+    });
     await quiet(world, chat);
   }
 
@@ -100,7 +104,7 @@ describe.each(majors)("one chat in several places, on %s", (major, ai) => {
     expectStory(async (place) => {
       const { first, device, chat } = place;
       const clicked = await clickTogether([first, "Approve"], [device, "Deny"]);
-      await decided(chat);
+      await decided(place);
       const isPaid = world.paidTo(chat) === 1;
       await Promise.all(tabsOf(place).map((tab) => tab.shows(isPaid ? "done" : "denied", "")));
       const [winner, loser] = isPaid ? [first, device] : [device, first];
@@ -113,7 +117,7 @@ describe.each(majors)("one chat in several places, on %s", (major, ai) => {
     expectStory(async (place) => {
       const { first, second, chat } = place;
       await clickTogether([second, "Approve"], [first, "Deny"]);
-      await decided(chat);
+      await decided(place);
       expect(world.paidTo(chat)).toBeLessThanOrEqual(1);
       const state = world.paidTo(chat) === 1 ? "done" : "denied";
       await Promise.all(tabsOf(place).map((tab) => tab.shows(state, "")));
