@@ -214,6 +214,30 @@ describe("live connections", () => {
     client.send(frame("two", "r4"));
     expect((await client.turn()).chunks.at(-1)?.type).toBe("finish");
   });
+
+  test("of chats that no client uses give way to those of others", async () => {
+    const world = await openWorld({ bridge: { limits: { liveConnectionsPerOwner: 2 } } });
+    const client = await openSocket(world, "?sequence=1");
+    const greet = (id: string) =>
+      client.send({ type: "message", id, requestId: `to-${id}`, messages: [userMessage("hello")] });
+    // A socket follows one chat at a time.
+    for (const chat of ["one", "two", "three", "one", "four"]) {
+      greet(chat);
+      expect((await client.turn()).chunks.at(-1)?.type).toBe("finish");
+    }
+    await expect.poll(() => world.gemini.live.open).toBe(2);
+    const other = await openSocket(world, "?sequence=1");
+    other.send({ type: "attach", id: "one" });
+    await other.until(({ controls }) => controls.some(({ type }) => type === "attached"));
+    // Both connections are in use now.
+    greet("five");
+    const { controls } = await client.until((received) => received.controls.some(({ type }) => type === "refused"));
+    expect(controls.at(-1)).toMatchObject({ requestId: "to-five", code: "too_many" });
+    other.send({ type: "attach", id: "four" });
+    await other.until((received) => received.controls.some(({ type }) => type === "attached"));
+    greet("five");
+    expect((await client.turn()).chunks.at(-1)?.type).toBe("finish");
+  });
 });
 
 describe("X24: many calls in one response", () => {

@@ -35,15 +35,20 @@ const roomSeconds = 5;
 
 /** A connection, or the attempt to open one. */
 interface Entry {
+  readonly chat: Session;
   opening: Promise<LiveConnection>;
   /** Set as soon as there is something to close. */
   connection?: LiveConnection;
   isOpen: boolean;
-  idle?: NodeJS.Timeout;
+  /** Set while no turn uses it. */
+  idle: NodeJS.Timeout | undefined;
   share: Share;
 }
 
-/** The live connections of all chats, at most one each. Opened when a turn needs one, closed when no one does. */
+/**
+ * The live connections of all chats, at most one each. Opened when a turn needs one, closed when no one does: after a while,
+ * or at once when there would be no room for another chat.
+ */
 export class ConnectionPool {
   /** The model's name, if it differs from the agent's own. */
   readonly model: string | undefined;
@@ -80,7 +85,7 @@ export class ConnectionPool {
 
   /** Throws if the owner may not have another connection. */
   checkRoom(owner: string): void {
-    this.#quota.check(owner);
+    if (!this.#findUnused(owner)) this.#quota.check(owner);
   }
 
   /** The chat's connection if it is open. */
@@ -93,6 +98,7 @@ export class ConnectionPool {
   async open({ chat, signal }: Turn, asks: boolean): Promise<LiveConnection> {
     const entry = this.#entries.get(chat.id) ?? this.#begin(chat, asks);
     clearTimeout(entry.idle);
+    entry.idle = undefined;
     try {
       return await abortable(entry.opening, signal);
     } catch (error) {
@@ -136,6 +142,9 @@ export class ConnectionPool {
     const entry = this.#entries.get(chat.id);
     if (!entry) return;
     clearTimeout(entry.idle);
+    // The one that became idle last is the last.
+    this.#entries.delete(chat.id);
+    this.#entries.set(chat.id, entry);
     entry.idle = setTimeout(() => void this.#closeUnused(chat, entry), this.#options.idleMs);
     entry.idle.unref();
   }
@@ -149,8 +158,23 @@ export class ConnectionPool {
     else await this.close(chat.id);
   }
 
+  /** The chat without clients here whose connection has been idle for longest and keeps this owner from having another. */
+  #findUnused(owner: string): string | undefined {
+    const { liveConnections, liveConnectionsPerOwner } = this.#context.limits;
+    const isOwnLimit = this.#quota.used(owner) >= liveConnectionsPerOwner;
+    if (!isOwnLimit && this.#quota.used() < liveConnections) return undefined;
+    const present = new Set(this.#presence.keys);
+    for (const [id, { chat, idle }] of this.#entries) {
+      if (idle === undefined || (isOwnLimit && chat.owner !== owner)) continue;
+      if (!present.has(keyOf(chat.owner, chat.name ?? ""))) return id;
+    }
+    return undefined;
+  }
+
   #begin(chat: Session, withMessage: boolean): Entry {
     const { connectMs, silenceMs } = this.#options;
+    const unused = this.#findUnused(chat.owner);
+    if (unused !== undefined) void this.close(unused);
     const share = this.#quota.take(chat.owner);
     const forget = () => {
       const isCurrent = this.#entries.get(chat.id) === entry;
@@ -183,7 +207,7 @@ export class ConnectionPool {
       return connection;
     };
     // `connect` waits before it looks at the entry, so the entry is registered by then.
-    const entry: Entry = { opening: connect(), isOpen: false, share };
+    const entry: Entry = { chat, opening: connect(), isOpen: false, idle: undefined, share };
     entry.opening.then(() => (entry.isOpen = true), forget);
     this.#entries.set(chat.id, entry);
     metrics.connections.live.add(1);
