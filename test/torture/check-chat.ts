@@ -175,7 +175,9 @@ function checkApproval(approval: Approval, { audit, effects, messages }: ChatSta
     case "denied":
     case "expired":
     case "cancelled":
-      return times === 0 ? [] : wrong("took effect");
+      if (times > 0) return wrong("took effect");
+      // Nothing that happens in a chat takes back a yes.
+      return state === "cancelled" && events.has("approve") && hasEffect ? wrong("was approved before") : [];
     default:
       return wrong(`was ${decidedAt === undefined ? "never decided" : "never finished"}`);
   }
