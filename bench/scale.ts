@@ -18,7 +18,7 @@ import { startPostgres } from "../scripts/start-postgres.ts";
 import { thousands } from "./figures.ts";
 
 const chats = 500;
-const openApprovals = 20_000;
+const openApprovals = 100_000;
 /** A reply of 40 words, as short replies of a model are. */
 const reply = "The quick brown fox jumps over the lazy dog again. ".repeat(4);
 

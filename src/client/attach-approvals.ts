@@ -254,8 +254,8 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
   };
 }
 
-function isUnanswered({ state }: ApprovalData): boolean {
-  return state === "expired" || state === "cancelled";
+function isUnanswered({ state, decidedBy }: ApprovalData): boolean {
+  return decidedBy === undefined && (state === "expired" || state === "cancelled");
 }
 
 /** The decision in the words of AI SDK, which knows no question without an answer. */

@@ -58,8 +58,12 @@ describe("a frame", () => {
     [{ type: "attach", id: "c", after: 1.5 }, /^after: /],
     [{ type: "message", id: "c" }, /^messages: /],
     [{ type: "message", id: "", messages }, /^id: /],
-    [{ type: "send", requestId: "r", messages }, /^id: /],
-    [{ type: "send", id: "c", messages }, /^requestId: /],
+    [{ type: "send", requestId: "r", messages }, /^id: is missing; it names the chat\.$/],
+    [{ type: "send", id: null, requestId: "r", messages }, /^id: is missing/],
+    [{ type: "send", id: 5, requestId: "r", messages }, /^id: .*expected string/],
+    [{ type: "resume", requestId: "r" }, /^id: is missing/],
+    [{ type: "send", id: "c", messages }, /^requestId: is missing; it tells the reply to this frame from others\.$/],
+    [{ type: "abort" }, /^requestId: is missing/],
     [{ type: "send", data: { requestId: "r", id: "c", messages } }, /^id: /],
   ])("%j is refused with a sentence", (value, sentence) => {
     expect(refusal(value)).toMatch(sentence);

@@ -7,12 +7,18 @@ import { quote } from "./quote.ts";
  * must have the right type.
  */
 
-const id = z
-  .string()
-  .min(1)
-  .max(256)
-  // eslint-disable-next-line no-control-regex -- naming the control characters is the point
-  .regex(/^[^\u0000-\u001f\u007f]*$/, "must not contain control characters");
+/** A string that must be there. Zod's own sentence about one that is missing does not say what it is for. */
+const textThat = (does: string) =>
+  z.string({ error: ({ input }) => (input === undefined || input === null ? `is missing; it ${does}` : undefined) });
+const idThat = (does: string) =>
+  textThat(does)
+    .min(1)
+    .max(256)
+    // eslint-disable-next-line no-control-regex -- naming the control characters is the point
+    .regex(/^[^\u0000-\u001f\u007f]*$/, "must not contain control characters");
+
+const id = idThat("names the chat");
+const toolCallId = idThat("names the call or the approval");
 
 const part = z.looseObject({ type: z.string() });
 
@@ -74,8 +80,8 @@ export type ReportRequest = z.output<typeof reportRequestSchema>;
 /** The body of `POST /stream/:id/results`: the result of a browser tool's call. */
 const resultRequestSchema = z.union(
   [
-    z.looseObject({ toolCallId: id, result: z.json(), error: z.undefined().optional() }),
-    z.looseObject({ toolCallId: id, error: z.string().min(1).max(4000), result: z.undefined().optional() }),
+    z.looseObject({ toolCallId, result: z.json(), error: z.undefined().optional() }),
+    z.looseObject({ toolCallId, error: z.string().min(1).max(4000), result: z.undefined().optional() }),
   ],
   "has a toolCallId, and either a result or an error, which is text",
 );
@@ -110,7 +116,7 @@ const bridgeFrameSchema = z.discriminatedUnion("type", [
   }),
   z.looseObject({
     type: z.literal("tool_result"),
-    toolCallId: id,
+    toolCallId,
     result: z.unknown().refine((value) => value !== undefined, "is missing"),
     id: id.optional(),
     requestId: requestId.optional(),
@@ -124,14 +130,16 @@ const bridgeFrameSchema = z.discriminatedUnion("type", [
 /** A client's frame on the chat wire. PROTOCOL.md §5 has each kind. */
 export type BridgeFrame = z.output<typeof bridgeFrameSchema>;
 
+const answeredId = textThat("tells the reply to this frame from others").max(256);
+
 /**
  * The client's frames on the AI SDK wire: those of AI SDK 7's `WebSocketChatTransport`. Their `headers`, `body` and
  * `metadata` are ignored.
  */
 const aiSdkFrameSchema = z.discriminatedUnion("type", [
-  z.looseObject({ type: z.literal("send"), ...chatRequest, requestId }),
-  z.looseObject({ type: z.literal("resume"), id, requestId }),
-  z.looseObject({ type: z.literal("abort"), requestId }),
+  z.looseObject({ type: z.literal("send"), ...chatRequest, requestId: answeredId }),
+  z.looseObject({ type: z.literal("resume"), id, requestId: answeredId }),
+  z.looseObject({ type: z.literal("abort"), requestId: answeredId }),
 ]);
 /** A client's frame on the wire of AI SDK 7's own `WebSocketChatTransport`. */
 export type AiSdkFrame = z.output<typeof aiSdkFrameSchema>;

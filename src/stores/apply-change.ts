@@ -69,6 +69,7 @@ export function applyChange(row: Approval, change: Change, now: number): Applied
     case "expire":
       return undefined; // its time has not passed
     case "cancel":
+      if (change.unlessApproved && row.state === "approved") return undefined;
       return move({ finishedAt: now, reason: wellFormed(change.reason) ?? row.reason });
     case "claim":
     case "reclaim": {

@@ -61,7 +61,9 @@ export const approvalColumns = {
 
 /** From this version on, finished messages are stored whole. */
 const foldedSince = 4;
-/** The states of calls that wait. SQLite uses the index `approval_open` only for a condition with the same text. */
+/** The index of the calls that wait. */
+export const openIndex = "approval_open_by_state";
+/** Their states. SQLite uses the index only for a condition with the same text. */
 export const openStates = approvalStates
   .filter((state) => !isSettled(state))
   .map(quote)
@@ -85,8 +87,10 @@ export function migrate(db: DatabaseSync): void {
   for (const migration of migrations.slice(version)) db.exec(migration);
   if (version < foldedSince) foldLogs(db);
   db.exec(`PRAGMA user_version = ${migrations.length}`);
-  // Few rows are in this index: calls are settled after a while. It is for the count of each owner's calls.
-  db.exec(`CREATE INDEX IF NOT EXISTS approval_open ON approval (owner, state) WHERE state IN (${openStates})`);
+  // Few rows are in this index: calls are settled after a while. It is for counts: of each state, and of an owner, whose
+  // calls are found once for each state. Earlier releases had the owner first, and sorted every row by its state.
+  db.exec("DROP INDEX IF EXISTS approval_open");
+  db.exec(`CREATE INDEX IF NOT EXISTS ${openIndex} ON approval (state, owner) WHERE state IN (${openStates})`);
   for (const [name, trigger] of Object.entries(triggers())) db.exec(`CREATE TRIGGER ${name} ${trigger}`);
 }
 

@@ -256,7 +256,8 @@ export interface DueBatch {
 export type Change =
   | { event: "approve" | "deny"; by: string; reason?: string; key?: string }
   | { event: "expire" }
-  | { event: "cancel"; reason?: string }
+  /** With `unlessApproved`, a call that a person has approved is left as it is. */
+  | { event: "cancel"; reason?: string; unlessApproved?: boolean }
   | { event: "claim" | "reclaim"; leaseOwner: string; leaseMs: number }
   /** The attempt with this fence has begun; without a fence, a call that runs elsewhere begins. */
   | { event: "begin"; fence?: number; interim?: JsonObject; stateDelta?: JsonObject; actions?: JsonObject }

@@ -8,6 +8,7 @@ import { createInterface } from "node:readline";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { approvalEvents, type ApprovalState, approvalStates, transition } from "../../src/protocol/index.ts";
 import type { Change, Store } from "../../src/stores/index.ts";
+import { countByState } from "../../src/stores/sqlite-approvals.ts";
 import { sqliteStore } from "../../src/stores/sqlite.ts";
 import { durableStoreContract, newApproval, storeContract } from "./store.ts";
 
@@ -365,4 +366,23 @@ describe("the SQLite file", () => {
     await store.close();
     await expect(store.openChat({ owner: "alice", name: "first", appName: "app" })).rejects.toThrow(/not open/);
   });
+});
+
+test("counting the open calls reads one index in its order, also in a database of an earlier release", async () => {
+  const path = newPath();
+  await sqliteStore({ path }).close();
+  const db = new DatabaseSync(path);
+  db.exec(`DROP INDEX approval_open_by_state;
+    CREATE INDEX approval_open ON approval (owner, state) WHERE state IN ('pending', 'approved', 'executing', 'waiting')`);
+  db.close();
+  await sqliteStore({ path }).close();
+  const opened = new DatabaseSync(path);
+  const indexes = opened.prepare("SELECT name FROM sqlite_schema WHERE name LIKE 'approval_open%'").all();
+  expect(indexes.map(({ name }) => name)).toEqual(["approval_open_by_state"]);
+  const plan = opened
+    .prepare(`EXPLAIN QUERY PLAN ${countByState}`)
+    .all()
+    .map(({ detail }) => String(detail));
+  opened.close();
+  expect(plan).toEqual([expect.stringMatching(/USING COVERING INDEX approval_open_by_state \(state=\?\)$/)]);
 });

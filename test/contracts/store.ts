@@ -1118,6 +1118,18 @@ export function storeContract(name: string, open: OpenStore): void {
         });
       });
 
+      test("cancel leaves an approved row as it is, if the caller says so, until its time is over", async () => {
+        const cancel = { event: "cancel", unlessApproved: true } as const;
+        const pending = await openRow({});
+        expect(await pending.move(cancel)).toMatchObject({ moved: true, approval: { state: "cancelled" } });
+        const approved = await openRow({}, approve);
+        const left = await approved.move(cancel);
+        expect(left).toMatchObject({ moved: false, approval: { state: "approved" } });
+        expect(left.applied).toBeUndefined();
+        clock.at = start + startMs;
+        expect(await approved.move(cancel)).toMatchObject({ applied: "expire", approval: { state: "expired" } });
+      });
+
       test("X32: a row that is past its time expires, whatever change finds it", async () => {
         const changes: Change[] = [
           ...[approve, deny, claim, reclaim, succeed(), fail(0)],

@@ -1,4 +1,6 @@
 /** A chat with its approvals over each of our transports: answers beside the open stream, recorded before they are shown. */
+import { gate } from "adk-stream-protocol/testing";
+import { memoryStore } from "adk-stream-protocol/stores/memory";
 import { describe, expect, it, vi } from "vitest";
 import { type AgentPage, fastTimers, openPage, type PageOptions, tabStorage } from "../fixtures/agent-page.ts";
 import { openCutProxy } from "../fixtures/cut-proxy.ts";
@@ -109,6 +111,30 @@ describe.each(cases)("an approval over %s", (_, ai, over) => {
     await page.until(() => page.chat.status === "ready");
     expect(page.card()).toMatchObject({ state: "expired" });
     await expectTruth(page, world, ai);
+    expect([world.payments, page.errors]).toEqual([[], []]);
+  });
+
+  it("stays a yes if its call could not start in time", async () => {
+    const mayStart = gate();
+    const store = (now: () => number) => {
+      const inner = memoryStore({ now });
+      const move: typeof inner.move = async (id, change) => {
+        if (change.event === "claim") await mayStart.opened;
+        return inner.move(id, change);
+      };
+      return new Proxy(inner, { get: (target, name) => (name === "move" ? move : target[name as keyof typeof inner]) });
+    };
+    const { world, page } = await open(ai, over, { store });
+    const id = await ask(page);
+    await page.approvals.answer(id, { approved: true });
+    world.clock.now += 3_600_000;
+    mayStart.open();
+    await page.shows("expired");
+    await page.until(() => page.chat.status === "ready");
+    const ended = { state: "output-error", approval: { id, approved: true } };
+    expect(toolParts(ai, page.chat.messages[1]!)).toMatchObject([ended]);
+    await expectTruth(page, world, ai);
+    expect(toolParts(ai, page.chat.messages[1]!)).toMatchObject([ended]);
     expect([world.payments, page.errors]).toEqual([[], []]);
   });
 

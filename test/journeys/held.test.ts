@@ -2,10 +2,10 @@
 import { getEventListeners } from "node:events";
 import { gate, pause, text } from "adk-stream-protocol/testing";
 import { decodeSse } from "adk-stream-protocol/protocol";
-import type { UIMessageChunk } from "ai";
+import { isToolUIPart, type UIMessage, type UIMessageChunk } from "ai";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { nodeCount } from "../fixtures/nodes.ts";
-import { majors, validateOn } from "../fixtures/stock-chat.ts";
+import { type Ai, majors, validateOn } from "../fixtures/stock-chat.ts";
 import { afterTools, get, openWorld, payRules, post, receive, userMessage, type World } from "../fixtures/world.ts";
 
 interface HeldEvent {
@@ -163,6 +163,86 @@ describe("a held stream", () => {
     await held.over;
     expect(held.types().filter((type) => type === "start" || type === "finish")).toEqual(["start", "finish"]);
     expect(held.types()).toContain("tool-output-error");
+  });
+
+  const isConfirmation = ({ type }: { type: string }) => type === "tool-adk_request_confirmation";
+  /** The confirmations of the second dialect in a message, as a page of this major has read it. */
+  const confirmationsOf = async (ai: Ai, chunks: UIMessageChunk[]) =>
+    (await validateOn(ai, chunks)).parts
+      .filter(isToolUIPart)
+      .filter(isConfirmation)
+      .map(({ state, output }) => [state, output]);
+  const hasConfirmations = (count: number) => (seen: string[]) =>
+    seen.filter((type) => type === "tool-input-available").length === 2 * count &&
+    seen.filter((type) => type === "finish-step").length >= 2;
+
+  describe.each(majors)("in the second dialect, read by %s", (_, ai) => {
+    it("tells a question what was answered beside the stream", async () => {
+      const world = await openWorld();
+      const held = await say(world, "two payments", "?confirmation=tool");
+      await held.until(hasConfirmations(2));
+      const approvals = (await get(world, "/approvals?chat=chat-1")).body.approvals as { id: string }[];
+      await decide(world, approvals[0]!.id, true);
+      await held.until((seen) => seen.filter((type) => type === "tool-output-available").length === 2);
+      await decide(world, approvals[1]!.id, false);
+      await held.over;
+      const answered = ["output-available", { confirmed: true }];
+      expect(await confirmationsOf(ai, held.chunks())).toEqual([answered, ["output-available", { confirmed: false }]]);
+    });
+
+    it("tells it also after a cut, wherever the reader goes on", async () => {
+      const world = await openWorld();
+      const held = await say(world, "two payments", "?confirmation=tool");
+      await held.until(hasConfirmations(2));
+      const approvals = (await get(world, "/approvals?chat=chat-1")).body.approvals as { id: string }[];
+      await decide(world, approvals[0]!.id, true);
+      await held.until((seen) => seen.filter((type) => type === "tool-output-available").length === 2);
+      const paused = held.events.length;
+      const readers = [];
+      for (let after = 0; after < paused; after += 1) {
+        const { id } = held.events[after]!;
+        if (id !== undefined) readers.push({ after, resumed: await resumed(world, id, "&confirmation=tool") });
+      }
+      readers.push({ after: -1, resumed: await resumed(world, undefined, "&confirmation=tool") });
+      await decide(world, approvals[1]!.id, true);
+      await held.over;
+      const whole = await confirmationsOf(ai, held.chunks());
+      for (const { after, resumed: rest } of readers) {
+        await rest.over;
+        const chunks = [...held.chunks().slice(0, after + 1), ...rest.chunks()];
+        expect(await confirmationsOf(ai, chunks), `after event ${after}`).toEqual(whole);
+      }
+    });
+
+    it("tells an unanswered question that it has expired", async () => {
+      const world = await openWorld();
+      const held = await say(world, "pay", "?confirmation=tool");
+      await held.until(hasConfirmations(1));
+      world.clock.now += 24 * 3_600_000;
+      await world.bridge.sweep();
+      await held.over;
+      expect(await confirmationsOf(ai, held.chunks())).toEqual([["output-error", undefined]]);
+    });
+
+    it("tells the question that stays when a reply to another answer is held", async () => {
+      const world = await openWorld();
+      const first = await say(world, "two payments", "?confirmation=tool");
+      await first.until(hasConfirmations(2));
+      const before = await validateOn(ai, first.chunks());
+      const [one, two] = before.parts.filter(isToolUIPart).filter(isConfirmation);
+      const answered = { ...one, state: "output-available", output: { confirmed: true } };
+      const message = { ...before, parts: before.parts.map((part) => (part === one ? answered : part)) } as UIMessage;
+      const request = { id: "chat-1", messages: [message], messageId: message.id, hold: true };
+      const second = reader(await post(world, "/stream?confirmation=tool", request));
+      await second.until((seen) => seen.includes("tool-output-available"));
+      await decide(world, two!.toolCallId, false);
+      await second.over;
+      const { parts } = await validateOn(ai, second.chunks(), message);
+      const outputs = parts.flatMap((part) =>
+        "toolCallId" in part && [one, two].some((asked) => asked?.toolCallId === part.toolCallId) ? [part.output] : [],
+      );
+      expect(outputs).toEqual([{ confirmed: true }, { confirmed: false }]);
+    });
   });
 
   it("goes on after a browser tool's result; one that comes before its call is recorded is refused and not lost", async () => {

@@ -218,7 +218,7 @@ describe("metrics of several nodes", () => {
       await other.bridge.sweep();
       return value("leases.taken");
     };
-    // The node gives the chat back between recovering it and making the reply again, so it may count twice.
+    // The node may take the chat once more, to show the end of its turn.
     await expect.poll(takeOver).toBeGreaterThan(taken);
     story.open();
     await expect.poll(() => value("leases.lost")).toBe(1);

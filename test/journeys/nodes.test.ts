@@ -495,6 +495,26 @@ describe("two nodes on one database", () => {
     expect(performance.now() - before).toBeLessThan(patience / 2);
   });
 
+  it("do a request that the other node had taken when it began to stop", async () => {
+    const middle = gate();
+    const rules: Rule[] = [
+      { when: /story/, say: [text("Once upon "), pause(middle.opened)] },
+      { when: /hello/, say: [text("Hello.")] },
+    ];
+    let isPosted = false;
+    const { nodes } = await openNodes(2, rules, {
+      beforePost: async () => void (isPosted = true),
+      before: async (index, operation) => {
+        if (index === 0 && operation === "openChat" && isPosted) void one.bridge.close();
+      },
+    });
+    const [one, two] = nodes;
+    await say(one.bridge, "a story");
+    expect(await read(two.bridge, await say(two.bridge, "hello"))).toBe("Hello.");
+    expect(await words(two.bridge)).toEqual(["a story", expect.any(String), "hello", "Hello."]);
+    middle.open();
+  });
+
   it("show at once what a tool did that ended at a node that no longer has the chat", async () => {
     const [tool, middle] = [gate(), gate()];
     const rules: Rule[] = [

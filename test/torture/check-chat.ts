@@ -176,7 +176,9 @@ function checkApproval(approval: Approval, chat: ChatState): string[] {
     case "denied":
     case "expired":
     case "cancelled":
-      return times === 0 ? [] : wrong("took effect");
+      if (times > 0) return wrong("took effect");
+      // Nothing that happens in a chat takes back a yes.
+      return state === "cancelled" && events.has("approve") && hasEffect ? wrong("was approved before") : [];
     default:
       return wrong(
         `was ${decidedAt === undefined ? "never decided" : "never finished"}:\n${JSON.stringify(approval)}\n${describeHistory(chat, approval)}`,

@@ -254,9 +254,10 @@ export class GatePlugin extends BasePlugin {
       // The row stays: the node that goes on with the turn shows the question, and a person may have answered it there.
       if (approval && run?.scope.isLeft(error)) return this.#pause(approval, invocationContext);
       this.#logger.error("A call could not be held.", { tool: tool.name, error: describeError(error) });
-      const left = approval && !(await this.#release(approval)) ? approval : undefined;
-      // The tool may have run. The model waits for what the row will say.
-      if (left && !how.gated && how.innerSession === undefined) return this.#pause(left, invocationContext);
+      const isCancelled = approval && (await this.#release(approval));
+      // The tool may have run, or a person has decided. The model waits for what the row will say.
+      const isLeft = how.gated ? isCancelled === false : !isCancelled;
+      if (approval && isLeft && how.innerSession === undefined) return this.#pause(approval, invocationContext);
       if (error instanceof RunRefused) run?.refuse(error);
       const why = error instanceof BridgeError ? error.message : "Approval is not available.";
       return { error: how.innerSession ? "The agent could not finish." : `${why} The tool was not run.` };
@@ -271,13 +272,13 @@ export class GatePlugin extends BasePlugin {
     return placeholder(approval.id);
   }
 
-  /** True when the call is cancelled. */
-  async #release(approval: Approval): Promise<boolean> {
+  /** Whether the call is cancelled; undefined if that is not known. */
+  async #release(approval: Approval): Promise<boolean | undefined> {
     try {
       return await this.#holder.cancelUnshown(approval);
     } catch (error) {
       this.#logger.error("An unshown call was not cancelled.", { approval: approval.id, error: describeError(error) });
-      return false;
+      return undefined;
     }
   }
 

@@ -109,6 +109,6 @@ export interface CallHolder {
   hold(call: HeldCall, run: RunScope, refuseStopped: () => void): Promise<Approval>;
   /** Ids of the session's calls in the ledger, including calls that are no longer in the history. */
   callIds(session: string): Promise<string[]>;
-  /** Cancels a row whose question could not be shown. False when the call has begun, so that it cannot be cancelled. */
+  /** Cancels a row whose question could not be shown. False when the call has begun, or a person has decided about it. */
   cancelUnshown(approval: Approval): Promise<boolean>;
 }

@@ -120,6 +120,16 @@ describe("cancelling a family", () => {
     expect(await cancelFamily(made, store)).toEqual([]);
   });
 
+  it("leaves alone what a person has approved, also since the row was read", async () => {
+    const { store, made, states } = await open();
+    await store.move("pay", { event: "approve", by: "me" });
+    const asked = (await store.getApproval("file"))!;
+    await store.move("file", { event: "approve", by: "me" });
+    expect(await cancelFamily(asked, store)).toEqual([]);
+    expect(ids(await cancelFamily(made, store))).toEqual(["clerk", "helper"]);
+    expect(await states()).toEqual(["helper cancelled", "pay approved", "clerk cancelled", "file approved"]);
+  });
+
   it("returns a row past its time too, which expires instead", async () => {
     const { store, clock, made, states } = await open();
     clock.now += 60_000;

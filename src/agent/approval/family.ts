@@ -62,11 +62,32 @@ export function tellable(row: Approval, rows: readonly Approval[]) {
   };
 }
 
-/** Cancels a call and, for an agent run as a tool, everything it waits for. Returns the rows this ended. */
-export async function cancelFamily(approval: Approval, store: Store): Promise<Approval[]> {
+/**
+ * R16: true for a call of which a person may have been told that it runs. Approved, it is not cancelled any more. Where a
+ * call runs that is external is another matter: a browser tool begins with the yes, and an agent ends with its reply.
+ */
+function yesCounts({ gated, external }: Approval): boolean {
+  return gated && !external;
+}
+
+/** True for a call that a person has approved and that starts in a moment, whatever happens in the chat. */
+export function willRun(row: Approval): boolean {
+  return row.state === "approved" && yesCounts(row);
+}
+
+/**
+ * Cancels a call and, for an agent run as a tool, everything it waits for. What a person has approved goes on. Returns the
+ * rows this ended.
+ */
+export async function cancelFamily(approval: Approval, store: Store, reason?: string): Promise<Approval[]> {
   const inner = approval.innerSession ? await store.listApprovals({ session: approval.innerSession }) : [];
   const cancelled = (await Promise.all(inner.map((row) => cancelFamily(row, store)))).flat();
+  const change = {
+    event: "cancel",
+    unlessApproved: yesCounts(approval),
+    ...(reason !== undefined && { reason }),
+  } as const;
   // `applied` is also true for a row past its time, which expires instead. It is shown and told like a cancelled one.
-  const { applied, approval: row } = await store.move(approval.id, { event: "cancel" });
+  const { applied, approval: row } = await store.move(approval.id, change);
   return applied && row ? [...cancelled, row] : cancelled;
 }

@@ -133,6 +133,14 @@ describe("a call that could not be shown", () => {
     const released = { state: "cancelled", reason: "The call could not be shown.", told: true };
     expect(await store.getApproval(row.id)).toMatchObject(released);
   });
+
+  it("is not cancelled if a person has approved it meanwhile", async () => {
+    const { hold, holder, store } = await open();
+    const row = await hold();
+    await store.move(row.id, { event: "approve", by: "me" });
+    expect(await holder.cancelUnshown(row)).toBe(false);
+    expect(await store.getApproval(row.id)).toMatchObject({ state: "approved", told: false });
+  });
 });
 
 it("keeps what the model sent beside what will run, if they differ", async () => {

@@ -95,11 +95,11 @@ export function holdCalls({ store, policies, unseen, logger, limits: waiting, ..
     },
 
     async cancelUnshown(approval: Approval) {
-      const { applied } = await store.move(approval.id, { event: "cancel", reason: "The call could not be shown." });
       // An agent may have asked before it was interrupted. Nothing would tell the model what a yes leads to.
-      await cancelFamily(approval, store);
-      if (applied) await store.markTold(approval.id);
-      return applied !== undefined;
+      const ended = await cancelFamily(approval, store, "The call could not be shown.");
+      const isCancelled = ended.some(({ id }) => id === approval.id);
+      if (isCancelled) await store.markTold(approval.id);
+      return isCancelled;
     },
   };
 }

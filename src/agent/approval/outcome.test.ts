@@ -123,6 +123,15 @@ describe("an outcome in the chat", () => {
     );
 
     it.each(["expired", "cancelled"] as const)(
+      `is an error for a client that reads a call again which was approved elsewhere, on ${name}: %s`,
+      async (state) => {
+        const approval = row(state, { decidedAt: 5, decidedBy: "local" });
+        const message = await validateOn(ai, reply(approval, undefined), await messageBefore(ai, false, undefined));
+        expect(toolState(message)).toBe("output-error");
+      },
+    );
+
+    it.each(["expired", "cancelled"] as const)(
       `leaves the question of a client that never answered valid, on ${name}: %s`,
       async (state) => {
         const message = await validateOn(ai, reply(row(state), undefined), await messageBefore(ai, true, undefined));

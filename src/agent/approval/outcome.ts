@@ -80,9 +80,14 @@ function unknownText({ outcome, reportBy, finishedAt }: Approval): string {
   return isOverdue ? sentences.unreported : sentences.indeterminate;
 }
 
-function progressOf({ gated, decidedAt, external }: Approval): "asked" | "waiting" | "outside" {
-  if (gated && decidedAt === undefined) return "asked";
-  return external ? "outside" : "waiting";
+function progressOf(approval: Approval): "asked" | "waiting" | "outside" {
+  if (isUnanswered(approval)) return "asked";
+  return approval.external ? "outside" : "waiting";
+}
+
+/** True for a question without an answer, also one that has ended. */
+export function isUnanswered({ gated, decidedAt }: Approval): boolean {
+  return gated && decidedAt === undefined;
 }
 
 /** What a person reads about a call without an output. */
@@ -135,7 +140,8 @@ export function questionChunks(approval: Approval): UIMessageChunk[] {
 /**
  * The outcome of one call in the chat. `answered` is the answer that the reading client has in its own copy of the call:
  * AI SDK accepts an output only after a yes and a denial only after a no. For a question that ended without an answer (it
- * expired or was cancelled) `ai@6` accepts neither, so only the `data-approval` is sent.
+ * expired or was cancelled) `ai@6` accepts neither, so only the `data-approval` is sent. A call that ended like this after a
+ * yes is an error, like any that failed.
  */
 export function outcomeChunks(approval: Approval, answered: boolean | undefined): UIMessageChunk[] {
   const { toolCallId } = approval;
@@ -151,7 +157,7 @@ export function outcomeChunks(approval: Approval, answered: boolean | undefined)
       return [...notice, answered === true ? failure() : { type: "tool-output-denied", toolCallId }];
     case "expired":
     case "cancelled":
-      return answered === true || !approval.gated ? [...notice, failure()] : notice;
+      return answered === true || !isUnanswered(approval) ? [...notice, failure()] : notice;
     default:
       return [...notice, failure()];
   }

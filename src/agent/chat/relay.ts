@@ -183,6 +183,8 @@ export class Relay {
         return { refused: { code: "internal", message: "Something went wrong on the server." } };
       }
       const { code, message, retryAfter } = error;
+      // This node stops, and gives its chats back. The one that asked, which does not stop, can do the request then.
+      if (this.#isClosed && code === "unavailable") return { moved: true };
       return {
         refused: {
           ...{ code, message },

@@ -5,7 +5,7 @@ import type { Approval, JsonObject, NewEvent, Session, StoredEvent, TurnOrigin }
 import { metadataOf } from "../adk/event-metadata.ts";
 import { awaitsModel, callsOf, responsesOf } from "../adk/history.ts";
 import type { ToolCalls } from "../adk/tool-calls.ts";
-import { callInSession, cancelFamily } from "../approval/family.ts";
+import { callInSession, cancelFamily, willRun } from "../approval/family.ts";
 import { type Cut, cutHistory, type CutHistory, effectNotes } from "../conversation/index.ts";
 import { dataApproval } from "../approval/outcome.ts";
 import { keptChunks } from "../log/kept-chunks.ts";
@@ -179,10 +179,10 @@ function repliesOf({ withdrawn }: MessageCut): ReadonlySet<string> {
   return new Set((next < 0 ? withdrawn : withdrawn.slice(0, next)).map(({ message: { id } }) => id));
 }
 
-/** True for a call that has run or runs. An agent that is run as a tool counts when it has ended. */
+/** True for a call that has run, runs or will run. An agent that is run as a tool counts when it has ended. */
 function hasRun(row: Approval | undefined): boolean {
   const { state, innerSession } = row ?? {};
-  const isRunning = state === "executing" || state === "waiting";
+  const isRunning = state === "executing" || state === "waiting" || (row !== undefined && willRun(row));
   return (isRunning && innerSession === undefined) || ["succeeded", "failed", "indeterminate"].includes(state ?? "");
 }
 

@@ -145,13 +145,31 @@ describe("settleMessage", () => {
       { state: "output-denied", approval: { approved: false, reason: expect.stringContaining("cancelled") as string } },
     ],
     [
+      "expired",
+      { decidedAt: 1 },
+      {
+        state: "output-error",
+        errorText: expect.stringContaining("not started in time") as string,
+        approval: { id: "apr", approved: true },
+      },
+    ],
+    [
+      "cancelled",
+      { decidedAt: 1 },
+      {
+        state: "output-error",
+        errorText: expect.stringContaining("before it was started") as string,
+        approval: { id: "apr", approved: true },
+      },
+    ],
+    [
       "indeterminate",
       { decidedAt: 1 },
       { state: "output-error", errorText: expect.stringContaining("nobody can know") as string },
     ],
   ];
   for (const [state, more, expected] of states)
-    it(`shows the ledger's word where a call is ${state}, whatever the log says`, () => {
+    it(`shows the ledger's word where a call is ${state}${more.decidedAt ? " after an answer" : ""}, whatever the log says`, () => {
       const [, message] = read([...begin("1", "m1", "pay"), ...chunks("1", ...question)], [row(state, more)]);
       expect(message!.parts.find(({ type }) => type === "tool-pay")).toMatchObject(expected);
       expect(message!.parts.find(({ type }) => type === "data-approval")).toMatchObject({ id: "apr", data: { state } });

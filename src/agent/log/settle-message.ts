@@ -2,7 +2,7 @@ import { isToolUIPart, type UIMessage } from "ai";
 import { toSafeJson } from "../../protocol/index.ts";
 import type { Approval } from "../../stores/index.ts";
 import { describeQuestion } from "../approval/describe-question.ts";
-import { approvalToData, errorText } from "../approval/outcome.ts";
+import { approvalToData, errorText, isUnanswered } from "../approval/outcome.ts";
 
 /** Rows by their id and by the id of their call. */
 export type RowsByCall = ReadonlyMap<string, Approval>;
@@ -79,10 +79,10 @@ function partState(row: Approval, part: Part) {
       };
     case "expired":
     case "cancelled":
-      // No one answered. Both majors know only this state without an answer; the `data-approval` says what happened.
-      return row.gated
+      // If no one answered, both majors know only this state; the `data-approval` says what happened.
+      return isUnanswered(row)
         ? { state: "output-denied", approval: { id: row.id, approved: false, reason: errorText(row) } }
-        : { state: "output-error", errorText: errorText(row) };
+        : { state: "output-error", errorText: errorText(row), ...yes };
     default:
       return part;
   }

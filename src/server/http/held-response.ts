@@ -1,5 +1,15 @@
+import type { UIMessage } from "ai";
 import { type Bridge, type Logger, type Reading, type Reply, ReplyMoved } from "../../agent/index.ts";
-import { type Confirmation, findHeld, joinTurns, messageToChunks, type View, viewOf } from "../views/index.ts";
+import {
+  type Confirmation,
+  confirmationsIn,
+  findHeld,
+  joinTurns,
+  messagesInDialect,
+  messageToChunks,
+  type View,
+  viewOf,
+} from "../views/index.ts";
 import { guard, type GuardOptions } from "./guard.ts";
 import type { Call } from "./route.ts";
 import { sseResponse } from "./sse-response.ts";
@@ -25,9 +35,14 @@ export function askAgain({ request, identity }: Call, options: GuardOptions): ()
 }
 
 /** The reply to a chat request as one stream that stays open while a call waits. */
-export function heldResponse(reply: Reply, chatId: string | undefined, options: HeldOptions): Response {
+export async function heldResponse(
+  reply: Reply & { chatName: string },
+  chatId: string | undefined,
+  options: HeldOptions,
+): Promise<Response> {
   const { bridge, logger, isKnown, ...reader } = options;
-  const view = joinTurns((isFirst) => viewOf({ bridge, ...reader, ...(isFirst && { chatId }) }));
+  const asked = await askedBefore(reply, options);
+  const view = joinTurns((isFirst) => viewOf({ bridge, ...reader, asked, ...(isFirst && { chatId }) }));
   return sseResponse(bridge, reply, whileKnown(view, isKnown), { logger, hold: true });
 }
 
@@ -42,7 +57,8 @@ export async function resumedResponse(
   const { reading, message } = held;
   const { from } = reading;
   const replay = from === "turn" ? message : undefined;
-  const view = joinTurns((isFirst) => viewOf({ bridge, ...reader, ...(isFirst && { replay }) }));
+  const asked = confirmationsOf(message);
+  const view = joinTurns((isFirst) => viewOf({ bridge, ...reader, asked, ...(isFirst && { replay }) }));
   return sseResponse(bridge, reading satisfies Reading, whileKnown(view, isKnown), {
     logger,
     hold: true,
@@ -54,6 +70,21 @@ export async function resumedResponse(
     const parts = message ? messageToChunks(message, { knowsDecisions: false }) : [];
     return { chunks: [{ type: "start" as const, messageId: reading.turn.reply }, ...parts], sequence };
   }
+}
+
+/** The confirmations of the message that a reply continues. */
+async function askedBefore(
+  reply: Reply & { chatName: string },
+  { bridge, owner, confirmation }: HeldOptions,
+): Promise<Set<string>> {
+  if (confirmation === "approval" || !("turn" in reply)) return new Set();
+  const found = await bridge.message(owner, reply.chatName, reply.turn.reply);
+  return confirmationsOf(found && messagesInDialect([found.message], confirmation, found.approvals)[0]);
+}
+
+/** The confirmations of a message. One that has its outcome may be given it again, which changes nothing. */
+function confirmationsOf(message: UIMessage | undefined): Set<string> {
+  return new Set(message && confirmationsIn(message));
 }
 
 /** The same view. What comes after a pause may come hours later, so the stream is cut if its reader was signed out. */

@@ -26,7 +26,7 @@ export function streamRoutes(context: RouteContext): Route[] {
           const chatId = body.id === undefined ? reply.chatName : undefined;
           const reader = { bridge, owner, confirmation };
           const response = body.hold
-            ? heldResponse(reply, chatId, { ...reader, logger, isKnown: askAgain(call, context) })
+            ? await heldResponse(reply, chatId, { ...reader, logger, isKnown: askAgain(call, context) })
             : sseResponse(bridge, reply, viewOf({ ...reader, chatId }), { logger });
           return nameChat(response, reply.chatName);
         },

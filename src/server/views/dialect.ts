@@ -23,11 +23,14 @@ export function dialectOf(
   return asked;
 }
 
-/** The chunks of one turn in the dialect. */
-export function chunksInDialect(confirmation: Confirmation, findApproval: FindApproval): View {
+/**
+ * The chunks of one turn in the dialect. `asked` has the confirmations that the reader has as parts of its message, and
+ * gets those that it is shown. They are given their outcomes, so it is only for a reader whose answers go beside its stream.
+ */
+export function chunksInDialect(confirmation: Confirmation, findApproval: FindApproval, asked?: Set<string>): View {
   if (confirmation === "approval") return async (chunk) => [chunk];
   let messageId: string | undefined;
-  const asked: string[] = [];
+  const requested: string[] = [];
   const settled = new Set<string>();
   /** Why calls have no output, by call id, taken from the `data-approval` chunks. */
   const reasons = new Map<string, string>();
@@ -42,12 +45,13 @@ export function chunksInDialect(confirmation: Confirmation, findApproval: FindAp
         messageId = chunk.messageId;
         return [chunk];
       case "tool-approval-request":
-        asked.push(chunk.approvalId);
+        requested.push(chunk.approvalId);
         return [];
       case "finish-step": {
         // AI SDK's predicate for automatic sending looks at the last step only, so the confirmations get their own step.
-        const requests = await Promise.all(asked.splice(0).map(findApproval));
-        const parts = requests.flatMap((approval) => (approval ? confirmationRequest(approval) : []));
+        const requests = (await Promise.all(requested.splice(0).map(findApproval))).flatMap((found) => found ?? []);
+        const parts = requests.flatMap(confirmationRequest);
+        for (const { id } of requests) asked?.add(id);
         return parts.length > 0 ? [chunk, { type: "start-step" }, ...parts, { type: "finish-step" }] : [chunk];
       }
       case "tool-output-denied":
@@ -57,10 +61,12 @@ export function chunksInDialect(confirmation: Confirmation, findApproval: FindAp
       case "data-approval": {
         const { approvalId, state, toolCallId, errorText } = chunk.data as ApprovalData;
         if (errorText !== undefined) reasons.set(toolCallId, errorText);
-        if (state !== "expired" && state !== "cancelled") return [chunk];
+        const isAnswered = state !== "pending" && asked?.delete(approvalId) === true;
+        const seen = isAnswered ? [chunk, confirmationOutcome(chunk.data as ApprovalData)] : [chunk];
+        if (state !== "expired" && state !== "cancelled") return seen;
         // AI SDK throws at an outcome for a call that is not in the message it reads.
-        if ((await findApproval(approvalId))?.messageId !== messageId) return [chunk];
-        return [chunk, ...settle(toolCallId, errorText ?? notRun)];
+        if ((await findApproval(approvalId))?.messageId !== messageId) return seen;
+        return [...seen, ...settle(toolCallId, errorText ?? notRun)];
       }
       default:
         return [chunk];
@@ -74,6 +80,19 @@ function confirmationRequest(approval: ApprovalView): UIMessageChunk[] {
     { type: "tool-input-start", ...named },
     { type: "tool-input-available", ...named, input: confirmationInput(approval) },
   ];
+}
+
+/** What became of a question. */
+function confirmationOutcome({ approvalId: toolCallId, state, decidedBy, errorText = notRun }: ApprovalData) {
+  const isDecided = decidedBy !== undefined;
+  return isDecided
+    ? { type: "tool-output-available" as const, toolCallId, output: { confirmed: state !== "denied" } }
+    : { type: "tool-output-error" as const, toolCallId, errorText };
+}
+
+/** The confirmations among the parts of a message, which is in the second dialect. */
+export function confirmationsIn({ parts }: UIMessage): string[] {
+  return parts.flatMap((part) => (isToolUIPart(part) && part.type === `tool-${toolName}` ? [part.toolCallId] : []));
 }
 
 function confirmationInput({ toolCallId, toolName: name, input, hint, card }: ApprovalView) {

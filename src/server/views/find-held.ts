@@ -4,7 +4,7 @@ import { type Confirmation, messagesInDialect } from "./dialect.ts";
 
 /**
  * What a held stream goes on with, and the message as it was before, in the reader's dialect. A reader that names the last
- * entry it has seen has the message, unless it was withdrawn meanwhile.
+ * entry it has seen has that message already, unless it was withdrawn meanwhile.
  */
 export async function findHeld(
   bridge: Pick<Bridge, "held" | "message">,
@@ -13,7 +13,9 @@ export async function findHeld(
   for (;;) {
     const reading = await bridge.held(owner, chat, after);
     if (!reading) return undefined;
-    if (reading.from !== "turn" && "after" in reading.from) return { reading };
+    const hasMessage = reading.from !== "turn" && "after" in reading.from;
+    // The second dialect has to know what that message asks.
+    if (hasMessage && confirmation === "approval") return { reading };
     const found = await bridge.message(owner, chat, reading.turn.reply);
     // The message fits only if the chat has not gone on in between.
     const still = await bridge.held(owner, chat, after);

@@ -3,7 +3,7 @@
  * beginning of the message, and may be an AI SDK that knows more or fewer chunks. `viewOf` composes these. Nothing in
  * this folder changes a chat, and nothing knows on which transport the reader is.
  */
-export { type Confirmation, dialectOf, messagesInDialect } from "./dialect.ts";
+export { type Confirmation, confirmationsIn, dialectOf, messagesInDialect } from "./dialect.ts";
 export { findHeld } from "./find-held.ts";
 export { findRunning } from "./find-running.ts";
 export { joinTurns } from "./join-turns.ts";

@@ -17,14 +17,24 @@ export interface ViewOptions {
    * that a question was closed without an answer.
    */
   knowsDecisions?: boolean;
+  /** In the second dialect: the confirmations that the reader has and that get their outcomes, see `chunksInDialect`. */
+  asked?: Set<string> | undefined;
   /** The id of the chat, for a reader that has sent none. */
   chatId?: string | undefined;
 }
 
 /** The view of one turn for one reader. */
-export function viewOf({ bridge, owner, confirmation, replay, knowsDecisions = false, chatId }: ViewOptions): View {
+export function viewOf({
+  bridge,
+  owner,
+  confirmation,
+  replay,
+  knowsDecisions = false,
+  chatId,
+  asked,
+}: ViewOptions): View {
   const findApproval = (id: string) => bridge.approval(owner, id);
-  const inDialect = chunksInDialect(confirmation, findApproval);
+  const inDialect = chunksInDialect(confirmation, findApproval, asked);
   // The second dialect closes such a question itself, with chunks that every AI SDK knows.
   const closed =
     knowsDecisions && confirmation === "approval" ? unansweredAsDenied(inDialect, findApproval, replay) : inDialect;
