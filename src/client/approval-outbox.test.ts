@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { ApprovalOutbox, type OutboxOptions, type SentAnswer } from "./approval-outbox.ts";
+import { approvalOutbox, type OutboxOptions, type SentAnswer } from "./approval-outbox.ts";
 import type { ServerReply } from "./server-requests.ts";
 
 type Reply = Pick<ServerReply<{ approval?: object }>, "status" | "body" | "retryAfter">;
@@ -16,7 +16,7 @@ function open(
   const timers: { at: number; run: () => void }[] = [];
   const sent: { path: string; body: Record<string, unknown> }[] = [];
   const changes: SentAnswer[] = [];
-  const outbox = new ApprovalOutbox({
+  const outbox = approvalOutbox({
     chatId,
     ...whose,
     storage: {
@@ -241,8 +241,8 @@ describe("an outbox", () => {
     const { outbox, sent } = open(
       () => undefined,
       new Map([
-        ["adk-stream-protocol:answer:a1", "{"],
-        ["adk-stream-protocol:answer:a2", '{"approved":"yes"}'],
+        ['adk-stream-protocol:answer:["chat-1",null,null]:a1', "{"],
+        ['adk-stream-protocol:answer:["chat-1",null,null]:a2', '{"approved":"yes"}'],
         ["other", "1"],
       ]),
     );

@@ -1,20 +1,22 @@
-import type { Timers } from "./timers.ts";
+import { type ClockOptions, clockOf } from "./clock.ts";
 import { watchReturn } from "./watch-return.ts";
 
-interface SilenceOptions {
-  silenceMs: number;
-  now: () => number;
-  timers: Timers;
-  /** Asked with every byte: whether the connection is to be given up. */
-  isUnseen: () => boolean;
+interface SilenceOptions extends ClockOptions {
+  silenceMs?: number | undefined;
 }
 
-/** The same bytes. Ends the connection when none come for a while, for example after the computer has slept. */
+/**
+ * The same bytes. Ends the connection when none come for a while, for example after the computer has slept, and when
+ * `isUnseen` says with a byte that the connection is to be given up.
+ */
 export function watchSilence(
   body: ReadableStream<Uint8Array>,
   connection: AbortController,
-  { silenceMs, now, timers, isUnseen }: SilenceOptions,
+  options: SilenceOptions,
+  isUnseen: () => boolean,
 ): ReadableStream<Uint8Array> {
+  const { silenceMs = 40_000 } = options;
+  const { now, timers } = clockOf(options);
   let timer: unknown;
   let at = 0;
   const listen = () => {
