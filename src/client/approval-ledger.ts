@@ -4,7 +4,7 @@ import { approvalDataOf, approvalInfo, isAskedPart } from "./approval-info.ts";
 import { approvalOutbox, type OutboxOptions } from "./approval-outbox.ts";
 import type { ApprovalInfo, ApprovalResolution, ChatApprovals } from "./chat-approvals.ts";
 import { poll, type PollOptions } from "./poll.ts";
-import type { ServerOptions, ServerReply, ServerRequests } from "./server-requests.ts";
+import { approvalPath, type ServerOptions, type ServerReply, type ServerRequests } from "./server-requests.ts";
 import { watched } from "./watched.ts";
 
 /** Where approvals are read, and how answers are sent. All may be left out. */
@@ -77,9 +77,13 @@ export function approvalLedger(options: LedgerOptions, { server, chat, ask, isPa
     get: (approvalId) => infos().get(approvalId),
     list: () => [...infos().values()],
     answer: outbox.send,
-    retry: outbox.retry,
+    retry(approvalId) {
+      const answer = outbox.get(approvalId);
+      // If it fails again, the card says so.
+      if (answer) outbox.send(approvalId, answer).catch(() => undefined);
+    },
     async resolve(approvalId: string, resolution: ApprovalResolution) {
-      await server.read(`/approvals/${encodeURIComponent(approvalId)}/resolution`, { body: resolution });
+      await server.read(`${approvalPath(approvalId)}/resolution`, { body: resolution });
       await refresh();
     },
     subscribe: version.subscribe,

@@ -4,7 +4,7 @@ import { type ClockOptions, clockOf } from "./clock.ts";
 import { ifPossible } from "./if-possible.ts";
 import { newKey } from "./new-key.ts";
 import { retryDelay } from "./retries.ts";
-import { mayPass, refusalOf, type ServerRequests } from "./server-requests.ts";
+import { approvalPath, mayPass, refusalOf, type ServerRequests } from "./server-requests.ts";
 
 /** An answer that was given in this page, and what is kept of it for the next load. */
 export interface SentAnswer extends ApprovalAnswer {
@@ -45,8 +45,11 @@ interface Entry {
   answer: SentAnswer;
   /** While it is being delivered: resolves when the server has recorded a decision, rejects with the problem. */
   delivery?: Promise<void> | undefined;
-  /** The wait before the next attempt. */
-  wait?: { end: () => void; timer: unknown; isUnreached: boolean } | undefined;
+  /** Ends the wait before the next attempt. */
+  goOn?: () => void;
+  timer?: unknown;
+  /** True if the last attempt had no reply. */
+  isUnreached?: boolean;
 }
 
 /** A server that asks for more time than this is asked before it. */
@@ -72,25 +75,27 @@ export function approvalOutbox(options: OutboxOptions) {
   };
 
   const change = (entry: Entry, changed: { [Key in keyof SentAnswer]?: SentAnswer[Key] | undefined }) => {
-    entry.answer = { ...entry.answer, ...changed };
-    const { approvalId, decided, problem } = entry.answer;
+    const answer = { ...entry.answer, ...changed } as SentAnswer;
+    const name = prefix + answer.approvalId;
+    entry.answer = answer;
     // If the browser forbids storage or has no room, the answer lasts as long as the page.
     ifPossible(() => {
-      if (decided || problem !== undefined) storage?.removeItem(prefix + approvalId);
-      else storage?.setItem(prefix + approvalId, JSON.stringify(entry.answer));
+      if (answer.decided || answer.problem !== undefined) storage?.removeItem(name);
+      else storage?.setItem(name, JSON.stringify(answer));
     });
-    return onChange(entry.answer);
+    return onChange(answer);
   };
 
   /** One attempt after the other. Rejects with the problem. */
   async function attempt(entry: Entry): Promise<void> {
     const { approvalId, approved, reason, key, at } = entry.answer;
-    const path = `/approvals/${encodeURIComponent(approvalId)}`;
     // Without a connection there is no loop, so the answer goes on until it is too old: only replies are counted.
     for (let attempts = 1, replies = 0; ; attempts += 1) {
       if (now() - at > maxAgeMs) throw new Error("This answer is too old to be sent. Answer again.");
       const body = { approved, key, reason };
-      const reply = await server.json<{ approval?: ApprovalView }>(path, { body }).catch(() => undefined);
+      const reply = await server
+        .json<{ approval?: ApprovalView }>(approvalPath(approvalId), { body })
+        .catch(() => undefined);
       if (reply) {
         const { approval } = reply.body;
         if (approval) return change(entry, { decided: approval, isElsewhere: reply.status === 409 });
@@ -101,62 +106,55 @@ export function approvalOutbox(options: OutboxOptions) {
       }
       const asked = Math.min((reply?.retryAfter ?? 0) * 1000, longestWaitMs);
       const delay = Math.max(retryDelay(attempts, random), asked);
-      await new Promise<void>((end) => {
-        // After `close`, the next `open` ends it.
-        const timer = isClosed ? undefined : timers.setTimeout(end, delay);
-        entry.wait = { end, timer, isUnreached: !reply };
+      entry.isUnreached = !reply;
+      await new Promise<void>((goOn) => {
+        entry.goOn = goOn;
+        // After `close`, the next `open` goes on.
+        if (!isClosed) entry.timer = timers.setTimeout(goOn, delay);
       });
-      timers.clearTimeout(entry.wait?.timer);
-      entry.wait = undefined;
+      timers.clearTimeout(entry.timer);
     }
   }
 
+  /** Not every delivery is awaited: the answer says why it failed. */
   const deliver = (entry: Entry): Promise<void> => {
-    const fail = (problem: Error) => {
+    const failed = (problem: Error) => {
       void change(entry, { problem: problem.message });
       throw problem;
     };
-    entry.delivery ??= attempt(entry)
-      .catch(fail)
-      .finally(() => (entry.delivery = undefined));
-    // Not every delivery is awaited; the answer says why it failed.
-    entry.delivery.catch(() => undefined);
-    return entry.delivery;
-  };
-
-  /** A person wants the answer to be sent. */
-  const begin = (entry: Entry): Promise<void> => {
-    if (!entry.delivery) void change(entry, { problem: undefined, at: now() });
-    return deliver(entry);
+    const delivery = (entry.delivery ??= attempt(entry)
+      .catch(failed)
+      .finally(() => (entry.delivery = undefined)));
+    delivery.catch(() => undefined);
+    return delivery;
   };
 
   return {
     get: (approvalId: string): SentAnswer | undefined => entries.get(approvalId)?.answer,
 
-    /** Sends an answer. The second click on a card joins the first; another answer counts only if the first was not delivered. */
+    /**
+     * Sends an answer that a person has given, or wants to be sent again. The second click on a card joins the first; another
+     * answer counts only if the first was not delivered.
+     */
     async send(this: void, approvalId: string, { approved, reason }: ApprovalAnswer): Promise<void> {
-      const entry = entries.get(approvalId);
-      const { decided, problem, approved: before } = entry?.answer ?? {};
-      if (decided) return;
-      const isAnother = !entry || (problem !== undefined && before !== approved);
-      return begin(isAnother ? add({ approvalId, approved, reason, key: newKey(), at: 0 }) : entry);
-    },
-
-    /** Sends an answer again that could not be delivered. */
-    retry(this: void, approvalId: string): void {
-      const entry = entries.get(approvalId);
-      if (entry && !entry.answer.decided) void begin(entry);
+      let entry = entries.get(approvalId);
+      const before = entry?.answer;
+      if (before?.decided) return;
+      if (!entry || (before?.problem !== undefined && before.approved !== approved))
+        entry = add({ approvalId, approved, reason, key: newKey(), at: 0 });
+      if (!entry.delivery) void change(entry, { problem: undefined, at: now() });
+      await deliver(entry);
     },
 
     /** The server can be reached: answers that did not get there are sent now. */
     wake(): void {
-      for (const { wait } of entries.values()) if (wait?.isUnreached && !isClosed) wait.end();
+      for (const { isUnreached, goOn } of entries.values()) if (isUnreached && !isClosed) goOn?.();
     },
 
     /** Sends what an earlier load of this page has left, and what was not delivered before `close`. */
     open(): void {
       isClosed = false;
-      for (const { wait } of entries.values()) wait?.end();
+      for (const { goOn } of entries.values()) goOn?.();
       // The browser may not let the page read it.
       const names = ifPossible(() => Array.from({ length: storage?.length ?? 0 }, (_, index) => storage?.key(index)));
       for (const name of names ?? []) {
@@ -168,7 +166,7 @@ export function approvalOutbox(options: OutboxOptions) {
 
     close(): void {
       isClosed = true;
-      for (const { wait } of entries.values()) timers.clearTimeout(wait?.timer);
+      for (const { timer } of entries.values()) timers.clearTimeout(timer);
     },
   };
 }

@@ -4,7 +4,7 @@ import { BridgeError } from "../protocol/errors.ts";
 import { isToolPart } from "./approval-info.ts";
 import type { HeldTransport } from "./held-transport.ts";
 import { chatPath, refusalOf, type ServerReply, type ServerRequests } from "./server-requests.ts";
-import { UnsentMessages } from "./unsent-messages.ts";
+import { unsentMessages } from "./unsent-messages.ts";
 
 /** What the server says about a chat beside its messages. */
 export interface Ledger {
@@ -57,7 +57,7 @@ const maxResumes = 5;
  */
 export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<UI_MESSAGE>) {
   const { chat, transport, server, pageSize = 50, refresh, onLedger, onChange, onShow } = options;
-  const unsent = new UnsentMessages(chat);
+  const unsent = unsentMessages(chat);
   let others: BroadcastChannel | undefined;
   let isClosed = true;
   let state: SyncState = { isLoaded: false, hasOlder: false, unsent: [] };
@@ -71,7 +71,7 @@ export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<
   let isResuming = false;
 
   const become = (change: { problem?: string | undefined; hasOlder?: boolean }): void => {
-    state = { ...state, ...change, isLoaded: shown !== undefined, unsent: unsent.ids };
+    state = { ...state, ...change, isLoaded: shown !== undefined, unsent: unsent.ids() };
     onChange();
   };
   const take = (earlier: string | undefined): void => {

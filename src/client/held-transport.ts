@@ -80,12 +80,12 @@ export function hookedStream(
         try {
           const { done, value } = await hooked.next();
           if (!done) return controller.enqueue(value);
-          end();
-          controller.close();
         } catch (error) {
           end();
-          controller.error(error);
+          throw error;
         }
+        end();
+        controller.close();
       },
       async cancel() {
         end();

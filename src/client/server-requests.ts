@@ -86,6 +86,11 @@ export async function toError(response: Response): Promise<BridgeError> {
   return refusalOf(await replyOf(response));
 }
 
+/** The path of an approval. */
+export function approvalPath(approvalId: string): string {
+  return `/approvals/${encodeURIComponent(approvalId)}`;
+}
+
 /** The path of a chat. */
 export function chatPath(chatId: string): string {
   return `/stream/${encodeURIComponent(chatId)}`;

@@ -67,7 +67,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
 
   #open({ chatId, abortSignal }: ReconnectOptions<UI_MESSAGE>): SseStream {
     abortSignal?.throwIfAborted();
-    const owner = { options: this.#options, server: this.#server, transport: this, become: this.#become };
+    const owner = { options: this.#options, server: this.#server, transport: this, become: this.#state.set };
     const stream = sseStream(chatId, owner);
     const { left, stop } = stream;
     abortSignal?.addEventListener("abort", stop, { signal: left });
@@ -75,9 +75,4 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
     left.addEventListener("abort", () => void this.#streams.delete(stream));
     return stream;
   }
-
-  #become = (next: ConnectionState): void => {
-    const { status, retryAt } = this.#state.get();
-    if (next.status !== status || next.retryAt !== retryAt) this.#state.set(next);
-  };
 }

@@ -3,14 +3,10 @@ import { decodeSse } from "../protocol/sse.ts";
 import { clockOf } from "./clock.ts";
 import type { ConnectionState } from "./connection-state.ts";
 import { hookedStream, tellEnd, type TransportHooks } from "./held-transport.ts";
-import { linked } from "./linked.ts";
-import { isUnreached, LostReply } from "./lost-reply.ts";
 import { retries } from "./retries.ts";
 import { chatPath, mayPass, type ServerRequest, type ServerRequests, toError } from "./server-requests.ts";
 import type { SseChatTransportOptions } from "./sse-chat-transport-options.ts";
-import { waitBeforeRetry } from "./wait-before-retry.ts";
-import { isHidden } from "./watch-return.ts";
-import { watchSilence } from "./watch-silence.ts";
+import { isHidden, watchReturn } from "./watch-return.ts";
 
 /** What the streams of a transport have in common. */
 interface StreamOwner {
@@ -26,15 +22,25 @@ const longestMs = 2 ** 31 - 1;
 
 export type SseStream = ReturnType<typeof sseStream>;
 
-/** One stream of a chat over HTTP, which outlives its connections. */
+/**
+ * One stream of a chat over HTTP, which outlives its connections:
+ *
+ *     request ──► read ──► wait ──► request ──► read …
+ *
+ * To read and to wait end in the same ways: after a time, by `cut`, when the person or the network comes back, and when the
+ * page leaves the stream.
+ */
 export function sseStream(chatId: string, { options, server, transport, become }: StreamOwner) {
-  const { onChunk } = options;
+  const { onChunk, silenceMs = 40_000 } = options;
   const { now, timers } = clockOf(options);
   const { next, reset } = retries(options);
   const leave = new AbortController();
   const { signal: left } = leave;
-  /** The connection in use, or the wait for the next one. */
-  let inUse: AbortController | undefined;
+  /** Ends the reading or the wait that goes on. */
+  let current = new AbortController();
+  let timer: unknown;
+  /** When the last bytes came; long ago while it waits. */
+  let heardAt = 0;
   /** The number of the last event. */
   let position: string | undefined;
   /** The last chunk, and when it came. After the end of a step the reply may wait for an answer. */
@@ -44,61 +50,83 @@ export function sseStream(chatId: string, { options, server, transport, become }
   let isReleased = false;
   let isClosed = false;
 
-  const wait = (ms: number): Promise<void> => {
-    inUse = linked(left);
-    return waitBeforeRetry(ms, inUse.signal, timers);
+  const cut = (): void => current.abort();
+  const cutAfter = (ms: number): void => {
+    timers.clearTimeout(timer);
+    timer = timers.setTimeout(cut, ms);
   };
+  const start = (): AbortSignal => {
+    left.throwIfAborted();
+    current = new AbortController();
+    return current.signal;
+  };
+  const unwatch = watchReturn(() => {
+    // Timers may have stopped while the computer slept.
+    if (now() - heardAt >= silenceMs / 2) cut();
+  });
+  left.addEventListener("abort", () => {
+    unwatch();
+    timers.clearTimeout(timer);
+    cut();
+  });
 
-  /** Waits before the next attempt, at first shortly and then longer. Throws when it is time to give up. */
-  async function pause(): Promise<void> {
-    const delay = next();
-    if (delay === 0) throw new TypeError("The network connection to the chat is lost.");
-    become({ status: "reconnecting", retryAt: now() + delay });
-    await wait(delay);
+  async function wait(ms: number): Promise<void> {
+    const signal = start();
+    heardAt = -Infinity;
+    cutAfter(ms);
+    await new Promise((over) => signal.addEventListener("abort", over));
     left.throwIfAborted();
   }
 
-  /** Makes a request again and again until the server can be reached. */
+  /** Makes a request again and again until the server can be reached: at first soon, then less often, and not for ever. */
   async function reach<T>(request: () => Promise<T>, mayRepeat = () => true): Promise<T> {
     for (;;) {
       try {
         return await request();
       } catch (error) {
-        if (!isUnreached(error) || !mayRepeat()) throw error;
+        if (!(error instanceof TypeError) || !mayRepeat()) throw error;
       }
       await pause();
     }
   }
 
+  async function pause(): Promise<void> {
+    const delay = next();
+    if (delay === 0) throw new TypeError("The network connection to the chat is lost.");
+    become({ status: "reconnecting", retryAt: now() + delay });
+    await wait(delay);
+  }
+
   /** Asks for what comes after the last event, or for the reply from its beginning. */
-  function resume(signal: AbortSignal): Promise<Response> {
+  function resume(): Promise<Response> {
     const headers = position === undefined ? undefined : { "last-event-id": position };
-    return server.send(`${chatPath(chatId)}/stream?hold=1`, { headers, signal });
+    return server.send(`${chatPath(chatId)}/stream?hold=1`, { headers, signal: left });
   }
 
   /** True if the chat has a message with this id. */
-  async function has(messageId: string | undefined, signal: AbortSignal): Promise<boolean> {
-    const reply = await server.json<{ messages?: UIMessage[] }>(`${chatPath(chatId)}/messages?limit=20`, { signal });
+  async function has(messageId: string | undefined): Promise<boolean> {
+    const path = `${chatPath(chatId)}/messages?limit=20`;
+    const reply = await server.json<{ messages?: UIMessage[] }>(path, { signal: left });
     if (mayPass(reply)) throw new TypeError(`The network request failed with status ${reply.status}.`);
     return reply.body.messages?.some(({ id }) => id === messageId) ?? false;
   }
 
   /** Makes the first request; null if the server has nothing to stream. */
-  async function begin(
-    request: (signal: AbortSignal) => Promise<Response>,
-  ): Promise<ReadableStream<UIMessageChunk> | null> {
+  async function begin(request: () => Promise<Response>): Promise<ReadableStream<UIMessageChunk> | null> {
     transport.hooks.onOpen?.();
-    const connection = linked(left);
     become({ status: "connecting" });
     try {
-      const response = await request(connection.signal);
+      const response = await request();
       if (!response.ok) throw await toError(response);
+      const isMessage = phase !== "resuming";
       // The server has the request.
       phase = "begun";
       reset();
       if (isReleased) leave.abort();
       left.throwIfAborted();
-      if (response.body) return hookedStream(chunks(response.body, connection), transport, () => leave.abort());
+      if (response.body) return hookedStream(chunks(response.body), transport, () => leave.abort());
+      // The reply to a message is over before it could be read.
+      if (isMessage) throw lostReply();
       leave.abort();
       become({ status: "idle" });
       return null;
@@ -113,24 +141,24 @@ export function sseStream(chatId: string, { options, server, transport, become }
     }
   }
 
-  async function* chunks(body: ReadableStream<Uint8Array>, connection: AbortController) {
-    const isUnseen = () => isHidden() && last.type === "finish-step" && now() - last.at >= hiddenMs;
+  async function* chunks(body: ReadableStream<Uint8Array>): AsyncGenerator<UIMessageChunk> {
     try {
       for (;;) {
         become({ status: "open" });
-        inUse = connection;
         // Chunks without a number belong to the next one that has a number: a cut between them repeats all of them.
         let unnumbered: UIMessageChunk[] = [];
         const isResumed = position !== undefined;
+        let isLost = false;
         try {
-          for await (const { data, id } of decodeSse(watchSilence(body, connection, options, isUnseen))) {
+          for await (const { data, id } of decodeSse(watched(body))) {
             if (data === "[DONE]") return yield* unnumbered;
             const chunk = JSON.parse(data) as UIMessageChunk;
             last = { type: chunk.type, at: now() };
             transport.hooks.onArrival?.(chunk);
             onChunk?.(chunk);
             // The server has withdrawn what the chat has of this message.
-            if (isResumed && chunk.type === "start") throw new LostReply();
+            isLost = isResumed && chunk.type === "start";
+            if (isLost) break;
             unnumbered.push(chunk);
             if (id === position) continue;
             position = id;
@@ -138,14 +166,15 @@ export function sseStream(chatId: string, { options, server, transport, become }
             yield* unnumbered;
             unnumbered = [];
           }
-        } catch (error) {
-          if (error instanceof LostReply) throw error;
+        } catch {
+          // The connection was cut.
         }
         left.throwIfAborted();
+        if (isLost) throw lostReply();
         // Browsers allow few connections to a server. A page that is not seen and waits leaves them to the others.
-        if (last.type === "finish-step") while (isHidden() && !left.aborted) await wait(longestMs);
+        if (last.type === "finish-step") while (isHidden()) await wait(longestMs);
         await pause();
-        [body, connection] = await reach(reopen);
+        body = await reopen();
       }
     } catch (error) {
       if (!left.aborted) throw error;
@@ -155,15 +184,35 @@ export function sseStream(chatId: string, { options, server, transport, become }
     }
   }
 
+  /** The bytes of a connection. It is cut when none come for a while, for example after the computer has slept. */
+  function watched(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+    const signal = start();
+    const hear = () => {
+      heardAt = now();
+      cutAfter(silenceMs);
+      if (isHidden() && last.type === "finish-step" && heardAt - last.at >= hiddenMs) cut();
+    };
+    hear();
+    const heard = new TransformStream<Uint8Array, Uint8Array>({
+      transform(bytes, out) {
+        hear();
+        out.enqueue(bytes);
+      },
+    });
+    return body.pipeThrough(heard, { signal });
+  }
+
   /** Opens the next connection. */
-  async function reopen(): Promise<[ReadableStream<Uint8Array>, AbortController]> {
-    const connection = linked(left);
-    const response = await resume(connection.signal);
-    if (response.status === 204 || response.status === 404) throw new LostReply();
-    if (response.ok && response.body) return [response.body, connection];
-    const error = await toError(response);
+  async function reopen(): Promise<ReadableStream<Uint8Array>> {
+    const response = await reach(async () => {
+      const resumed = await resume();
+      if (mayPass(resumed)) throw new TypeError((await toError(resumed)).message);
+      return resumed;
+    });
+    if (!response.body || response.status === 404) throw lostReply();
     // A server that refuses for good would refuse again.
-    throw mayPass(response) ? new TypeError(error.message) : error;
+    if (!response.ok) throw await toError(response);
+    return response.body;
   }
 
   /** Leaves the stream. A request on its way is not cut, because the server might not get it. */
@@ -180,29 +229,24 @@ export function sseStream(chatId: string, { options, server, transport, become }
     send(request: ServerRequest, id?: string): Promise<ReadableStream<UIMessageChunk> | null> {
       let isRepeated = false;
       phase = "sent";
-      return begin((signal) => {
-        const attempt = async () => {
-          phase = "sent";
-          if (!isRepeated || !(await has(id, signal))) {
-            isRepeated = true;
-            return server.send("/stream", { ...request, signal });
-          }
-          const resumed = await resume(signal);
-          if (resumed.status === 204) throw new LostReply();
-          return resumed;
-        };
-        return reach(attempt, () => {
-          phase = "due";
-          return id !== undefined && !isClosed && !signal.aborted;
-        });
-      });
+      const attempt = async () => {
+        phase = "sent";
+        if (isRepeated && (await has(id))) return resume();
+        isRepeated = true;
+        return server.send("/stream", { ...request, signal: left });
+      };
+      const mayRepeat = () => {
+        phase = "due";
+        return id !== undefined && !isClosed && !left.aborted;
+      };
+      return begin(() => reach(attempt, mayRepeat));
     },
 
     /** Begins with the reply that runs or waits; null if there is none. */
     resume: () => begin(resume),
 
     /** Ends the connection in use, or the wait for the next one, which is opened at once. */
-    cut: (): void => inUse?.abort(),
+    cut,
 
     /** Leaves the stream, and stops the reply. */
     stop(): void {
@@ -220,4 +264,9 @@ export function sseStream(chatId: string, { options, server, transport, become }
       release();
     },
   };
+}
+
+/** AI SDK takes a TypeError about the network for a reply that can be resumed. */
+function lostReply(): TypeError {
+  return new TypeError("The network connection was cut in the middle of the reply.");
 }
