@@ -1,7 +1,7 @@
 import type { ApprovalView } from "../protocol/approval.ts";
-import { approvalLedger, type LedgerOptions } from "./approval-ledger.ts";
+import { type ApprovalLedger, approvalLedger, type LedgerOptions } from "./approval-ledger.ts";
 import type { ChatApprovals } from "./chat-approvals.ts";
-import { serverRequests, type ServerRequests } from "./server-requests.ts";
+import { serverRequests } from "./server-requests.ts";
 
 /** Where the approvals are read, and how answers are sent. All may be left out. */
 export interface AllApprovalsOptions extends LedgerOptions {}
@@ -11,8 +11,6 @@ const maxPages = 10;
 
 /** Every question that waits for a person, in all chats, with the same outbox as in a chat. */
 export class AllApprovals implements ChatApprovals {
-  readonly #server: ServerRequests;
-  readonly #ledger: ReturnType<typeof approvalLedger>;
   declare readonly get: ChatApprovals["get"];
   declare readonly list: ChatApprovals["list"];
   declare readonly answer: ChatApprovals["answer"];
@@ -21,46 +19,38 @@ export class AllApprovals implements ChatApprovals {
   declare readonly subscribe: (listener: () => void) => () => void;
   /** Asks the server now. */
   declare readonly refresh: () => Promise<void>;
+  /** Begins: sends answers that were left, and asks the server until `close`. */
+  declare readonly open: () => void;
+  declare readonly close: () => void;
+  readonly #ledger: ApprovalLedger;
 
   constructor(options: AllApprovalsOptions = {}) {
-    this.#server = serverRequests(options);
-    this.#ledger = approvalLedger(options, { server: this.#server, chat: { messages: [] }, ask: () => this.#ask() });
-    Object.assign(this, this.#ledger.approvals);
+    const server = serverRequests(options);
+    const ledger = approvalLedger(options, { server, chat: { messages: [] }, ask });
+    this.#ledger = ledger;
+    Object.assign(this, ledger.approvals);
+
+    async function ask(): Promise<void> {
+      const { rows, outbox } = ledger;
+      const pages = [];
+      for (const state of ["pending", "indeterminate"])
+        for (let after: string | undefined = "", page = 0; after !== undefined && page < maxPages; page += 1) {
+          const path: string = `/approvals?state=${state}${after}`;
+          const reply = await server.read<{ approvals: ApprovalView[]; cursor?: string }>(path);
+          pages.push(reply);
+          const { cursor } = reply.body;
+          after = cursor && `&cursor=${encodeURIComponent(cursor)}`;
+        }
+      // What no longer waits for a person was decided elsewhere, unless its outcome is known here.
+      for (const [id, { state }] of rows)
+        if (state === "indeterminate" || (state === "pending" && !outbox.get(id))) rows.delete(id);
+      for (const reply of pages) ledger.receive(reply);
+      ledger.changed();
+    }
   }
 
   /** Changes whenever something else changes here. */
   get version(): number {
     return this.#ledger.version();
-  }
-
-  open(): void {
-    this.#ledger.open();
-  }
-
-  close(): void {
-    this.#ledger.close();
-  }
-
-  async #ask(): Promise<void> {
-    const { rows, outbox, receive, changed } = this.#ledger;
-    const read = [...(await this.#read("pending")), ...(await this.#read("indeterminate"))];
-    // What no longer waits for a person was decided elsewhere, unless its outcome is known here.
-    for (const [id, { state }] of rows)
-      if (state === "indeterminate" || (state === "pending" && !outbox.get(id))) rows.delete(id);
-    for (const reply of read) receive(reply);
-    changed();
-  }
-
-  /** All pages of the list. */
-  async #read(state: string) {
-    const pages = [];
-    for (let after: string | undefined = ""; after !== undefined && pages.length < maxPages;) {
-      const path: string = `/approvals?state=${state}${after}`;
-      const page = await this.#server.read<{ approvals: ApprovalView[]; cursor?: string }>(path);
-      pages.push(page);
-      const { cursor } = page.body;
-      after = cursor && `&cursor=${encodeURIComponent(cursor)}`;
-    }
-    return pages;
   }
 }

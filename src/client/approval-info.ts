@@ -22,8 +22,10 @@ const shown: Record<ApprovalState, CardState> = {
 };
 const order = Object.keys(shown);
 
-/** True if more is known to follow this state. */
-export const isOpen = (state: ApprovalState): boolean => order.indexOf(state) < order.indexOf("indeterminate");
+/** True if nothing follows this report by itself. */
+export function isSettled(report: ApprovalData | undefined): boolean {
+  return order.indexOf(report?.state ?? "") >= order.indexOf("indeterminate");
+}
 
 /** The newer of two reports about an approval, if there are any. */
 function newest<Other extends ApprovalData | undefined>(
@@ -97,7 +99,7 @@ export function approvalInfo(approvalId: string, facts: ApprovalFacts): Approval
 
 /** What a part says about its call. */
 function calledIn(part: AskedPart) {
-  const { toolCallId, input, output, errorText } = part as typeof part & { output?: unknown; errorText?: string };
+  const { toolCallId, input, output, errorText } = part;
   return { toolCallId, toolName: toolNameOf(part), input, output, errorText };
 }
 

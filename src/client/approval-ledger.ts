@@ -18,6 +18,9 @@ interface KnownApprovals extends ChatApprovals {
   subscribe(listener: () => void): () => void;
   /** Asks the server now. */
   refresh(): Promise<void>;
+  /** Begins: sends answers that were left, and asks the server until `close`. */
+  open(): void;
+  close(): void;
 }
 
 interface LedgerParts {
@@ -31,6 +34,8 @@ interface LedgerParts {
   /** The server has recorded a decision about an answer of this page. */
   onDecided?: (decided: ApprovalView) => Promise<void>;
 }
+
+export type ApprovalLedger = ReturnType<typeof approvalLedger>;
 
 /** The approvals that a page knows, of one chat or of all chats, and the way to answer them. */
 export function approvalLedger(options: LedgerOptions, { server, chat, ask, isPaused, onDecided }: LedgerParts) {
@@ -88,6 +93,14 @@ export function approvalLedger(options: LedgerOptions, { server, chat, ask, isPa
     },
     subscribe: version.subscribe,
     refresh,
+    open() {
+      outbox.open();
+      open();
+    },
+    close() {
+      close();
+      outbox.close();
+    },
   };
 
   return {
@@ -102,14 +115,6 @@ export function approvalLedger(options: LedgerOptions, { server, chat, ask, isPa
       clockOffset = offset;
       for (const row of body.approvals) rows.set(row.approvalId, row);
       outbox.wake();
-    },
-    open(): void {
-      outbox.open();
-      open();
-    },
-    close(): void {
-      close();
-      outbox.close();
     },
   };
 }

@@ -3,6 +3,7 @@ import type { ApprovalAnswer } from "./chat-approvals.ts";
 import { type ClockOptions, clockOf } from "./clock.ts";
 import { ifPossible } from "./if-possible.ts";
 import { newKey } from "./new-key.ts";
+import { pauseWith } from "./pause.ts";
 import { retryDelay } from "./retries.ts";
 import { approvalPath, mayPass, refusalOf, type ServerRequests } from "./server-requests.ts";
 
@@ -32,7 +33,7 @@ export interface OutboxOptions extends ClockOptions {
    */
   actor?: string | undefined;
   /** Keeps answers that were not delivered when the page is loaded again. Default: the tab's `sessionStorage`. */
-  storage?: Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length"> | undefined;
+  storage?: Pick<Storage, "getItem" | "setItem" | "removeItem"> | undefined;
   /** How often the server may reply without settling one answer before a person has to say that it shall be sent again. Default 12. */
   maxAttempts?: number | undefined;
   /** After how long an answer is no longer sent by itself, because the person may have changed their mind. Default 10 min. */
@@ -45,9 +46,8 @@ interface Entry {
   answer: SentAnswer;
   /** While it is being delivered: resolves when the server has recorded a decision, rejects with the problem. */
   delivery?: Promise<void> | undefined;
-  /** Ends the wait before the next attempt. */
-  goOn?: () => void;
-  timer?: unknown;
+  /** Between two attempts. */
+  pause: ReturnType<typeof pauseWith>;
   /** True if the last attempt had no reply. */
   isUnreached?: boolean;
 }
@@ -64,25 +64,27 @@ export function approvalOutbox(options: OutboxOptions) {
   const { now, random, timers } = clockOf(options);
   const storage = "storage" in options ? options.storage : ifPossible(() => globalThis.sessionStorage);
   /** Answers for another chat, server or person are not those of this outbox. */
-  const prefix = `adk-stream-protocol:answer:${JSON.stringify([chatId, api, actor])}:`;
+  const name = `adk-stream-protocol:answers:${JSON.stringify([chatId, api, actor])}`;
   const entries = new Map<string, Entry>();
   let isClosed = false;
 
+  const kept = () =>
+    ifPossible(() => JSON.parse(storage?.getItem(name) ?? "{}") as Record<string, SentAnswer> | null) ?? {};
+
   const add = (answer: SentAnswer): Entry => {
-    const entry = { answer };
+    const entry = { answer, pause: pauseWith(timers) };
     entries.set(answer.approvalId, entry);
     return entry;
   };
 
   const change = (entry: Entry, changed: { [Key in keyof SentAnswer]?: SentAnswer[Key] | undefined }) => {
-    const answer = { ...entry.answer, ...changed } as SentAnswer;
-    const name = prefix + answer.approvalId;
+    const answer = { ...entry.answer, ...changed };
     entry.answer = answer;
+    const isOver = answer.decided || answer.problem !== undefined;
+    const { [answer.approvalId]: _, ...others } = kept();
+    const left = JSON.stringify(isOver ? others : { ...others, [answer.approvalId]: answer });
     // If the browser forbids storage or has no room, the answer lasts as long as the page.
-    ifPossible(() => {
-      if (answer.decided || answer.problem !== undefined) storage?.removeItem(name);
-      else storage?.setItem(name, JSON.stringify(answer));
-    });
+    ifPossible(() => (left === "{}" ? storage?.removeItem(name) : storage?.setItem(name, left)));
     return onChange(answer);
   };
 
@@ -107,12 +109,10 @@ export function approvalOutbox(options: OutboxOptions) {
       const asked = Math.min((reply?.retryAfter ?? 0) * 1000, longestWaitMs);
       const delay = Math.max(retryDelay(attempts, random), asked);
       entry.isUnreached = !reply;
-      await new Promise<void>((goOn) => {
-        entry.goOn = goOn;
-        // After `close`, the next `open` goes on.
-        if (!isClosed) entry.timer = timers.setTimeout(goOn, delay);
-      });
-      timers.clearTimeout(entry.timer);
+      // After `close`, the next `open` goes on.
+      do await entry.pause.begin(isClosed ? undefined : delay);
+      // oxlint-disable-next-line no-unmodified-loop-condition -- `open` and `close` modify it
+      while (isClosed);
     }
   }
 
@@ -148,25 +148,20 @@ export function approvalOutbox(options: OutboxOptions) {
 
     /** The server can be reached: answers that did not get there are sent now. */
     wake(): void {
-      for (const { isUnreached, goOn } of entries.values()) if (isUnreached && !isClosed) goOn?.();
+      for (const { isUnreached, pause } of entries.values()) if (isUnreached) pause.end();
     },
 
     /** Sends what an earlier load of this page has left, and what was not delivered before `close`. */
     open(): void {
       isClosed = false;
-      for (const { goOn } of entries.values()) goOn?.();
-      // The browser may not let the page read it.
-      const names = ifPossible(() => Array.from({ length: storage?.length ?? 0 }, (_, index) => storage?.key(index)));
-      for (const name of names ?? []) {
-        if (!name?.startsWith(prefix)) continue;
-        const kept = ifPossible(() => JSON.parse(storage?.getItem(name) ?? "") as SentAnswer);
-        if (kept?.key && !entries.has(kept.approvalId)) void deliver(add(kept));
-      }
+      for (const { pause } of entries.values()) pause.end();
+      for (const answer of Object.values(kept()))
+        if (answer?.key && !entries.has(answer.approvalId)) void deliver(add(answer));
     },
 
     close(): void {
       isClosed = true;
-      for (const { timer } of entries.values()) timers.clearTimeout(timer);
+      for (const { pause } of entries.values()) pause.end();
     },
   };
 }

@@ -58,25 +58,12 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
     isPaused: isHidden,
     async onDecided(decided) {
       await recordDecision(decided);
-      sync.tellOthers();
-      if (!isBusy(chat)) void refresh();
+      onEnd();
     },
   });
   const { changed, outbox, reports, approvals } = ledger;
   const { refresh } = approvals;
-  const sync = chatSync<UI_MESSAGE>({
-    ...options,
-    chat,
-    server,
-    refresh,
-    onLedger(reply) {
-      // The server is back: nothing waits for its next attempt.
-      if (transport.getState().status === "reconnecting") transport.reconnect();
-      ledger.receive(reply);
-    },
-    onChange: changed,
-    onShow: () => arriving.clear(),
-  });
+  const sync = chatSync<UI_MESSAGE>({ ...options, chat, server, ledger, onShow: () => arriving.clear() });
 
   /** Gives the part of a call its decision, as AI SDK does. Does nothing for a part that has one. */
   async function recordDecision(data: ApprovalData): Promise<boolean> {
@@ -97,7 +84,7 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
   async function* onChunk(chunk: UIMessageChunk): AsyncGenerator<UIMessageChunk> {
     const { type } = chunk;
     if (type === "tool-input-available") arriving.add(chunk.toolCallId);
-    if (type === "finish-step" && arriving.size > 0) {
+    if (type === "finish-step") {
       arriving.clear();
       changed();
     }
@@ -196,14 +183,14 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
       });
       transport.hooks = { onOpen, onChunk, onArrival, onEnd };
       sync.open();
-      ledger.open();
+      approvals.open();
     },
     close() {
       unsubscribe?.();
       unsubscribe = undefined;
       transport.hooks = {};
       sync.close();
-      ledger.close();
+      approvals.close();
       // To leave a stream is no error. A message that the server may not have is one.
       transport.release();
       transport.close();

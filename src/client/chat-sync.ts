@@ -2,8 +2,9 @@ import type { AbstractChat, UIMessage } from "ai";
 import type { ApprovalView } from "../protocol/approval.ts";
 import { BridgeError } from "../protocol/errors.ts";
 import { isToolPart } from "./approval-info.ts";
+import type { ApprovalLedger } from "./approval-ledger.ts";
 import type { HeldTransport } from "./held-transport.ts";
-import { chatPath, refusalOf, type ServerReply, type ServerRequests } from "./server-requests.ts";
+import { chatPath, type ServerRequests } from "./server-requests.ts";
 import { unsentMessages } from "./unsent-messages.ts";
 
 /** What the server says about a chat beside its messages. */
@@ -25,10 +26,7 @@ export interface ChatSyncOptions<UI_MESSAGE extends UIMessage> {
   chat: AbstractChat<UI_MESSAGE>;
   transport: HeldTransport<UI_MESSAGE>;
   server: ServerRequests;
-  /** Asks the server now, with `ask`. */
-  refresh: () => Promise<void>;
-  onLedger: (reply: ServerReply<Ledger>) => void;
-  onChange: () => void;
+  ledger: ApprovalLedger;
   /** The chat has the server's messages now. */
   onShow: () => void;
   /** How many messages a page has. Default 50. */
@@ -56,11 +54,13 @@ const maxResumes = 5;
  * generated or waits. It changes the chat only while no request of the page runs.
  */
 export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<UI_MESSAGE>) {
-  const { chat, transport, server, pageSize = 50, refresh, onLedger, onChange, onShow } = options;
+  const { chat, transport, server, ledger, onShow, pageSize = 50 } = options;
+  const { refresh } = ledger.approvals;
   const unsent = unsentMessages(chat);
   let others: BroadcastChannel | undefined;
   let isClosed = true;
   let state: SyncState = { isLoaded: false, hasOlder: false, unsent: [] };
+  let problem: string | undefined;
   /** Names the page before the first message. */
   let before: string | undefined;
   /** The sequence number that the chat's messages show. */
@@ -70,13 +70,9 @@ export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<
   /** True from a request for a reply until its stream is over. The chat is busy only when the server has answered. */
   let isResuming = false;
 
-  const become = (change: { problem?: string | undefined; hasOlder?: boolean }): void => {
-    state = { ...state, ...change, isLoaded: shown !== undefined, unsent: unsent.ids() };
-    onChange();
-  };
-  const take = (earlier: string | undefined): void => {
-    before = earlier;
-    become({ hasOlder: before !== undefined });
+  const changed = (): void => {
+    state = { isLoaded: shown !== undefined, hasOlder: before !== undefined, problem, unsent: unsent.ids() };
+    ledger.changed();
   };
   const keepUnsent = (): void => {
     // The page has dropped what followed an edited message, and the server has not.
@@ -85,10 +81,9 @@ export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<
 
   async function read(earlier?: string): Promise<MessagePage<UI_MESSAGE>> {
     const from = earlier === undefined ? "" : `&before=${encodeURIComponent(earlier)}`;
-    const reply = await server.json<MessagePage<UI_MESSAGE>>(`${chatPath(chat.id)}/messages?limit=${pageSize}${from}`);
-    const { status, body } = reply;
-    if (status === 404) return { messages: [] };
-    if (status !== 200) throw refusalOf(reply);
+    const { body } = await server.read<MessagePage<UI_MESSAGE>>(
+      `${chatPath(chat.id)}/messages?limit=${pageSize}${from}`,
+    );
     unsent.receive(body.messages);
     return body;
   }
@@ -101,11 +96,11 @@ export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<
     const messages = [...local.slice(0, older), ...unsent.mergedWith(page.messages, local.slice(older))];
     if (JSON.stringify(messages) !== JSON.stringify(local)) chat.messages = messages;
     // Otherwise the older messages stay, and with them the page before them.
-    if (start <= 0) take(page.before);
+    if (start <= 0) before = page.before;
   }
 
   async function follow({ sequence, running }: Ledger): Promise<void> {
-    if (isBusy(chat)) return become({});
+    if (isBusy(chat)) return changed();
     if (sequence !== shown) {
       const { messages } = chat;
       const page = sequence === 0 ? { messages: [] } : await read();
@@ -116,17 +111,15 @@ export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<
     }
     const last = chat.messages.at(-1);
     const isLost = chat.status === "error" && isNetworkError(chat.error);
-    let problem: string | undefined;
-    let resumes = false;
-    if (running || (transport.resumesPaused && isWaiting(last))) {
-      if (isResuming) return;
-      resumed = { at: sequence, times: resumed.at === sequence ? resumed.times + 1 : 1 };
-      // A reply that waits is resumed once, and again if its connection was lost. Without a stream the page asks now and then.
-      resumes = resumed.times <= (running || isLost ? maxResumes : 1);
-      if (running && !resumes) problem = `The reply was resumed ${maxResumes} times without coming further.`;
-    }
-    if (isLost && !running && !resumes && last?.role !== "user") chat.clearError();
-    become({ problem });
+    const isOpen = running || (transport.resumesPaused && isWaiting(last));
+    if (isOpen && isResuming) return changed();
+    if (isOpen) resumed = { at: sequence, times: resumed.at === sequence ? resumed.times + 1 : 1 };
+    // A reply that waits is resumed once, and again if its connection was lost. Without a stream the page asks now and then.
+    const resumes = isOpen && resumed.times <= (running || isLost ? maxResumes : 1);
+    const isStuck = running && !resumes;
+    problem = isStuck ? `The reply was resumed ${maxResumes} times without coming further.` : undefined;
+    if (isLost && !resumes && !isStuck && last?.role !== "user") chat.clearError();
+    changed();
     if (!resumes) return;
     isResuming = true;
     void chat.resumeStream().finally(() => (isResuming = false));
@@ -161,18 +154,21 @@ export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<
       try {
         const reply = await server.read<Ledger>(`/approvals?chat=${encodeURIComponent(chat.id)}&state=pending`);
         if (isClosed) return;
-        onLedger(reply);
+        // The server is back: nothing waits for its next attempt.
+        if (transport.getState().status === "reconnecting") transport.reconnect();
+        ledger.receive(reply);
         await follow(reply.body);
       } catch (error) {
-        const problem = error instanceof BridgeError ? error.message : "The server cannot be reached.";
-        if (!isClosed) become({ problem });
+        if (isClosed) return;
+        problem = error instanceof BridgeError ? error.message : "The server cannot be reached.";
+        changed();
       }
     },
 
     /** Removes an unsent message. Of an edit the message comes back as the server has it. */
     discard(this: void, messageId: string): void {
       if (!unsent.take(messageId)) return;
-      if (chat.status === "error") chat.clearError();
+      chat.clearError();
       shown = -1;
       void refresh();
     },
@@ -185,7 +181,8 @@ export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<
       if (!page || isBusy(chat) || chat.messages[0]?.id !== first) return false;
       const ids = new Set(chat.messages.map(({ id }) => id));
       chat.messages = [...page.messages.filter(({ id }) => !ids.has(id)), ...chat.messages];
-      take(page.before);
+      before = page.before;
+      changed();
       return true;
     },
   };

@@ -67,8 +67,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
 
   #open({ chatId, abortSignal }: ReconnectOptions<UI_MESSAGE>): SseStream {
     abortSignal?.throwIfAborted();
-    const owner = { options: this.#options, server: this.#server, transport: this, become: this.#state.set };
-    const stream = sseStream(chatId, owner);
+    const stream = sseStream(chatId, this.#options, this.#server, this, this.#state.set);
     const { left, stop } = stream;
     abortSignal?.addEventListener("abort", stop, { signal: left });
     this.#streams.add(stream);

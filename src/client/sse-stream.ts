@@ -3,18 +3,11 @@ import { decodeSse } from "../protocol/sse.ts";
 import { clockOf } from "./clock.ts";
 import type { ConnectionState } from "./connection-state.ts";
 import { hookedStream, tellEnd, type TransportHooks } from "./held-transport.ts";
+import { pauseWith } from "./pause.ts";
 import { retries } from "./retries.ts";
-import { chatPath, mayPass, type ServerRequest, type ServerRequests, toError } from "./server-requests.ts";
+import { chatPath, mayPass, refusalOf, type ServerRequest, type ServerRequests, toError } from "./server-requests.ts";
 import type { SseChatTransportOptions } from "./sse-chat-transport-options.ts";
 import { isHidden, watchReturn } from "./watch-return.ts";
-
-/** What the streams of a transport have in common. */
-interface StreamOwner {
-  options: SseChatTransportOptions;
-  server: ServerRequests;
-  transport: { hooks: TransportHooks };
-  become: (state: ConnectionState) => void;
-}
 
 /** After how long a page that is not seen gives up its connection while it waits. */
 const hiddenMs = 25_000;
@@ -30,15 +23,20 @@ export type SseStream = ReturnType<typeof sseStream>;
  * To read and to wait end in the same ways: after a time, by `cut`, when the person or the network comes back, and when the
  * page leaves the stream.
  */
-export function sseStream(chatId: string, { options, server, transport, become }: StreamOwner) {
+export function sseStream(
+  chatId: string,
+  options: SseChatTransportOptions,
+  server: ServerRequests,
+  transport: { hooks: TransportHooks },
+  become: (state: ConnectionState) => void,
+) {
   const { onChunk, silenceMs = 40_000 } = options;
   const { now, timers } = clockOf(options);
   const { next, reset } = retries(options);
   const leave = new AbortController();
   const { signal: left } = leave;
-  /** Ends the reading or the wait that goes on. */
-  let current = new AbortController();
-  let timer: unknown;
+  /** The reading or the wait that goes on. */
+  const { begin: start, last: endAfter, end: cut } = pauseWith(timers);
   /** When the last bytes came; long ago while it waits. */
   let heardAt = 0;
   /** The number of the last event. */
@@ -48,43 +46,37 @@ export function sseStream(chatId: string, { options, server, transport, become }
   /** `sent` and `due`: its request changes the chat and has no response yet; it was sent, or waits to be sent again. */
   let phase: "resuming" | "sent" | "due" | "begun" = "resuming";
   let isReleased = false;
-  let isClosed = false;
+  /** False if the request on its way is the last one. */
+  let repeats = true;
 
-  const cut = (): void => current.abort();
-  const cutAfter = (ms: number): void => {
-    timers.clearTimeout(timer);
-    timer = timers.setTimeout(cut, ms);
-  };
-  const start = (): AbortSignal => {
-    left.throwIfAborted();
-    current = new AbortController();
-    return current.signal;
-  };
   const unwatch = watchReturn(() => {
     // Timers may have stopped while the computer slept.
     if (now() - heardAt >= silenceMs / 2) cut();
   });
   left.addEventListener("abort", () => {
     unwatch();
-    timers.clearTimeout(timer);
     cut();
   });
 
+  const over = (status: "idle" | "closed"): void => {
+    leave.abort();
+    become({ status });
+  };
+
   async function wait(ms: number): Promise<void> {
-    const signal = start();
+    left.throwIfAborted();
     heardAt = -Infinity;
-    cutAfter(ms);
-    await new Promise((over) => signal.addEventListener("abort", over));
+    await start(ms);
     left.throwIfAborted();
   }
 
   /** Makes a request again and again until the server can be reached: at first soon, then less often, and not for ever. */
-  async function reach<T>(request: () => Promise<T>, mayRepeat = () => true): Promise<T> {
+  async function reach<T>(request: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
         return await request();
       } catch (error) {
-        if (!(error instanceof TypeError) || !mayRepeat()) throw error;
+        if (!(error instanceof TypeError) || !repeats) throw error;
       }
       await pause();
     }
@@ -93,6 +85,7 @@ export function sseStream(chatId: string, { options, server, transport, become }
   async function pause(): Promise<void> {
     const delay = next();
     if (delay === 0) throw new TypeError("The network connection to the chat is lost.");
+    if (phase === "sent") phase = "due";
     become({ status: "reconnecting", retryAt: now() + delay });
     await wait(delay);
   }
@@ -107,7 +100,7 @@ export function sseStream(chatId: string, { options, server, transport, become }
   async function has(messageId: string | undefined): Promise<boolean> {
     const path = `${chatPath(chatId)}/messages?limit=20`;
     const reply = await server.json<{ messages?: UIMessage[] }>(path, { signal: left });
-    if (mayPass(reply)) throw new TypeError(`The network request failed with status ${reply.status}.`);
+    if (mayPass(reply)) throw new TypeError(refusalOf(reply).message);
     return reply.body.messages?.some(({ id }) => id === messageId) ?? false;
   }
 
@@ -121,19 +114,18 @@ export function sseStream(chatId: string, { options, server, transport, become }
       const isMessage = phase !== "resuming";
       // The server has the request.
       phase = "begun";
+      repeats = true;
       reset();
       if (isReleased) leave.abort();
       left.throwIfAborted();
       if (response.body) return hookedStream(chunks(response.body), transport, () => leave.abort());
       // The reply to a message is over before it could be read.
       if (isMessage) throw lostReply();
-      leave.abort();
-      become({ status: "idle" });
+      over("idle");
       return null;
     } catch (error) {
       const isLeft = left.aborted;
-      leave.abort();
-      become({ status: isLeft ? "idle" : "closed" });
+      over(isLeft ? "idle" : "closed");
       // The chat shows the error before. Then it is known whether the server has the message.
       tellEnd(transport);
       if (isLeft) throw left.reason;
@@ -150,7 +142,9 @@ export function sseStream(chatId: string, { options, server, transport, become }
         const isResumed = position !== undefined;
         let isLost = false;
         try {
-          for await (const { data, id } of decodeSse(watched(body))) {
+          left.throwIfAborted();
+          hear();
+          for await (const { data, id } of decodeSse(body, { until: start(), onRead: hear })) {
             if (data === "[DONE]") return yield* unnumbered;
             const chunk = JSON.parse(data) as UIMessageChunk;
             last = { type: chunk.type, at: now() };
@@ -179,27 +173,15 @@ export function sseStream(chatId: string, { options, server, transport, become }
     } catch (error) {
       if (!left.aborted) throw error;
     } finally {
-      leave.abort();
-      become({ status: "idle" });
+      over("idle");
     }
   }
 
-  /** The bytes of a connection. It is cut when none come for a while, for example after the computer has slept. */
-  function watched(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
-    const signal = start();
-    const hear = () => {
-      heardAt = now();
-      cutAfter(silenceMs);
-      if (isHidden() && last.type === "finish-step" && heardAt - last.at >= hiddenMs) cut();
-    };
-    hear();
-    const heard = new TransformStream<Uint8Array, Uint8Array>({
-      transform(bytes, out) {
-        hear();
-        out.enqueue(bytes);
-      },
-    });
-    return body.pipeThrough(heard, { signal });
+  /** Bytes have come. The connection is cut when no more come for a while, for example after the computer has slept. */
+  function hear(): void {
+    heardAt = now();
+    endAfter(silenceMs);
+    if (isHidden() && last.type === "finish-step" && heardAt - last.at >= hiddenMs) cut();
   }
 
   /** Opens the next connection. */
@@ -227,19 +209,16 @@ export function sseStream(chatId: string, { options, server, transport, become }
 
     /** Begins with a chat request. That of a new message (`id`) is sent again if it got no response, unless it is in the chat. */
     send(request: ServerRequest, id?: string): Promise<ReadableStream<UIMessageChunk> | null> {
-      let isRepeated = false;
+      let isFirst = true;
       phase = "sent";
+      repeats = id !== undefined;
       const attempt = async () => {
         phase = "sent";
-        if (isRepeated && (await has(id))) return resume();
-        isRepeated = true;
+        if (!isFirst && (await has(id))) return resume();
+        isFirst = false;
         return server.send("/stream", { ...request, signal: left });
       };
-      const mayRepeat = () => {
-        phase = "due";
-        return id !== undefined && !isClosed && !left.aborted;
-      };
-      return begin(() => reach(attempt, mayRepeat));
+      return begin(() => reach(attempt));
     },
 
     /** Begins with the reply that runs or waits; null if there is none. */
@@ -259,7 +238,7 @@ export function sseStream(chatId: string, { options, server, transport, become }
 
     /** The page is left too: a request on its way is the last one. */
     close(): void {
-      isClosed = true;
+      repeats = false;
       if (phase === "due") leave.abort();
       release();
     },

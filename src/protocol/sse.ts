@@ -36,15 +36,22 @@ export function parseSseEvent(text: string): SseEvent | undefined {
 
 /**
  * Reads events from bytes by the rules of the HTML standard, however the network split them. An incomplete event at the
- * end of the stream is dropped, as the standard says. Leaving the loop early cancels the stream.
+ * end of the stream is dropped, as the standard says. Leaving the loop early cancels the stream; `until` ends the loop, too,
+ * when it resolves. `onRead` is called when bytes have come, also those of a comment.
  */
-export async function* decodeSse(stream: ReadableStream<Uint8Array>): AsyncGenerator<SseEvent, void, void> {
+export async function* decodeSse(
+  stream: ReadableStream<Uint8Array>,
+  { until, onRead }: { until?: Promise<void>; onRead?: () => void } = {},
+): AsyncGenerator<SseEvent, void, void> {
   const reader = stream.getReader();
+  const cancel = () => reader.cancel().catch(() => undefined);
+  void until?.then(cancel);
   const decoder = new TextDecoder();
   const splitLines = lineSplitter();
   const assemble = eventAssembler();
   try {
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      onRead?.();
       for (const line of splitLines(decoder.decode(read.value, { stream: true }))) {
         const event = assemble(line);
         if (event) yield event;
@@ -52,7 +59,7 @@ export async function* decodeSse(stream: ReadableStream<Uint8Array>): AsyncGener
     }
   } finally {
     // An error of the stream itself has been thrown already; an error while cancelling does not matter to the reader.
-    await reader.cancel().catch(() => undefined);
+    await cancel();
     reader.releaseLock();
   }
 }
@@ -65,7 +72,7 @@ function lineSplitter(): (piece: string) => string[] {
     if (piece === "") return [];
     const text = afterReturn && piece.startsWith("\n") ? piece.slice(1) : piece;
     afterReturn = text.endsWith("\r");
-    const lines = text.split(/\r\n|\r|\n/);
+    const lines = text.split(/\r\n?|\n/);
     lines[0] = rest + lines[0];
     rest = lines.pop() ?? "";
     return lines;
@@ -79,13 +86,11 @@ function eventAssembler(): (line: string) => SseEvent | undefined {
   return (line) => {
     if (line === "") {
       if (data.length === 0) return undefined;
-      const event: SseEvent = { data: data.join("\n"), ...(id !== "" && { id }) };
+      const event: SseEvent = { data: data.join("\n"), ...(id && { id }) };
       data = [];
       return event;
     }
-    const colon = line.indexOf(":");
-    const field = colon === -1 ? line : line.slice(0, colon);
-    const value = colon === -1 ? "" : line.slice(colon + 1).replace(/^ /, "");
+    const [, field, value = ""] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
     if (field === "data") data.push(value);
     else if (field === "id" && !value.includes("\0")) id = value;
     return undefined;
