@@ -20,20 +20,19 @@ export interface SendMessagesRequest<UI_MESSAGE extends UIMessage> {
  * - Of answers and results: the assistant's message, with only the parts that have some.
  * - Of the wish for another reply: the last message without its parts.
  */
-export function onlyNewMessages<UI_MESSAGE extends UIMessage>(
-  request: SendMessagesRequest<UI_MESSAGE>,
-): { body: object } {
-  const { id, trigger, messageId, body } = request;
-  return { body: { ...body, id, messages: newMessages(request), trigger, messageId } };
+export function onlyNewMessages<UI_MESSAGE extends UIMessage>({
+  id,
+  messages,
+  trigger,
+  messageId,
+  body,
+}: SendMessagesRequest<UI_MESSAGE>): { body: object } {
+  return { body: { ...body, id, messages: newMessages(messages, trigger, messageId), trigger, messageId } };
 }
 
 type SentMessage = Pick<UIMessage, "id" | "role"> & { parts: readonly object[] };
 
-function newMessages({
-  messages,
-  trigger,
-  messageId,
-}: Pick<SendMessagesRequest<UIMessage>, "messages" | "trigger" | "messageId">): SentMessage[] {
+function newMessages(messages: readonly UIMessage[], trigger: string, messageId: string | undefined): SentMessage[] {
   const last = messages.at(-1);
   if (!last) return [];
   if (trigger === "regenerate-message") return [withoutParts(last)];

@@ -33,7 +33,7 @@ export function poll(ask: () => Promise<void>, options: PollOptions, isPaused = 
     /** Asks now. Resolves after a question that began after this call. */
     refresh,
     open(): void {
-      unwatch ??= watchReturn(() => void refresh());
+      unwatch ??= watchReturn(refresh);
       void refresh();
     },
     close(): void {

@@ -11,7 +11,6 @@ import { isHidden, watchReturn } from "./watch-return.ts";
 
 /** After how long a page that is not seen gives up its connection while it waits. */
 const hiddenMs = 25_000;
-const longestMs = 2 ** 31 - 1;
 
 export type SseStream = ReturnType<typeof sseStream>;
 
@@ -63,7 +62,7 @@ export function sseStream(
     become({ status });
   };
 
-  async function wait(ms: number): Promise<void> {
+  async function wait(ms?: number): Promise<void> {
     left.throwIfAborted();
     heardAt = -Infinity;
     await start(ms);
@@ -166,7 +165,7 @@ export function sseStream(
         left.throwIfAborted();
         if (isLost) throw lostReply();
         // Browsers allow few connections to a server. A page that is not seen and waits leaves them to the others.
-        if (last.type === "finish-step") while (isHidden()) await wait(longestMs);
+        if (last.type === "finish-step") while (isHidden()) await wait();
         await pause();
         body = await reopen();
       }

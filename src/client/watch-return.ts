@@ -1,5 +1,5 @@
 /** Calls back when the person or the network comes back: the page is shown again, or the browser goes online. */
-export function watchReturn(callback: () => void): () => void {
+export function watchReturn(callback: () => unknown): () => void {
   const watch = new AbortController();
   const { signal } = watch;
   const onVisible = () => {

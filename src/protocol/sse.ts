@@ -29,9 +29,8 @@ export function sseComment(text: string): string {
 
 /** Reads a text that is one whole event, as a WebSocket frame carries it; undefined when it has no data. */
 export function parseSseEvent(text: string): SseEvent | undefined {
-  const assemble = eventAssembler();
-  const events = lineSplitter()(`${text}\n\n`).map(assemble);
-  return events.find((event) => event !== undefined);
+  const [event] = eventReader()(`${text}\n\n`);
+  return event;
 }
 
 /**
@@ -47,15 +46,11 @@ export async function* decodeSse(
   const cancel = () => reader.cancel().catch(() => undefined);
   void until?.then(cancel);
   const decoder = new TextDecoder();
-  const splitLines = lineSplitter();
-  const assemble = eventAssembler();
+  const readEvents = eventReader();
   try {
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
       onRead?.();
-      for (const line of splitLines(decoder.decode(read.value, { stream: true }))) {
-        const event = assemble(line);
-        if (event) yield event;
-      }
+      yield* readEvents(decoder.decode(read.value, { stream: true }));
     }
   } finally {
     // An error of the stream itself has been thrown already; an error while cancelling does not matter to the reader.
@@ -64,35 +59,27 @@ export async function* decodeSse(
   }
 }
 
-/** Splits a text that comes in pieces into complete lines. Scans each piece once, so tiny pieces cost no more. */
-function lineSplitter(): (piece: string) => string[] {
+/** Takes a text in pieces, and yields the events that each piece completes. Scans a piece once, so tiny ones cost no more. */
+function eventReader(): (piece: string) => Generator<SseEvent, void, void> {
   let rest = "";
   let afterReturn = false;
-  return (piece) => {
-    if (piece === "") return [];
+  let data: string[] = [];
+  let id = "";
+  return function* read(piece) {
+    if (piece === "") return;
     const text = afterReturn && piece.startsWith("\n") ? piece.slice(1) : piece;
     afterReturn = text.endsWith("\r");
     const lines = text.split(/\r\n?|\n/);
     lines[0] = rest + lines[0];
     rest = lines.pop() ?? "";
-    return lines;
-  };
-}
-
-/** Takes lines, and returns an event at the empty line that completes it. */
-function eventAssembler(): (line: string) => SseEvent | undefined {
-  let data: string[] = [];
-  let id = "";
-  return (line) => {
-    if (line === "") {
-      if (data.length === 0) return undefined;
-      const event: SseEvent = { data: data.join("\n"), ...(id && { id }) };
-      data = [];
-      return event;
+    for (const line of lines) {
+      const [, field, value = ""] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
+      if (field === "data") data.push(value);
+      else if (field === "id" && !value.includes("\0")) id = value;
+      else if (line === "" && data.length > 0) {
+        yield { data: data.join("\n"), ...(id && { id }) };
+        data = [];
+      }
     }
-    const [, field, value = ""] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
-    if (field === "data") data.push(value);
-    else if (field === "id" && !value.includes("\0")) id = value;
-    return undefined;
   };
 }
