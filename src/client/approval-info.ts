@@ -7,32 +7,32 @@ type Part = UIMessage["parts"][number];
 export type ToolPart = Extract<Part, { toolCallId: string }>;
 export type AskedPart = ToolPart & { approval: NonNullable<ToolPart["approval"]> };
 
-/** The states in their order, and what a card shows. An approval only moves to a higher number. */
-const states: Record<ApprovalState, readonly [order: number, shown: CardState]> = {
-  pending: [0, "asked"],
-  approved: [1, "approved"],
-  executing: [2, "running"],
-  waiting: [3, "waiting"],
-  indeterminate: [4, "unknown"],
-  succeeded: [5, "done"],
-  failed: [5, "failed"],
-  denied: [5, "denied"],
-  expired: [5, "expired"],
-  cancelled: [5, "cancelled"],
+/** What a card shows of each state. They are in their order: an approval only moves to one that comes later. */
+const shown: Record<ApprovalState, CardState> = {
+  pending: "asked",
+  approved: "approved",
+  executing: "running",
+  waiting: "waiting",
+  indeterminate: "unknown",
+  succeeded: "done",
+  failed: "failed",
+  denied: "denied",
+  expired: "expired",
+  cancelled: "cancelled",
 };
+const order = Object.keys(shown);
 
-const orderOf = (report: { state: ApprovalState } | undefined): number =>
-  report ? (states[report.state]?.[0] ?? 0) : -1;
-
-/** True if more is known to follow this state. */
-export const isOpen = (state: ApprovalState): boolean => (states[state]?.[0] ?? 5) < 4;
+/** True if nothing follows this report by itself. */
+export function isSettled(report: ApprovalData | undefined): boolean {
+  return order.indexOf(report?.state ?? "") >= order.indexOf("indeterminate");
+}
 
 /** The newer of two reports about an approval, if there are any. */
 function newest<Other extends ApprovalData | undefined>(
   one: ApprovalData | undefined,
   other: Other,
 ): ApprovalData | Other {
-  return one && orderOf(one) > orderOf(other) ? one : other;
+  return one && (!other || order.indexOf(one.state) > order.indexOf(other.state)) ? one : other;
 }
 
 export function isToolPart(part: Part): part is ToolPart {
@@ -74,28 +74,33 @@ export interface ApprovalFacts {
 /** All that a card shows. A state other than `asked`, `sending` and `unsent` is one that the server has reported. */
 export function approvalInfo(approvalId: string, facts: ApprovalFacts): ApprovalInfo | undefined {
   const { part, data, row, answer, clockOffset } = facts;
-  const report = newest(newest(row, data), answer?.decided);
   const known = row ?? answer?.decided;
-  if (!report && !part) return undefined;
-  const here = (time: number | undefined) => (time === undefined ? undefined : time - clockOffset);
+  const report = newest(newest(row, data), answer?.decided);
+  const called = part && calledIn(part);
+  const told = report ?? called;
+  if (!told) return undefined;
+  const here = (time: number | undefined) => time && time - clockOffset;
   return {
+    input: undefined,
+    ...called,
     ...known,
-    ...report,
+    ...told,
     approvalId,
-    toolCallId: report?.toolCallId ?? part?.toolCallId ?? "",
-    toolName: report?.toolName ?? (part ? toolNameOf(part) : ""),
     state: cardState(report, facts),
-    input: known ? known.input : part?.input,
     createdAt: here(known?.createdAt),
     expiresAt: here(report?.expiresAt),
     reportBy: here(report?.reportBy),
-    output: report?.output ?? (part?.state === "output-available" ? part.output : undefined),
-    errorText: report?.errorText ?? (part?.state === "output-error" ? part.errorText : undefined),
     answer: answer && { approved: answer.approved, reason: answer.reason },
     decidedElsewhere: answer?.isElsewhere || undefined,
     problem: answer?.problem,
     chatId: known?.chat ?? facts.chatId,
   };
+}
+
+/** What a part says about its call. */
+function calledIn(part: AskedPart) {
+  const { toolCallId, input, output, errorText } = part;
+  return { toolCallId, toolName: toolNameOf(part), input, output, errorText };
 }
 
 /** What a part says that has an outcome, if nothing else is known. */
@@ -106,7 +111,7 @@ const outcomes: { [State in ToolPart["state"]]?: CardState } = {
 };
 
 function cardState(report: ApprovalData | undefined, { part, answer }: ApprovalFacts): CardState {
-  if (report && report.state !== "pending") return states[report.state]?.[1] ?? "unknown";
+  if (report && report.state !== "pending") return shown[report.state] ?? "unknown";
   const outcome = part && outcomes[part.state];
   if (outcome) return outcome;
   if (answer) return answer.problem === undefined ? "sending" : "unsent";

@@ -1,26 +1,19 @@
 import type { ApprovalView } from "../protocol/approval.ts";
 import type { ApprovalAnswer } from "./chat-approvals.ts";
+import { type ClockOptions, clockOf } from "./clock.ts";
 import { ifPossible } from "./if-possible.ts";
 import { newKey } from "./new-key.ts";
-import { reconnectDelay } from "./reconnect-delay.ts";
-import { refusalOf, type ServerRequests } from "./server-requests.ts";
-import { systemTimers, type Timers } from "./timers.ts";
-import { watchReturn } from "./watch-return.ts";
+import { pauseWith } from "./pause.ts";
+import { retryDelay } from "./retries.ts";
+import { approvalPath, mayPass, refusalOf, type ServerRequests } from "./server-requests.ts";
 
-/** What a browser's `sessionStorage` has of an answer. */
-interface KeptAnswer extends ApprovalAnswer {
+/** An answer that was given in this page, and what is kept of it for the next load. */
+export interface SentAnswer extends ApprovalAnswer {
+  approvalId: string;
   /** The same with every attempt, so that the server records one decision. */
   key: string;
-  /** When it was given. */
+  /** When a person gave it, or wanted it to be sent again. */
   at: number;
-  chatId?: string;
-  api?: string;
-  actor?: string;
-}
-
-/** An answer that was given in this page. */
-export interface SentAnswer extends KeptAnswer {
-  approvalId: string;
   /** Why it could not be delivered. It is not sent again before a person says so. */
   problem?: string;
   /** How the approval stands, once the server has recorded a decision. */
@@ -29,7 +22,7 @@ export interface SentAnswer extends KeptAnswer {
   isElsewhere?: boolean;
 }
 
-export interface OutboxOptions {
+export interface OutboxOptions extends ClockOptions {
   server: Pick<ServerRequests, "json">;
   chatId?: string | undefined;
   /** Where the server's routes are: an answer is sent to the server that asked. */
@@ -40,35 +33,25 @@ export interface OutboxOptions {
    */
   actor?: string | undefined;
   /** Keeps answers that were not delivered when the page is loaded again. Default: the tab's `sessionStorage`. */
-  storage?: Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length"> | undefined;
+  storage?: Pick<Storage, "getItem" | "setItem" | "removeItem"> | undefined;
   /** How often the server may reply without settling one answer before a person has to say that it shall be sent again. Default 12. */
   maxAttempts?: number | undefined;
   /** After how long an answer is no longer sent by itself, because the person may have changed their mind. Default 10 min. */
   maxAgeMs?: number | undefined;
-  /** The clock, in milliseconds. Default `Date.now`. */
-  now?: (() => number) | undefined;
-  /** Spreads the attempts of many clients to send again. Default `Math.random`. */
-  random?: (() => number) | undefined;
-  /** For tests that hold the time. Default: the global timers. */
-  timers?: Timers | undefined;
   /** An answer has changed. If it was decided, what follows from that is awaited before `send` resolves. */
   onChange: (answer: SentAnswer) => Promise<void> | void;
 }
 
 interface Entry {
   answer: SentAnswer;
-  attempts: number;
-  /** How many of them had a reply. */
-  replies: number;
-  timer?: unknown;
-  isSending: boolean;
+  /** While it is being delivered: resolves when the server has recorded a decision, rejects with the problem. */
+  delivery?: Promise<void> | undefined;
+  /** Between two attempts. */
+  pause: ReturnType<typeof pauseWith>;
   /** True if the last attempt had no reply. */
-  isUnreached: boolean;
-  /** Resolves when the server has recorded a decision; rejects with the problem. */
-  waiting: { resolve: () => void; reject: (error: Error) => void }[];
+  isUnreached?: boolean;
 }
 
-const prefix = "adk-stream-protocol:answer:";
 /** A server that asks for more time than this is asked before it. */
 const longestWaitMs = 60_000;
 
@@ -76,161 +59,109 @@ const longestWaitMs = 60_000;
  * Delivers answers to the server. An answer counts only when the server has acknowledged it: until then it is kept, also
  * when the page is loaded again, and sent again with the same key after a cut or a failed request.
  */
-export class ApprovalOutbox {
-  readonly #options: OutboxOptions;
-  readonly #timers: Timers;
-  readonly #now: () => number;
-  readonly #storage: OutboxOptions["storage"];
-  readonly #entries = new Map<string, Entry>();
-  #unwatch: (() => void) | undefined;
-  #isClosed = false;
+export function approvalOutbox(options: OutboxOptions) {
+  const { server, chatId, api, actor, maxAttempts = 12, maxAgeMs = 600_000, onChange } = options;
+  const { now, random, timers } = clockOf(options);
+  const storage = "storage" in options ? options.storage : ifPossible(() => globalThis.sessionStorage);
+  /** Answers for another chat, server or person are not those of this outbox. */
+  const name = `adk-stream-protocol:answers:${JSON.stringify([chatId, api, actor])}`;
+  const entries = new Map<string, Entry>();
+  let isClosed = false;
 
-  constructor(options: OutboxOptions) {
-    this.#options = options;
-    this.#timers = options.timers ?? systemTimers;
-    this.#now = options.now ?? Date.now;
-    this.#storage = "storage" in options ? options.storage : ifPossible(() => globalThis.sessionStorage);
-  }
+  const kept = () =>
+    ifPossible(() => JSON.parse(storage?.getItem(name) ?? "{}") as Record<string, SentAnswer> | null) ?? {};
 
-  /** Sends what an earlier load of this page has left, and what was not delivered before `close`. */
-  open(): void {
-    this.#isClosed = false;
-    this.#unwatch ??= watchReturn(() => this.wake());
-    for (const entry of this.#entries.values())
-      if (!entry.answer.decided && entry.answer.problem === undefined) void this.#deliver(entry);
-    for (const answer of this.#kept()) if (!this.#entries.has(answer.approvalId)) void this.#deliver(this.#add(answer));
-  }
-
-  /** What an earlier load has left; nothing if the browser does not let the page read it. */
-  #kept(): SentAnswer[] {
-    const read = () => {
-      const storage = this.#storage;
-      const keys = Array.from({ length: storage?.length ?? 0 }, (_, index) => storage?.key(index) ?? "");
-      return keys.flatMap((key) => {
-        const kept = key.startsWith(prefix) ? parse(storage?.getItem(key)) : undefined;
-        return kept && this.#isMine(kept) ? [{ ...kept, approvalId: key.slice(prefix.length) }] : [];
-      });
-    };
-    return ifPossible(read) ?? [];
-  }
-
-  /** The server can be reached: answers that did not get there are sent now. */
-  wake(): void {
-    for (const entry of this.#entries.values())
-      if (entry.timer !== undefined && entry.isUnreached) void this.#deliver(entry);
-  }
-
-  #isMine(kept: KeptAnswer): boolean {
-    const { chatId, api, actor } = this.#options;
-    return kept.chatId === chatId && kept.api === api && kept.actor === actor;
-  }
-
-  get(approvalId: string): SentAnswer | undefined {
-    return this.#entries.get(approvalId)?.answer;
-  }
-
-  /** Sends an answer. The second click on a card joins the first; another answer counts only if the first was not delivered. */
-  send = (approvalId: string, { approved, reason }: ApprovalAnswer): Promise<void> => {
-    let entry = this.#entries.get(approvalId);
-    if (entry?.answer.decided) return Promise.resolve();
-    if (!entry || (entry.answer.problem !== undefined && entry.answer.approved !== approved)) {
-      const { chatId, api, actor } = this.#options;
-      const given = { approvalId, approved, reason, key: newKey(), at: this.#now() };
-      entry = this.#add({ ...given, chatId, api, actor });
-    }
-    const { waiting } = entry;
-    const sent = new Promise<void>((resolve, reject) => waiting.push({ resolve, reject }));
-    this.#begin(entry);
-    return sent;
-  };
-
-  /** Sends an answer again that could not be delivered. */
-  retry = (approvalId: string): void => {
-    const entry = this.#entries.get(approvalId);
-    if (entry && !entry.answer.decided) this.#begin(entry);
-  };
-
-  close(): void {
-    this.#unwatch?.();
-    this.#unwatch = undefined;
-    this.#isClosed = true;
-    for (const entry of this.#entries.values()) {
-      this.#timers.clearTimeout(entry.timer);
-      entry.timer = undefined;
-    }
-  }
-
-  #add(answer: SentAnswer): Entry {
-    const entry: Entry = { answer, attempts: 0, replies: 0, isSending: false, isUnreached: false, waiting: [] };
-    this.#entries.set(answer.approvalId, entry);
+  const add = (answer: SentAnswer): Entry => {
+    const entry = { answer, pause: pauseWith(timers) };
+    entries.set(answer.approvalId, entry);
     return entry;
-  }
+  };
 
-  /** A person wants the answer to be sent. */
-  #begin(entry: Entry): void {
-    if (entry.isSending || entry.timer !== undefined) return;
-    entry.attempts = entry.replies = 0;
-    this.#change(entry, { problem: undefined, at: this.#now() });
-    void this.#deliver(entry);
-  }
-
-  async #deliver(entry: Entry): Promise<void> {
-    const { maxAttempts = 12, maxAgeMs = 600_000, server, random = Math.random } = this.#options;
-    const { approvalId, approved, reason, key, at } = entry.answer;
-    if (entry.isSending) return;
-    this.#timers.clearTimeout(entry.timer);
-    entry.timer = undefined;
-    if (this.#now() - at > maxAgeMs) return this.#fail(entry, "This answer is too old to be sent. Answer again.");
-    entry.isSending = true;
-    entry.attempts += 1;
-    const path = `/approvals/${encodeURIComponent(approvalId)}`;
-    const given = { approved, key, reason };
-    const reply = await server.json<{ approval?: ApprovalView }>(path, { body: given }).catch(() => undefined);
-    entry.isSending = false;
-    entry.isUnreached = reply === undefined;
-    // Without a connection there is no loop, so the answer goes on until it is too old.
-    if (reply) {
-      const { status, body } = reply;
-      entry.replies += 1;
-      if (body.approval) {
-        this.#change(entry, { decided: body.approval, isElsewhere: status === 409 });
-        await this.#options.onChange(entry.answer);
-        for (const { resolve } of entry.waiting.splice(0)) resolve();
-        return;
-      }
-      const mayPass = status === 0 || status === 408 || status === 429 || status >= 500;
-      if (!mayPass) return this.#fail(entry, refusalOf(reply).message);
-      if (entry.replies >= maxAttempts)
-        return this.#fail(entry, `The answer was sent ${entry.replies} times without a reply that settles it.`);
-    }
-    // The next `open` sends it.
-    if (this.#isClosed) return;
-    const delay = Math.max(
-      reconnectDelay(entry.attempts, random),
-      Math.min((reply?.retryAfter ?? 0) * 1000, longestWaitMs),
-    );
-    entry.timer = this.#timers.setTimeout(() => void this.#deliver(entry), delay);
-  }
-
-  #fail(entry: Entry, problem: string): void {
-    this.#change(entry, { problem });
-    for (const { reject } of entry.waiting.splice(0)) reject(new Error(problem));
-  }
-
-  #change(entry: Entry, change: { [Key in keyof SentAnswer]?: SentAnswer[Key] | undefined }): void {
-    entry.answer = { ...entry.answer, ...change };
-    const { approvalId, decided, problem } = entry.answer;
+  const change = (entry: Entry, changed: { [Key in keyof SentAnswer]?: SentAnswer[Key] | undefined }) => {
+    const answer = { ...entry.answer, ...changed };
+    entry.answer = answer;
+    const isOver = answer.decided || answer.problem !== undefined;
+    const { [answer.approvalId]: _, ...others } = kept();
+    const left = JSON.stringify(isOver ? others : { ...others, [answer.approvalId]: answer });
     // If the browser forbids storage or has no room, the answer lasts as long as the page.
-    ifPossible(() => {
-      if (decided || problem !== undefined) this.#storage?.removeItem(prefix + approvalId);
-      else this.#storage?.setItem(prefix + approvalId, JSON.stringify(entry.answer));
-    });
-    if (!decided) void this.#options.onChange(entry.answer);
-  }
-}
+    ifPossible(() => (left === "{}" ? storage?.removeItem(name) : storage?.setItem(name, left)));
+    return onChange(answer);
+  };
 
-function parse(text: string | null | undefined): KeptAnswer | undefined {
-  const kept = ifPossible(() => JSON.parse(text ?? "null") as Partial<KeptAnswer> | null);
-  const isAnswer = typeof kept?.approved === "boolean" && typeof kept.key === "string" && typeof kept.at === "number";
-  return isAnswer ? (kept as KeptAnswer) : undefined;
+  /** One attempt after the other. Rejects with the problem. */
+  async function attempt(entry: Entry): Promise<void> {
+    const { approvalId, approved, reason, key, at } = entry.answer;
+    // Without a connection there is no loop, so the answer goes on until it is too old: only replies are counted.
+    for (let attempts = 1, replies = 0; ; attempts += 1) {
+      if (now() - at > maxAgeMs) throw new Error("This answer is too old to be sent. Answer again.");
+      const body = { approved, key, reason };
+      const reply = await server
+        .json<{ approval?: ApprovalView }>(approvalPath(approvalId), { body })
+        .catch(() => undefined);
+      if (reply) {
+        const { approval } = reply.body;
+        if (approval) return change(entry, { decided: approval, isElsewhere: reply.status === 409 });
+        if (!mayPass(reply)) throw refusalOf(reply);
+        replies += 1;
+        if (replies >= maxAttempts)
+          throw new Error(`The answer was sent ${replies} times without a reply that settles it.`);
+      }
+      const asked = Math.min((reply?.retryAfter ?? 0) * 1000, longestWaitMs);
+      const delay = Math.max(retryDelay(attempts, random), asked);
+      entry.isUnreached = !reply;
+      // After `close`, the next `open` goes on.
+      do await entry.pause.begin(isClosed ? undefined : delay);
+      // oxlint-disable-next-line no-unmodified-loop-condition -- `open` and `close` modify it
+      while (isClosed);
+    }
+  }
+
+  /** Not every delivery is awaited: the answer says why it failed. */
+  const deliver = (entry: Entry): Promise<void> => {
+    const failed = (problem: Error) => {
+      void change(entry, { problem: problem.message });
+      throw problem;
+    };
+    const delivery = (entry.delivery ??= attempt(entry)
+      .catch(failed)
+      .finally(() => (entry.delivery = undefined)));
+    delivery.catch(() => undefined);
+    return delivery;
+  };
+
+  return {
+    get: (approvalId: string): SentAnswer | undefined => entries.get(approvalId)?.answer,
+
+    /**
+     * Sends an answer that a person has given, or wants to be sent again. The second click on a card joins the first; another
+     * answer counts only if the first was not delivered.
+     */
+    async send(this: void, approvalId: string, { approved, reason }: ApprovalAnswer): Promise<void> {
+      let entry = entries.get(approvalId);
+      const before = entry?.answer;
+      if (before?.decided) return;
+      if (!entry || (before?.problem !== undefined && before.approved !== approved))
+        entry = add({ approvalId, approved, reason, key: newKey(), at: 0 });
+      if (!entry.delivery) void change(entry, { problem: undefined, at: now() });
+      await deliver(entry);
+    },
+
+    /** The server can be reached: answers that did not get there are sent now. */
+    wake(): void {
+      for (const { isUnreached, pause } of entries.values()) if (isUnreached) pause.end();
+    },
+
+    /** Sends what an earlier load of this page has left, and what was not delivered before `close`. */
+    open(): void {
+      isClosed = false;
+      for (const { pause } of entries.values()) pause.end();
+      for (const answer of Object.values(kept()))
+        if (answer?.key && !entries.has(answer.approvalId)) void deliver(add(answer));
+    },
+
+    close(): void {
+      isClosed = true;
+      for (const { pause } of entries.values()) pause.end();
+    },
+  };
 }

@@ -1,19 +1,16 @@
 import type { AbstractChat, UIMessage, UIMessageChunk } from "ai";
-import type { ApprovalData, ApprovalView } from "../protocol/approval.ts";
-import { approvalDataOf, approvalInfo, isAskedPart } from "./approval-info.ts";
-import { ApprovalOutbox, type OutboxOptions } from "./approval-outbox.ts";
-import type { ApprovalInfo, ApprovalResolution, ChatApprovals } from "./chat-approvals.ts";
-import { ChatSync, type ChatSyncOptions, isBusy, type SyncState } from "./chat-sync.ts";
+import type { ApprovalData } from "../protocol/approval.ts";
+import { isAskedPart } from "./approval-info.ts";
+import { approvalLedger, type LedgerOptions } from "./approval-ledger.ts";
+import type { ChatApprovals } from "./chat-approvals.ts";
+import { chatSync, type ChatSyncOptions, isBusy, type SyncState } from "./chat-sync.ts";
 import type { HeldTransport } from "./held-transport.ts";
-import { Listeners } from "./listeners.ts";
-import { type ServerOptions, ServerRequests } from "./server-requests.ts";
+import { serverRequests } from "./server-requests.ts";
+import { isHidden } from "./watch-return.ts";
 
 /** How `attachApprovals` works. Only `transport` is required. */
 export interface AttachOptions<UI_MESSAGE extends UIMessage>
-  extends
-    ServerOptions,
-    Pick<OutboxOptions, "actor" | "storage" | "maxAttempts" | "maxAgeMs" | "now" | "random" | "timers">,
-    Pick<ChatSyncOptions<UI_MESSAGE>, "pollMs" | "pageSize"> {
+  extends LedgerOptions, Pick<ChatSyncOptions<UI_MESSAGE>, "pageSize"> {
   /** The transport of the chat: an `SseChatTransport`, or a `WebSocketChatTransport` with `hold`. */
   transport: HeldTransport<UI_MESSAGE>;
 }
@@ -49,49 +46,24 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
   options: AttachOptions<UI_MESSAGE>,
 ): AttachedApprovals {
   const { transport } = options;
-  const server = new ServerRequests(options);
-  const listeners = new Listeners();
-  const rows = new Map<string, ApprovalView>();
-  /** What streams have reported and the messages may not have yet. */
-  const reports = new Map<string, ApprovalData>();
+  const server = serverRequests(options);
   const record = chat.addToolApprovalResponse;
-  let clockOffset = 0;
   let unsubscribe: (() => void) | undefined;
-  let version = 0;
-  let known: { messages: UI_MESSAGE[]; version: number; infos: Map<string, ApprovalInfo> } | undefined;
-  const changed = () => {
-    version += 1;
-    listeners.notify();
-  };
 
-  const outbox = new ApprovalOutbox({
-    ...options,
+  const ledger = approvalLedger(options, {
     server,
-    chatId: chat.id,
-    async onChange({ decided }) {
-      if (decided) {
-        rows.set(decided.approvalId, decided);
-        await recordDecision(decided);
-        sync.tellOthers();
-        if (!isBusy(chat)) void sync.refresh();
-      }
-      changed();
-    },
-  });
-  const sync = new ChatSync<UI_MESSAGE>({
-    ...options,
     chat,
-    server,
-    onLedger(ledger, offset) {
-      clockOffset = offset;
-      for (const row of ledger.approvals) rows.set(row.approvalId, row);
-      // The server is back: nothing waits for its next attempt.
-      if (transport.getState().status === "reconnecting") transport.reconnect();
-      outbox.wake();
+    ask: () => sync.ask(),
+    // A page that is shown again asks at once.
+    isPaused: isHidden,
+    async onDecided(decided) {
+      await recordDecision(decided);
+      onEnd();
     },
-    onChange: changed,
-    onShow: () => arriving.clear(),
   });
+  const { changed, outbox, reports, approvals } = ledger;
+  const { refresh } = approvals;
+  const sync = chatSync<UI_MESSAGE>({ ...options, chat, server, ledger, onShow: () => arriving.clear() });
 
   /** Gives the part of a call its decision, as AI SDK does. Does nothing for a part that has one. */
   async function recordDecision(data: ApprovalData): Promise<boolean> {
@@ -112,7 +84,7 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
   async function* onChunk(chunk: UIMessageChunk): AsyncGenerator<UIMessageChunk> {
     const { type } = chunk;
     if (type === "tool-input-available") arriving.add(chunk.toolCallId);
-    if (type === "finish-step" && arriving.size > 0) {
+    if (type === "finish-step") {
       arriving.clear();
       changed();
     }
@@ -140,11 +112,11 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
   }
   const onArrival = ({ type }: UIMessageChunk) => {
     // The ledger has what a card shows beside the arguments; a turn that no stream shows changes the chat.
-    if (type === "tool-approval-request" || (type === "start" && !isBusy(chat))) void sync.refresh();
+    if (type === "tool-approval-request" || (type === "start" && !isBusy(chat))) void refresh();
   };
   const onEnd = () => {
     sync.tellOthers();
-    void sync.refresh();
+    void refresh();
   };
 
   const { sendMessage, regenerate, resumeStream } = chat;
@@ -189,43 +161,15 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
   chat.resumeStream = (...given) => reading(resumeStream(...given));
   chat.addToolApprovalResponse = ({ id, ...answer }) => outbox.send(id, answer);
 
-  function infos(): Map<string, ApprovalInfo> {
-    const { messages } = chat;
-    if (known?.messages === messages && known.version === version) return known.infos;
-    const parts = new Map(
-      messages.flatMap((message) => message.parts.filter(isAskedPart)).map((part) => [part.approval.id, part] as const),
-    );
-    const data = approvalDataOf(messages);
-    for (const [id, report] of reports) if (!data.has(id)) data.set(id, report);
-    const next = new Map<string, ApprovalInfo>();
-    for (const id of new Set([...parts.keys(), ...rows.keys()])) {
-      const facts = { part: parts.get(id), data: data.get(id), row: rows.get(id), answer: outbox.get(id) };
-      const info = approvalInfo(id, { ...facts, chatId: chat.id, clockOffset });
-      const before = known?.infos.get(id);
-      if (info) next.set(id, before && JSON.stringify(before) === JSON.stringify(info) ? before : info);
-    }
-    known = { messages, version, infos: next };
-    return next;
-  }
-
   return {
-    get: (approvalId) => infos().get(approvalId),
-    list: () => [...infos().values()],
-    answer: outbox.send,
-    retry: outbox.retry,
-    async resolve(approvalId: string, resolution: ApprovalResolution) {
-      await resolveApproval(server, approvalId, resolution);
-      await sync.refresh();
-    },
-    subscribe: listeners.subscribe,
+    ...approvals,
     get version() {
-      return version;
+      return ledger.version();
     },
     get sync() {
-      return sync.state;
+      return sync.state();
     },
     isArriving: (toolCallId) => arriving.has(toolCallId),
-    refresh: sync.refresh,
     loadOlder: sync.loadOlder,
     resend: (messageId) =>
       alone(async () => {
@@ -238,15 +182,15 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
         if (transport.getState().status === "open") outbox.wake();
       });
       transport.hooks = { onOpen, onChunk, onArrival, onEnd };
-      outbox.open();
       sync.open();
+      approvals.open();
     },
     close() {
       unsubscribe?.();
       unsubscribe = undefined;
       transport.hooks = {};
       sync.close();
-      outbox.close();
+      approvals.close();
       // To leave a stream is no error. A message that the server may not have is one.
       transport.release();
       transport.close();
@@ -262,10 +206,4 @@ function isUnanswered({ state, decidedBy }: ApprovalData): boolean {
 function decisionOf(data: ApprovalData): { id: string; approved: boolean; reason?: string } {
   const { approvalId: id, state, reason = isUnanswered(data) ? data.errorText : undefined } = data;
   return { id, approved: state !== "denied" && !isUnanswered(data), reason };
-}
-
-/** Rejects with the server's sentence if it refuses. */
-export async function resolveApproval(server: ServerRequests, id: string, resolution: object): Promise<void> {
-  const path = `/approvals/${encodeURIComponent(id)}/resolution`;
-  await server.read(path, { body: resolution });
 }

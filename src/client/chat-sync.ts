@@ -2,11 +2,10 @@ import type { AbstractChat, UIMessage } from "ai";
 import type { ApprovalView } from "../protocol/approval.ts";
 import { BridgeError } from "../protocol/errors.ts";
 import { isToolPart } from "./approval-info.ts";
+import type { ApprovalLedger } from "./approval-ledger.ts";
 import type { HeldTransport } from "./held-transport.ts";
-import { chatPath, refusalOf, type ServerRequests } from "./server-requests.ts";
-import { systemTimers, type Timers } from "./timers.ts";
-import { isHidden, watchReturn } from "./watch-return.ts";
-import { UnsentMessages } from "./unsent-messages.ts";
+import { chatPath, type ServerRequests } from "./server-requests.ts";
+import { unsentMessages } from "./unsent-messages.ts";
 
 /** What the server says about a chat beside its messages. */
 export interface Ledger {
@@ -27,15 +26,11 @@ export interface ChatSyncOptions<UI_MESSAGE extends UIMessage> {
   chat: AbstractChat<UI_MESSAGE>;
   transport: HeldTransport<UI_MESSAGE>;
   server: ServerRequests;
-  onLedger: (ledger: Ledger, clockOffset: number) => void;
-  onChange: () => void;
+  ledger: ApprovalLedger;
   /** The chat has the server's messages now. */
-  onShow?: () => void;
-  /** How often the page asks whether the chat has gone on without it. Default 5 seconds. */
-  pollMs?: number | undefined;
+  onShow: () => void;
   /** How many messages a page has. Default 50. */
   pageSize?: number | undefined;
-  timers?: Timers | undefined;
 }
 
 /** How far a page has what the server has. */
@@ -58,189 +53,139 @@ const maxResumes = 5;
  * tab, on another device, by a decision made elsewhere, by an expiry), reads what is new, and resumes a reply that is being
  * generated or waits. It changes the chat only while no request of the page runs.
  */
-export class ChatSync<UI_MESSAGE extends UIMessage> {
-  readonly #options: ChatSyncOptions<UI_MESSAGE>;
-  readonly #timers: Timers;
-  readonly unsent: UnsentMessages<UI_MESSAGE>;
-  #unwatch: (() => void) | undefined;
-  #others: BroadcastChannel | undefined;
-  #state: SyncState = { isLoaded: false, hasOlder: false, unsent: [] };
-  #before: string | undefined;
+export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<UI_MESSAGE>) {
+  const { chat, transport, server, ledger, onShow, pageSize = 50 } = options;
+  const { refresh } = ledger.approvals;
+  const unsent = unsentMessages(chat);
+  let others: BroadcastChannel | undefined;
+  let isClosed = true;
+  let state: SyncState = { isLoaded: false, hasOlder: false, unsent: [] };
+  let problem: string | undefined;
+  /** Names the page before the first message. */
+  let before: string | undefined;
   /** The sequence number that the chat's messages show. */
-  #shown: number | undefined;
-  /** Replies that were resumed since the log last went on. */
-  #resumes = { at: -1, times: 0 };
+  let shown: number | undefined;
+  /** How often a reply was resumed at the same sequence number. */
+  let resumed = { at: -1, times: 0 };
   /** True from a request for a reply until its stream is over. The chat is busy only when the server has answered. */
-  #isResuming = false;
-  #asking: Promise<void> | undefined;
-  #isAskedAgain = false;
-  #timer: unknown;
-  #isClosed = true;
+  let isResuming = false;
 
-  constructor(options: ChatSyncOptions<UI_MESSAGE>) {
-    this.#options = options;
-    this.#timers = options.timers ?? systemTimers;
-    this.unsent = new UnsentMessages(options.chat);
-  }
-
-  open(): void {
-    this.#isClosed = false;
-    this.#unwatch ??= watchReturn(() => void this.refresh());
-    this.#others ??=
-      globalThis.BroadcastChannel && new BroadcastChannel(`adk-stream-protocol:${this.#options.chat.id}`);
-    this.#others?.addEventListener("message", () => void this.refresh());
-    void this.refresh();
-  }
-
-  get state(): SyncState {
-    return this.#state;
-  }
-
-  /** Asks the server now. */
-  refresh = (): Promise<void> => {
-    this.#isAskedAgain = this.#asking !== undefined;
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = undefined;
-      if (this.#isClosed) return;
-      if (this.#isAskedAgain) void this.refresh();
-      else this.#askLater();
-    });
-    return this.#asking;
+  const changed = (): void => {
+    state = { isLoaded: shown !== undefined, hasOlder: before !== undefined, problem, unsent: unsent.ids() };
+    ledger.changed();
   };
-
-  /** Remembers the last message if its request failed. */
-  keepUnsent(): void {
+  const keepUnsent = (): void => {
     // The page has dropped what followed an edited message, and the server has not.
-    if (this.unsent.keep()) this.#shown = -1;
-  }
-
-  /** Removes an unsent message. Of an edit the message comes back as the server has it. */
-  discard = (messageId: string): void => {
-    const { chat } = this.#options;
-    if (!this.unsent.take(messageId)) return;
-    if (chat.status === "error") chat.clearError();
-    this.#shown = -1;
-    void this.refresh();
+    if (unsent.keep()) shown = -1;
   };
 
-  /** Something of this page has changed the chat: the other tabs ask now. */
-  tellOthers(): void {
-    this.#others?.postMessage("changed");
-  }
-
-  /** Reads the page before the first message. Resolves to false if that was not possible now. */
-  loadOlder = async (): Promise<boolean> => {
-    const { chat } = this.#options;
-    const first = chat.messages[0]?.id;
-    if (this.#before === undefined || isBusy(chat)) return false;
-    const page = await this.#read(this.#before).catch(() => undefined);
-    if (!page || isBusy(chat) || chat.messages[0]?.id !== first) return false;
-    const ids = new Set(chat.messages.map(({ id }) => id));
-    chat.messages = [...page.messages.filter(({ id }) => !ids.has(id)), ...chat.messages];
-    this.#take(page.before);
-    return true;
-  };
-
-  close(): void {
-    this.#isClosed = true;
-    this.#unwatch?.();
-    this.#others?.close();
-    this.#unwatch = this.#others = undefined;
-    this.#timers.clearTimeout(this.#timer);
-  }
-
-  #askLater(): void {
-    this.#timers.clearTimeout(this.#timer);
-    // A page that is shown again asks at once.
-    if (isHidden()) return;
-    this.#timer = this.#timers.setTimeout(() => void this.refresh(), this.#options.pollMs ?? 5000);
-  }
-
-  async #ask(): Promise<void> {
-    const { chat, server, onLedger } = this.#options;
-    this.#isAskedAgain = false;
-    this.keepUnsent();
-    try {
-      const path = `/approvals?chat=${encodeURIComponent(chat.id)}&state=pending`;
-      const { body, clockOffset } = await server.read<Ledger>(path);
-      if (this.#isClosed) return;
-      onLedger(body, clockOffset);
-      await this.#follow(body);
-    } catch (error) {
-      const problem = error instanceof BridgeError ? error.message : "The server cannot be reached.";
-      if (!this.#isClosed) this.#become({ problem });
-    }
-  }
-
-  async #follow({ sequence, running }: Ledger): Promise<void> {
-    const { chat, transport } = this.#options;
-    if (isBusy(chat)) return this.#become({});
-    if (sequence !== this.#shown) {
-      const before = chat.messages;
-      const page = sequence === 0 ? { messages: [] } : await this.#read();
-      if (this.#isClosed || isBusy(chat) || chat.messages !== before) return;
-      this.#show(page);
-      this.#options.onShow?.();
-      this.#shown = sequence;
-    }
-    const isLost = chat.status === "error" && isNetworkError(chat.error);
-    if (running || (transport.resumesPaused && isWaiting(chat.messages.at(-1))))
-      return this.#resume(sequence, running, isLost);
-    if (isLost && chat.messages.at(-1)?.role !== "user") chat.clearError();
-    this.#become({ problem: undefined });
-  }
-
-  /** Takes over the server's messages, with those of the page that the server does not have: older ones, and unsent ones. */
-  #show(page: MessagePage<UI_MESSAGE>): void {
-    const { chat } = this.#options;
-    const local = chat.messages;
-    const start = local.findIndex(({ id }) => id === page.messages[0]?.id);
-    const older = Math.max(0, start);
-    const messages = [...local.slice(0, older), ...this.unsent.mergedWith(page.messages, local.slice(older))];
-    if (JSON.stringify(messages) !== JSON.stringify(local)) chat.messages = messages;
-    // Otherwise the older messages stay, and with them the page before them.
-    if (start <= 0) this.#take(page.before);
-  }
-
-  #resume(sequence: number, running: boolean, isLost: boolean): void {
-    const { chat } = this.#options;
-    if (this.#isResuming) return;
-    this.#resumes = this.#resumes.at === sequence ? this.#resumes : { at: sequence, times: 0 };
-    this.#resumes.times += 1;
-    // A reply that waits is resumed once, and again if its connection was lost. Without a stream the page asks now and then.
-    if (!running && this.#resumes.times > (isLost ? maxResumes : 1)) {
-      if (isLost) chat.clearError();
-      return this.#become({ problem: undefined });
-    }
-    if (this.#resumes.times > maxResumes)
-      return this.#become({ problem: `The reply was resumed ${maxResumes} times without coming further.` });
-    this.#become({ problem: undefined });
-    this.#isResuming = true;
-    void chat.resumeStream().finally(() => (this.#isResuming = false));
-  }
-
-  async #read(before?: string): Promise<MessagePage<UI_MESSAGE>> {
-    const { chat, server, pageSize = 50 } = this.#options;
-    const earlier = before === undefined ? "" : `&before=${encodeURIComponent(before)}`;
-    const path = `${chatPath(chat.id)}/messages?limit=${pageSize}${earlier}`;
-    const reply = await server.json<MessagePage<UI_MESSAGE>>(path);
-    const { status, body } = reply;
-    if (status === 404) return { messages: [] };
-    if (status !== 200) throw refusalOf(reply);
-    this.unsent.receive(body.messages);
+  async function read(earlier?: string): Promise<MessagePage<UI_MESSAGE>> {
+    const from = earlier === undefined ? "" : `&before=${encodeURIComponent(earlier)}`;
+    const { body } = await server.read<MessagePage<UI_MESSAGE>>(
+      `${chatPath(chat.id)}/messages?limit=${pageSize}${from}`,
+    );
+    unsent.receive(body.messages);
     return body;
   }
 
-  #take(before: string | undefined): void {
-    this.#before = before;
-    this.#become({ hasOlder: before !== undefined });
+  /** Takes over the server's messages, with those of the page that the server does not have: older ones, and unsent ones. */
+  function show(page: MessagePage<UI_MESSAGE>): void {
+    const local = chat.messages;
+    const start = local.findIndex(({ id }) => id === page.messages[0]?.id);
+    const older = Math.max(0, start);
+    const messages = [...local.slice(0, older), ...unsent.mergedWith(page.messages, local.slice(older))];
+    if (JSON.stringify(messages) !== JSON.stringify(local)) chat.messages = messages;
+    // Otherwise the older messages stay, and with them the page before them.
+    if (start <= 0) before = page.before;
   }
 
-  #become(change: { problem?: string | undefined; hasOlder?: boolean }): void {
-    const isLoaded = this.#shown !== undefined;
-    this.#state = { ...this.#state, ...change, isLoaded, unsent: this.unsent.ids };
-    this.#options.onChange();
+  async function follow({ sequence, running }: Ledger): Promise<void> {
+    if (isBusy(chat)) return changed();
+    if (sequence !== shown) {
+      const { messages } = chat;
+      const page = sequence === 0 ? { messages: [] } : await read();
+      if (isClosed || isBusy(chat) || chat.messages !== messages) return;
+      show(page);
+      onShow();
+      shown = sequence;
+    }
+    const last = chat.messages.at(-1);
+    const isLost = chat.status === "error" && isNetworkError(chat.error);
+    const isOpen = running || (transport.resumesPaused && isWaiting(last));
+    if (isOpen && isResuming) return changed();
+    if (isOpen) resumed = { at: sequence, times: resumed.at === sequence ? resumed.times + 1 : 1 };
+    // A reply that waits is resumed once, and again if its connection was lost. Without a stream the page asks now and then.
+    const resumes = isOpen && resumed.times <= (running || isLost ? maxResumes : 1);
+    const isStuck = running && !resumes;
+    problem = isStuck ? `The reply was resumed ${maxResumes} times without coming further.` : undefined;
+    if (isLost && !resumes && !isStuck && last?.role !== "user") chat.clearError();
+    changed();
+    if (!resumes) return;
+    isResuming = true;
+    void chat.resumeStream().finally(() => (isResuming = false));
   }
+
+  return {
+    unsent,
+    keepUnsent,
+    state: (): SyncState => state,
+
+    open(): void {
+      isClosed = false;
+      others ??= globalThis.BroadcastChannel && new BroadcastChannel(`adk-stream-protocol:${chat.id}`);
+      others?.addEventListener("message", () => void refresh());
+    },
+
+    close(): void {
+      isClosed = true;
+      others?.close();
+      others = undefined;
+    },
+
+    /** Something of this page has changed the chat: the other tabs ask now. */
+    tellOthers(): void {
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a BroadcastChannel reaches only this origin
+      others?.postMessage("changed");
+    },
+
+    /** Asks the server whether the chat has gone on. */
+    async ask(): Promise<void> {
+      keepUnsent();
+      try {
+        const reply = await server.read<Ledger>(`/approvals?chat=${encodeURIComponent(chat.id)}&state=pending`);
+        if (isClosed) return;
+        // The server is back: nothing waits for its next attempt.
+        if (transport.getState().status === "reconnecting") transport.reconnect();
+        ledger.receive(reply);
+        await follow(reply.body);
+      } catch (error) {
+        if (isClosed) return;
+        problem = error instanceof BridgeError ? error.message : "The server cannot be reached.";
+        changed();
+      }
+    },
+
+    /** Removes an unsent message. Of an edit the message comes back as the server has it. */
+    discard(this: void, messageId: string): void {
+      if (!unsent.take(messageId)) return;
+      chat.clearError();
+      shown = -1;
+      void refresh();
+    },
+
+    /** Reads the page before the first message. Resolves to false if that was not possible now. */
+    async loadOlder(this: void): Promise<boolean> {
+      const first = chat.messages[0]?.id;
+      if (before === undefined || isBusy(chat)) return false;
+      const page = await read(before).catch(() => undefined);
+      if (!page || isBusy(chat) || chat.messages[0]?.id !== first) return false;
+      const ids = new Set(chat.messages.map(({ id }) => id));
+      chat.messages = [...page.messages.filter(({ id }) => !ids.has(id)), ...chat.messages];
+      before = page.before;
+      changed();
+      return true;
+    },
+  };
 }
 
 export function isBusy({ status }: { status: string }): boolean {

@@ -55,6 +55,11 @@ export interface TransportHooks {
   onEnd?: () => void;
 }
 
+/** A stream has ended. The chat becomes idle, or shows the error, a moment after it. */
+export function tellEnd(transport: { hooks: TransportHooks }): void {
+  setTimeout(() => transport.hooks.onEnd?.());
+}
+
 /**
  * A stream that asks for a chunk only when the chat has handled the one before it. So what `onChunk` does to the chat's
  * messages happens between two chunks.
@@ -66,8 +71,7 @@ export function hookedStream(
 ): ReadableStream<UIMessageChunk> {
   const end = () => {
     onEnd?.();
-    // The chat becomes idle a moment after its stream has ended.
-    setTimeout(() => transport.hooks.onEnd?.());
+    tellEnd(transport);
   };
   const hooked = throughHook(chunks, transport);
   return new ReadableStream<UIMessageChunk>(
@@ -76,12 +80,12 @@ export function hookedStream(
         try {
           const { done, value } = await hooked.next();
           if (!done) return controller.enqueue(value);
-          end();
-          controller.close();
         } catch (error) {
           end();
-          controller.error(error);
+          throw error;
         }
+        end();
+        controller.close();
       },
       async cancel() {
         end();

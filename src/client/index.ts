@@ -10,8 +10,10 @@
  *     sse-chat-transport.ts           the same over HTTP
  *     sse-stream.ts                   one stream, which stays open while a call waits and outlives its connections
  *     attach-approvals.ts             answers beside the open stream, for any chat of AI SDK
- *     approval-outbox.ts              keeps and repeats answers until the server has recorded them
  *     chat-sync.ts                    reads what the chat has become without this page
+ *     all-approvals.ts                the questions of all chats
+ *     approval-ledger.ts              what is known of approvals, for both
+ *     approval-outbox.ts              keeps and repeats answers until the server has recorded them
  *
  * `only-new-messages.ts` is for pages with AI SDK's own HTTP transport.
  */

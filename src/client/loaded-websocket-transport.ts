@@ -11,7 +11,8 @@ import {
   type TransportHooks,
 } from "./held-transport.ts";
 import { newKey } from "./new-key.ts";
-import { RepeatedSends } from "./repeated-sends.ts";
+import { repeatedSends } from "./repeated-sends.ts";
+import type { Watched } from "./watched.ts";
 import { WebSocketConnection } from "./websocket-connection.ts";
 import type { WebSocketChatTransportOptions } from "./websocket-chat-transport.ts";
 
@@ -24,15 +25,19 @@ export class LoadedWebSocketTransport<UI_MESSAGE extends UIMessage = UIMessage> 
   /** Who has the hooks. */
   readonly #owner: { hooks: TransportHooks };
   readonly #connection: WebSocketConnection;
-  readonly #repeated = new RepeatedSends();
+  readonly #checkRepeated = repeatedSends();
   #chat: FollowedChat | undefined;
   /** The chat that was followed when the connection was given up. */
   #given: string | undefined;
 
-  constructor(options: WebSocketChatTransportOptions, owner: { hooks: TransportHooks }) {
+  constructor(
+    options: WebSocketChatTransportOptions,
+    owner: { hooks: TransportHooks },
+    state: Watched<ConnectionState>,
+  ) {
     this.#options = options;
     this.#owner = owner;
-    this.#connection = new WebSocketConnection(options, {
+    this.#connection = new WebSocketConnection(options, state, {
       onOpen: () => {
         for (const frame of this.#chat?.greet() ?? []) this.#connection.send(frame);
       },
@@ -41,18 +46,12 @@ export class LoadedWebSocketTransport<UI_MESSAGE extends UIMessage = UIMessage> 
       },
       onLost: () => this.#chat?.lost(),
       onGiveUp: (error) => {
-        const id = this.getState().status === "closed" ? this.#chat?.id : undefined;
+        const id = state.get().status === "closed" ? this.#chat?.id : undefined;
         this.#leave(error);
         this.#given = id;
       },
     });
   }
-
-  /** The state of the connection; with `subscribe` for `useSyncExternalStore`. */
-  getState = (): ConnectionState => this.#connection.getState();
-
-  /** Calls the listener at each change of the state. Returns a function that stops it. */
-  subscribe = (listener: () => void): (() => void) => this.#connection.subscribe(listener);
 
   /** Sends the new message and returns the stream of the turn it causes, also before there is a connection. */
   async sendMessages(options: SendOptions<UI_MESSAGE>): Promise<ReadableStream<UIMessageChunk>> {
@@ -69,7 +68,7 @@ export class LoadedWebSocketTransport<UI_MESSAGE extends UIMessage = UIMessage> 
         if (result !== "begun") ignore.abort();
       },
     });
-    this.#repeated.check(message);
+    this.#checkRepeated(message);
     this.#ask(chat, request, { abortSignal, ignore: ignore.signal });
     this.#owner.hooks.onOpen?.();
     return this.#readable(request);

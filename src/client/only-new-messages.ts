@@ -1,6 +1,5 @@
 import type { UIMessage } from "ai";
-import type { ApprovalData } from "../protocol/approval.ts";
-import { isOpen, isToolPart } from "./approval-info.ts";
+import { approvalDataOf, isSettled, isToolPart } from "./approval-info.ts";
 
 /** The request as AI SDK gives it to `prepareSendMessagesRequest`, in both majors. */
 export interface SendMessagesRequest<UI_MESSAGE extends UIMessage> {
@@ -21,55 +20,46 @@ export interface SendMessagesRequest<UI_MESSAGE extends UIMessage> {
  * - Of answers and results: the assistant's message, with only the parts that have some.
  * - Of the wish for another reply: the last message without its parts.
  */
-export function onlyNewMessages<UI_MESSAGE extends UIMessage>(
-  request: SendMessagesRequest<UI_MESSAGE>,
-): { body: object } {
-  const { id, trigger, messageId, body } = request;
-  return { body: { ...body, id, messages: newMessages(request), trigger, messageId } };
+export function onlyNewMessages<UI_MESSAGE extends UIMessage>({
+  id,
+  messages,
+  trigger,
+  messageId,
+  body,
+}: SendMessagesRequest<UI_MESSAGE>): { body: object } {
+  return { body: { ...body, id, messages: newMessages(messages, trigger, messageId), trigger, messageId } };
 }
 
 type SentMessage = Pick<UIMessage, "id" | "role"> & { parts: readonly object[] };
 
-function newMessages({
-  messages,
-  trigger,
-  messageId,
-}: Pick<SendMessagesRequest<UIMessage>, "messages" | "trigger" | "messageId">): SentMessage[] {
+function newMessages(messages: readonly UIMessage[], trigger: string, messageId: string | undefined): SentMessage[] {
   const last = messages.at(-1);
   if (!last) return [];
   if (trigger === "regenerate-message") return [withoutParts(last)];
   const named = messages.find(({ id, role }) => id === messageId && role === "assistant") ?? last;
   if (named.role === "assistant") return [{ ...withoutParts(named), parts: partsToSend(named) }];
-  const before = messages.at(-2);
-  return [...(before ? [withoutParts(before)] : []), last];
+  return [...messages.slice(-2, -1).map(withoutParts), last];
 }
 
 function withoutParts({ id, role }: UIMessage): SentMessage {
   return { id, role, parts: [] };
 }
 
-type Part = UIMessage["parts"][number];
-
 /** The parts with an answer or a result that the server may not have, without the arguments of the calls. */
-function partsToSend({ parts }: UIMessage): object[] {
-  const settled = new Set<string | undefined>(parts.flatMap((part) => settledApproval(part) ?? []));
+function partsToSend(message: UIMessage): object[] {
+  const reports = approvalDataOf([message]);
   const sent = new Set<string>();
-  return parts.flatMap((part) => {
+  return message.parts.flatMap((part) => {
     if (!isToolPart(part)) return [];
-    const { approval, toolCallId, state } = part;
-    const isOver = state.startsWith("output-");
-    const isNew = isOver ? state !== "output-denied" && !settled.has(approval?.id) : approval?.approved !== undefined;
+    const { input: _input, ...rest } = part;
+    const { approval, toolCallId, state } = rest;
+    const isNew = state.startsWith("output-")
+      ? // The server itself has reported the others.
+        state !== "output-denied" && !isSettled(reports.get(approval?.id ?? ""))
+      : approval?.approved !== undefined;
     // An approved browser tool has a second part with the same id and the same result.
     if (!isNew || sent.has(toolCallId)) return [];
     sent.add(toolCallId);
-    const { input: _input, ...rest } = part;
     return [rest];
   });
-}
-
-/** The approval that the server itself has reported as settled. */
-function settledApproval(part: Part): string | undefined {
-  if (part.type !== "data-approval") return undefined;
-  const { approvalId, state } = part.data as ApprovalData;
-  return isOpen(state) ? undefined : approvalId;
 }

@@ -13,9 +13,8 @@ export interface ServerOptions {
 }
 
 export interface ServerRequest {
-  /** Sent as JSON with `POST`, unless it is undefined. */
+  /** Sent as JSON with `POST`; without it the method is `GET`. */
   body?: object | undefined;
-  method?: string;
   signal?: AbortSignal | undefined;
   headers?: HeadersInit | undefined;
 }
@@ -30,50 +29,50 @@ export interface ServerReply<T> {
   retryAfter?: number | undefined;
 }
 
+export type ServerRequests = ReturnType<typeof serverRequests>;
+
 /** Requests to the routes of the server (PROTOCOL.md §1). */
-export class ServerRequests {
-  readonly #options: ServerOptions;
-
-  constructor(options: ServerOptions) {
-    this.#options = options;
-  }
-
-  async send(path: string, { body, signal, method, headers }: ServerRequest = {}): Promise<Response> {
-    const { api = "", credentials, fetch = globalThis.fetch } = this.#options;
-    const own = this.#options.headers;
-    const all = new Headers(typeof own === "function" ? await own() : own);
+export function serverRequests(options: ServerOptions) {
+  async function send(path: string, { body, signal, headers }: ServerRequest = {}): Promise<Response> {
+    const { api = "", headers: given, credentials, fetch = globalThis.fetch } = options;
+    const all = new Headers(typeof given === "function" ? await given() : given);
     for (const [name, value] of new Headers(headers)) all.set(name, value);
     if (body) all.set("content-type", "application/json");
-    const given = body && JSON.stringify(body);
-    const request = { method: method ?? (body ? "POST" : "GET"), headers: all, credentials, signal, body: given };
+    const request = { method: body ? "POST" : "GET", headers: all, credentials, signal, body: JSON.stringify(body) };
     return fetch(api.replace(/\/$/, "") + path, request);
   }
 
   /** Rejects only if there is no response, or not all of it. */
-  async json<T extends object>(path: string, request?: ServerRequest): Promise<ServerReply<T>> {
-    const sentAt = Date.now();
-    return replyOf<T>(await this.send(path, request), sentAt);
+  async function json<T extends object>(path: string, request?: ServerRequest): Promise<ServerReply<T>> {
+    return replyOf<T>(await send(path, request));
   }
 
   /** Rejects also if the server refuses. */
-  async read<T extends object>(path: string, request?: ServerRequest): Promise<ServerReply<T>> {
-    const reply = await this.json<T>(path, request);
+  async function read<T extends object>(path: string, request?: ServerRequest): Promise<ServerReply<T>> {
+    const reply = await json<T>(path, request);
     if (reply.status !== 200) throw refusalOf(reply);
     return reply;
   }
+
+  return { send, json, read };
 }
 
-async function replyOf<T extends object>(response: Response, sentAt: number): Promise<ServerReply<T>> {
-  const { status, headers } = response;
-  const offset = Date.parse(headers.get("date") ?? "") + 500 - (sentAt + Date.now()) / 2;
+async function replyOf<T extends object>(response: Response): Promise<ServerReply<T>> {
+  const { status, ok, headers } = response;
+  // The date has whole seconds only, and is as old as the way of the response was long.
+  const offset = Date.parse(headers.get("date") ?? "") + 500 - Date.now();
   const body = (await response.json().catch((error: unknown) => {
     // A refusal without JSON comes from something before the server. Otherwise the connection was cut in the body.
-    if (!response.ok && error instanceof SyntaxError) return {};
+    if (!ok && error instanceof SyntaxError) return {};
     throw new TypeError("The network connection was cut in the middle of a response.");
   })) as ServerReply<T>["body"];
-  // The date has whole seconds only.
   const clockOffset = Math.abs(offset) > 2000 ? offset : 0;
   return { status, body, clockOffset, retryAfter: Number(headers.get("retry-after")) || undefined };
+}
+
+/** True if the same request may succeed later. The status of a response that a `fetch` makes of a failure is 0. */
+export function mayPass({ status }: { status: number }): boolean {
+  return status === 0 || status === 408 || status === 429 || status >= 500;
 }
 
 /** The error of a reply that refuses a request, in the server's words if it has some. */
@@ -84,7 +83,12 @@ export function refusalOf({ status, body, retryAfter }: Omit<ServerReply<object>
 
 /** The error of a response that refuses a request. */
 export async function toError(response: Response): Promise<BridgeError> {
-  return refusalOf(await replyOf(response, 0));
+  return refusalOf(await replyOf(response));
+}
+
+/** The path of an approval. */
+export function approvalPath(approvalId: string): string {
+  return `/approvals/${encodeURIComponent(approvalId)}`;
 }
 
 /** The path of a chat. */

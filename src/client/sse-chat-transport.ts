@@ -1,12 +1,12 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import type { ConnectionState } from "./connection-state.ts";
 import type { HeldTransport, ReconnectOptions, SendOptions, ToolResult, TransportHooks } from "./held-transport.ts";
-import { Listeners } from "./listeners.ts";
 import { onlyNewMessages } from "./only-new-messages.ts";
-import { RepeatedSends } from "./repeated-sends.ts";
-import { chatPath, ServerRequests, toError } from "./server-requests.ts";
+import { repeatedSends } from "./repeated-sends.ts";
+import { chatPath, serverRequests, type ServerRequests } from "./server-requests.ts";
 import type { SseChatTransportOptions } from "./sse-chat-transport-options.ts";
-import { SseStream } from "./sse-stream.ts";
+import { type SseStream, sseStream } from "./sse-stream.ts";
+import { watched } from "./watched.ts";
 
 /**
  * A chat over HTTP with streams that stay open while a call waits (`hold` in PROTOCOL.md §1). The answer goes beside the
@@ -19,24 +19,23 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
   hooks: TransportHooks = {};
   readonly #options: SseChatTransportOptions;
   readonly #server: ServerRequests;
-  readonly #listeners = new Listeners();
-  readonly #repeated = new RepeatedSends();
+  readonly #state = watched<ConnectionState>({ status: "idle" });
+  readonly #checkRepeated = repeatedSends();
   readonly #streams = new Set<SseStream>();
-  #state: ConnectionState = { status: "idle" };
 
   constructor(options: SseChatTransportOptions = {}) {
     this.#options = options;
-    this.#server = new ServerRequests(options);
+    this.#server = serverRequests(options);
   }
 
-  getState = (): ConnectionState => this.#state;
+  getState = this.#state.get;
 
-  subscribe = this.#listeners.subscribe;
+  subscribe = this.#state.subscribe;
 
   async sendMessages(options: SendOptions<UI_MESSAGE>): Promise<ReadableStream<UIMessageChunk>> {
     const { chatId, messages, trigger, messageId, headers } = options;
     const { body } = onlyNewMessages({ ...options, id: chatId });
-    this.#repeated.check(body);
+    this.#checkRepeated(body);
     const last = messages.at(-1);
     const isNew = trigger === "submit-message" && messageId === undefined && last?.role === "user";
     const sent = this.#open(options).send({ body: { ...body, hold: true }, headers }, isNew ? last.id : undefined);
@@ -51,8 +50,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
     const { error, ...rest } = Object(result) as { error?: unknown };
     const isError = typeof error === "string" && Object.keys(rest).length === 0;
     const body = { toolCallId, ...(isError ? { error: error.slice(0, 4000) } : { result: result ?? null }) };
-    const response = await this.#server.send(`${chatPath(chatId)}/results`, { body });
-    if (!response.ok) throw await toError(response);
+    await this.#server.read(`${chatPath(chatId)}/results`, { body });
   }
 
   release(): void {
@@ -69,22 +67,11 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
 
   #open({ chatId, abortSignal }: ReconnectOptions<UI_MESSAGE>): SseStream {
     abortSignal?.throwIfAborted();
-    const stream = new SseStream(chatId, {
-      options: this.#options,
-      server: this.#server,
-      transport: this,
-      become: this.#become,
-    });
-    const { left } = stream;
-    abortSignal?.addEventListener("abort", () => stream.stop(), { once: true, signal: left });
+    const stream = sseStream(chatId, this.#options, this.#server, this, this.#state.set);
+    const { left, stop } = stream;
+    abortSignal?.addEventListener("abort", stop, { signal: left });
     this.#streams.add(stream);
-    left.addEventListener("abort", () => void this.#streams.delete(stream), { once: true });
+    left.addEventListener("abort", () => void this.#streams.delete(stream));
     return stream;
   }
-
-  #become = (next: ConnectionState): void => {
-    if (next.status === this.#state.status && next.retryAt === this.#state.retryAt) return;
-    this.#state = next;
-    this.#listeners.notify();
-  };
 }

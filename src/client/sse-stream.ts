@@ -1,226 +1,250 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import { decodeSse } from "../protocol/sse.ts";
+import { clockOf } from "./clock.ts";
 import type { ConnectionState } from "./connection-state.ts";
-import { hookedStream, type TransportHooks } from "./held-transport.ts";
-import { linked } from "./linked.ts";
-import { isUnreached, LostReply } from "./lost-reply.ts";
-import { reconnectDelay } from "./reconnect-delay.ts";
-import { chatPath, type ServerRequest, type ServerRequests, toError } from "./server-requests.ts";
+import { hookedStream, tellEnd, type TransportHooks } from "./held-transport.ts";
+import { pauseWith } from "./pause.ts";
+import { retries } from "./retries.ts";
+import { chatPath, mayPass, refusalOf, type ServerRequest, type ServerRequests, toError } from "./server-requests.ts";
 import type { SseChatTransportOptions } from "./sse-chat-transport-options.ts";
-import { systemTimers } from "./timers.ts";
-import { waitBeforeRetry } from "./wait-before-retry.ts";
-import { isHidden } from "./watch-return.ts";
-import { watchSilence } from "./watch-silence.ts";
-
-/** What the streams of a transport have in common. */
-interface StreamOwner {
-  options: SseChatTransportOptions;
-  server: ServerRequests;
-  transport: { hooks: TransportHooks };
-  become: (state: ConnectionState) => void;
-}
+import { isHidden, watchReturn } from "./watch-return.ts";
 
 /** After how long a page that is not seen gives up its connection while it waits. */
 const hiddenMs = 25_000;
-const longestMs = 2 ** 31 - 1;
 
-/** One stream of a chat over HTTP, which outlives its connections. */
-export class SseStream {
-  readonly #chatId: string;
-  readonly #owner: StreamOwner;
-  readonly #now: () => number;
-  readonly #leave = new AbortController();
-  /** Aborts when the page leaves the stream. */
-  readonly left = this.#leave.signal;
-  /** Ends the connection in use, or the wait for the next one, which is opened at once. */
-  cut: () => void = () => undefined;
+export type SseStream = ReturnType<typeof sseStream>;
+
+/**
+ * One stream of a chat over HTTP, which outlives its connections:
+ *
+ *     request ──► read ──► wait ──► request ──► read …
+ *
+ * To read and to wait end in the same ways: after a time, by `cut`, when the person or the network comes back, and when the
+ * page leaves the stream.
+ */
+export function sseStream(
+  chatId: string,
+  options: SseChatTransportOptions,
+  server: ServerRequests,
+  transport: { hooks: TransportHooks },
+  become: (state: ConnectionState) => void,
+) {
+  const { onChunk, silenceMs = 40_000 } = options;
+  const { now, timers } = clockOf(options);
+  const { next, reset } = retries(options);
+  const leave = new AbortController();
+  const { signal: left } = leave;
+  /** The reading or the wait that goes on. */
+  const { begin: start, last: endAfter, end: cut } = pauseWith(timers);
+  /** When the last bytes came; long ago while it waits. */
+  let heardAt = 0;
   /** The number of the last event. */
-  #position: string | undefined;
+  let position: string | undefined;
   /** The last chunk, and when it came. After the end of a step the reply may wait for an answer. */
-  #last = { type: "", at: 0 };
-  /** Since when and how often the server could not be reached. */
-  #failing = { since: 0, times: 0 };
+  let last = { type: "", at: 0 };
   /** `sent` and `due`: its request changes the chat and has no response yet; it was sent, or waits to be sent again. */
-  #phase: "resuming" | "sent" | "due" | "begun" = "resuming";
-  #isReleased = false;
-  #isClosed = false;
+  let phase: "resuming" | "sent" | "due" | "begun" = "resuming";
+  let isReleased = false;
+  /** False if the request on its way is the last one. */
+  let repeats = true;
 
-  constructor(chatId: string, owner: StreamOwner) {
-    this.#chatId = chatId;
-    this.#owner = owner;
-    this.#now = owner.options.now ?? Date.now;
+  const unwatch = watchReturn(() => {
+    // Timers may have stopped while the computer slept.
+    if (now() - heardAt >= silenceMs / 2) cut();
+  });
+  left.addEventListener("abort", () => {
+    unwatch();
+    cut();
+  });
+
+  const over = (status: "idle" | "closed"): void => {
+    leave.abort();
+    become({ status });
+  };
+
+  async function wait(ms?: number): Promise<void> {
+    left.throwIfAborted();
+    heardAt = -Infinity;
+    await start(ms);
+    left.throwIfAborted();
   }
 
-  /** Begins with a chat request. That of a new message (`id`) is sent again if it got no response, unless it is in the chat. */
-  send(request: ServerRequest, id?: string): Promise<ReadableStream<UIMessageChunk> | null> {
-    this.#phase = "sent";
-    return this.#begin(async (signal) => {
-      for (;;) {
-        try {
-          if (this.#failing.times === 0 || !(await this.#has(id, signal)))
-            return await this.#owner.server.send("/stream", { ...request, signal });
-          const resumed = await this.#resume(signal);
-          if (resumed.status === 204) throw new LostReply();
-          return resumed;
-        } catch (error) {
-          if (id === undefined || this.#isClosed || signal.aborted || !isUnreached(error)) throw error;
-        }
-        this.#phase = "due";
-        await this.#pause();
-        signal.throwIfAborted();
-        this.#phase = "sent";
+  /** Makes a request again and again until the server can be reached: at first soon, then less often, and not for ever. */
+  async function reach<T>(request: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await request();
+      } catch (error) {
+        if (!(error instanceof TypeError) || !repeats) throw error;
       }
-    });
+      await pause();
+    }
   }
 
-  /** Begins with the reply that runs or waits; null if there is none. */
-  resume(): Promise<ReadableStream<UIMessageChunk> | null> {
-    return this.#begin((signal) => this.#resume(signal));
+  async function pause(): Promise<void> {
+    const delay = next();
+    if (delay === 0) throw new TypeError("The network connection to the chat is lost.");
+    if (phase === "sent") phase = "due";
+    become({ status: "reconnecting", retryAt: now() + delay });
+    await wait(delay);
   }
 
-  /** Leaves the stream, and stops the reply. */
-  stop(): void {
-    this.#leave.abort();
-    // A request to resume is aborted only to make it once more.
-    if (this.#phase !== "resuming")
-      void this.#owner.server.send(`${chatPath(this.#chatId)}/stop`, { method: "POST" }).catch(() => undefined);
+  /** Asks for what comes after the last event, or for the reply from its beginning. */
+  function resume(): Promise<Response> {
+    const headers = position === undefined ? undefined : { "last-event-id": position };
+    return server.send(`${chatPath(chatId)}/stream?hold=1`, { headers, signal: left });
   }
 
-  /** Leaves the stream. A request on its way is not cut, because the server might not get it. */
-  release(): void {
-    this.#isReleased = true;
-    if (this.#phase === "resuming" || this.#phase === "begun") this.#leave.abort();
-  }
-
-  /** The page is left too: a request on its way is the last one. */
-  close(): void {
-    this.#isClosed = true;
-    if (this.#phase === "due") this.#leave.abort();
-    this.release();
+  /** True if the chat has a message with this id. */
+  async function has(messageId: string | undefined): Promise<boolean> {
+    const path = `${chatPath(chatId)}/messages?limit=20`;
+    const reply = await server.json<{ messages?: UIMessage[] }>(path, { signal: left });
+    if (mayPass(reply)) throw new TypeError(refusalOf(reply).message);
+    return reply.body.messages?.some(({ id }) => id === messageId) ?? false;
   }
 
   /** Makes the first request; null if the server has nothing to stream. */
-  async #begin(request: (signal: AbortSignal) => Promise<Response>): Promise<ReadableStream<UIMessageChunk> | null> {
-    const { become, transport } = this.#owner;
+  async function begin(request: () => Promise<Response>): Promise<ReadableStream<UIMessageChunk> | null> {
     transport.hooks.onOpen?.();
-    const connection = linked(this.left);
     become({ status: "connecting" });
     try {
-      const response = await request(connection.signal);
+      const response = await request();
       if (!response.ok) throw await toError(response);
+      const isMessage = phase !== "resuming";
       // The server has the request.
-      this.#phase = "begun";
-      this.#failing.times = 0;
-      if (this.#isReleased) this.#leave.abort();
-      this.left.throwIfAborted();
-      if (response.body && response.status !== 204)
-        return hookedStream(this.#chunks(response.body, connection), transport, () => this.#leave.abort());
-      this.#leave.abort();
-      become({ status: "idle" });
+      phase = "begun";
+      repeats = true;
+      reset();
+      if (isReleased) leave.abort();
+      left.throwIfAborted();
+      if (response.body) return hookedStream(chunks(response.body), transport, () => leave.abort());
+      // The reply to a message is over before it could be read.
+      if (isMessage) throw lostReply();
+      over("idle");
       return null;
     } catch (error) {
-      const isLeft = this.left.aborted;
-      this.#leave.abort();
-      become({ status: isLeft ? "idle" : "closed" });
-      // The chat shows the error a moment later. Then it is known whether the server has the message.
-      setTimeout(() => transport.hooks.onEnd?.());
-      if (isLeft) throw this.left.reason;
+      const isLeft = left.aborted;
+      over(isLeft ? "idle" : "closed");
+      // The chat shows the error before. Then it is known whether the server has the message.
+      tellEnd(transport);
+      if (isLeft) throw left.reason;
       throw error instanceof TypeError ? new TypeError(`The network request failed. ${error.message}`) : error;
     }
   }
 
-  async *#chunks(first: ReadableStream<Uint8Array>, firstConnection: AbortController): AsyncGenerator<UIMessageChunk> {
-    const { become, options, transport } = this.#owner;
-    const { silenceMs = 40_000, timers = systemTimers, onChunk } = options;
-    let [body, connection] = [first, firstConnection];
-    const isUnseen = () => isHidden() && this.#last.type === "finish-step" && this.#now() - this.#last.at >= hiddenMs;
+  async function* chunks(body: ReadableStream<Uint8Array>): AsyncGenerator<UIMessageChunk> {
     try {
       for (;;) {
         become({ status: "open" });
         // Chunks without a number belong to the next one that has a number: a cut between them repeats all of them.
         let unnumbered: UIMessageChunk[] = [];
-        const isResumed = this.#position !== undefined;
+        const isResumed = position !== undefined;
+        let isLost = false;
         try {
-          this.cut = () => connection.abort();
-          const bytes = watchSilence(body, connection, { silenceMs, now: this.#now, timers, isUnseen });
-          for await (const { data, id } of decodeSse(bytes)) {
+          left.throwIfAborted();
+          hear();
+          for await (const { data, id } of decodeSse(body, { until: start(), onRead: hear })) {
             if (data === "[DONE]") return yield* unnumbered;
             const chunk = JSON.parse(data) as UIMessageChunk;
-            this.#last = { type: chunk.type, at: this.#now() };
+            last = { type: chunk.type, at: now() };
             transport.hooks.onArrival?.(chunk);
             onChunk?.(chunk);
             // The server has withdrawn what the chat has of this message.
-            if (isResumed && chunk.type === "start") throw new LostReply();
+            isLost = isResumed && chunk.type === "start";
+            if (isLost) break;
             unnumbered.push(chunk);
-            if (id === this.#position) continue;
-            this.#position = id;
-            this.#failing.times = 0;
+            if (id === position) continue;
+            position = id;
+            reset();
             yield* unnumbered;
             unnumbered = [];
           }
-        } catch (error) {
-          if (error instanceof LostReply) throw error;
+        } catch {
+          // The connection was cut.
         }
-        if (this.left.aborted) return;
-        [body, connection] = await this.#reopen();
-        if (this.left.aborted) return;
+        left.throwIfAborted();
+        if (isLost) throw lostReply();
+        // Browsers allow few connections to a server. A page that is not seen and waits leaves them to the others.
+        if (last.type === "finish-step") while (isHidden()) await wait();
+        await pause();
+        body = await reopen();
       }
+    } catch (error) {
+      if (!left.aborted) throw error;
     } finally {
-      this.#leave.abort();
-      become({ status: "idle" });
+      over("idle");
     }
   }
 
-  /** Opens the next connection, at first soon and then less often. */
-  async #reopen(): Promise<[ReadableStream<Uint8Array>, AbortController]> {
-    const { timers = systemTimers } = this.#owner.options;
-    // Browsers allow few connections to a server. A page that is not seen and waits leaves them to the others.
-    if (this.#last.type === "finish-step")
-      while (isHidden() && !this.left.aborted) await waitBeforeRetry(longestMs, this.left, timers);
-    for (;;) {
-      await this.#pause();
-      const connection = linked(this.left);
-      if (this.left.aborted) return [new ReadableStream(), connection];
-      try {
-        const response = await this.#resume(connection.signal);
-        if (response.status === 204 || response.status === 404) throw new LostReply();
-        if (response.ok && response.body) return [response.body, connection];
-        const error = await toError(response);
-        // A server that refuses for good would refuse again.
-        if (error.retryAfter === undefined && response.status < 500) throw error;
-      } catch (error) {
-        if (!isUnreached(error) && !this.left.aborted) throw error;
-      }
-    }
+  /** Bytes have come. The connection is cut when no more come for a while, for example after the computer has slept. */
+  function hear(): void {
+    heardAt = now();
+    endAfter(silenceMs);
+    if (isHidden() && last.type === "finish-step" && heardAt - last.at >= hiddenMs) cut();
   }
 
-  /** Waits before the next attempt, at first shortly and then longer. Throws when it is time to give up. */
-  async #pause(): Promise<void> {
-    const { options, become } = this.#owner;
-    const { giveUpMs = 60_000, random = Math.random, timers = systemTimers } = options;
-    const failing = this.#failing;
-    const now = this.#now();
-    if (failing.times === 0) failing.since = now;
-    else if (now - failing.since >= giveUpMs) throw new TypeError("The network connection to the chat is lost.");
-    const delay = reconnectDelay(failing.times, random);
-    failing.times += 1;
-    become({ status: "reconnecting", retryAt: now + delay });
-    const wait = linked(this.left);
-    this.cut = () => wait.abort();
-    await waitBeforeRetry(delay, wait.signal, timers);
+  /** Opens the next connection. */
+  async function reopen(): Promise<ReadableStream<Uint8Array>> {
+    const response = await reach(async () => {
+      const resumed = await resume();
+      if (mayPass(resumed)) throw new TypeError((await toError(resumed)).message);
+      return resumed;
+    });
+    if (!response.body || response.status === 404) throw lostReply();
+    // A server that refuses for good would refuse again.
+    if (!response.ok) throw await toError(response);
+    return response.body;
   }
 
-  /** Asks for what comes after the last event, or for the reply from its beginning. */
-  #resume(signal: AbortSignal): Promise<Response> {
-    const headers = this.#position === undefined ? undefined : { "last-event-id": this.#position };
-    return this.#owner.server.send(`${chatPath(this.#chatId)}/stream?hold=1`, { headers, signal });
+  /** Leaves the stream. A request on its way is not cut, because the server might not get it. */
+  function release(): void {
+    isReleased = true;
+    if (phase === "resuming" || phase === "begun") leave.abort();
   }
 
-  /** True if the chat has a message with this id. */
-  async #has(messageId: string | undefined, signal: AbortSignal): Promise<boolean> {
-    const path = `${chatPath(this.#chatId)}/messages?limit=20`;
-    const { status, body } = await this.#owner.server.json<{ messages?: UIMessage[] }>(path, { signal });
-    if (status >= 500) throw new TypeError(`The network request failed with status ${status}.`);
-    return body.messages?.some(({ id }) => id === messageId) ?? false;
-  }
+  return {
+    /** Aborts when the page leaves the stream. */
+    left,
+
+    /** Begins with a chat request. That of a new message (`id`) is sent again if it got no response, unless it is in the chat. */
+    send(request: ServerRequest, id?: string): Promise<ReadableStream<UIMessageChunk> | null> {
+      let isFirst = true;
+      phase = "sent";
+      repeats = id !== undefined;
+      const attempt = async () => {
+        phase = "sent";
+        if (!isFirst && (await has(id))) return resume();
+        isFirst = false;
+        return server.send("/stream", { ...request, signal: left });
+      };
+      return begin(() => reach(attempt));
+    },
+
+    /** Begins with the reply that runs or waits; null if there is none. */
+    resume: () => begin(resume),
+
+    /** Ends the connection in use, or the wait for the next one, which is opened at once. */
+    cut,
+
+    /** Leaves the stream, and stops the reply. */
+    stop(): void {
+      leave.abort();
+      // A request to resume is aborted only to make it once more.
+      if (phase !== "resuming") server.send(`${chatPath(chatId)}/stop`, { body: {} }).catch(() => undefined);
+    },
+
+    release,
+
+    /** The page is left too: a request on its way is the last one. */
+    close(): void {
+      repeats = false;
+      if (phase === "due") leave.abort();
+      release();
+    },
+  };
+}
+
+/** AI SDK takes a TypeError about the network for a reply that can be resumed. */
+function lostReply(): TypeError {
+  return new TypeError("The network connection was cut in the middle of the reply.");
 }

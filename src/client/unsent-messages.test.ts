@@ -1,6 +1,6 @@
 import type { AbstractChat, UIMessage } from "ai";
 import { expect, it } from "vitest";
-import { UnsentMessages } from "./unsent-messages.ts";
+import { unsentMessages } from "./unsent-messages.ts";
 
 const message = (id: string, words = id): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: words }] });
 const wordsOf = (messages: readonly UIMessage[]) => messages.map(({ parts }) => (parts[0] as { text: string }).text);
@@ -8,7 +8,7 @@ const wordsOf = (messages: readonly UIMessage[]) => messages.map(({ parts }) => 
 /** A chat whose server has a, b and c. */
 function open() {
   const chat = { messages: [message("a"), message("b"), message("c")], status: "ready" };
-  const unsent = new UnsentMessages(chat as unknown as AbstractChat<UIMessage>);
+  const unsent = unsentMessages(chat as unknown as AbstractChat<UIMessage>);
   const server = [...chat.messages];
   unsent.receive(server);
   /** The request of the last message fails. */
@@ -33,7 +33,7 @@ it("keeps a new message last that was last, until the server has it", () => {
     ...["a", "b", "c", "d", "new"],
   ]);
   unsent.receive([message("new")]);
-  expect(unsent.ids).toEqual([]);
+  expect(unsent.ids()).toEqual([]);
 });
 
 it("shows an edited message in its place, with what follows it, until the server has the edit", () => {
@@ -52,7 +52,7 @@ it("keeps no message that the server has, and none whose request did not fail", 
   fail(message("a"), message("b", "other words"));
   Object.assign(chat, { messages: [message("new")], status: "ready" });
   unsent.keep();
-  expect(unsent.ids).toEqual([]);
+  expect(unsent.ids()).toEqual([]);
 });
 
 it("gives a message to send it again: a new one leaves its place, an edit stays", () => {

@@ -1,9 +1,10 @@
-import { on } from "./watch-return.ts";
-
 /** Calls back when the browser goes online or offline. Returns a function that stops it; does nothing outside browsers. */
 export function watchNetwork({ onOnline, onOffline }: NetworkEvents): () => void {
-  const stops = [on(globalThis, "online", onOnline), on(globalThis, "offline", onOffline)];
-  return () => stops.forEach((stop) => stop());
+  const watch = new AbortController();
+  const { signal } = watch;
+  globalThis.addEventListener?.("online", onOnline, { signal });
+  globalThis.addEventListener?.("offline", onOffline, { signal });
+  return () => watch.abort();
 }
 
 interface NetworkEvents {

@@ -1,19 +1,17 @@
 /** Calls back when the person or the network comes back: the page is shown again, or the browser goes online. */
-export function watchReturn(callback: () => void): () => void {
+export function watchReturn(callback: () => unknown): () => void {
+  const watch = new AbortController();
+  const { signal } = watch;
   const onVisible = () => {
     if (!isHidden()) callback();
   };
-  const stops = [on(globalThis, "online", callback), on(globalThis.document, "visibilitychange", onVisible)];
-  return () => stops.forEach((stop) => stop());
+  // Outside browsers there are no such events.
+  globalThis.addEventListener?.("online", callback, { signal });
+  globalThis.document?.addEventListener("visibilitychange", onVisible, { signal });
+  return () => watch.abort();
 }
 
 /** True if the person does not see the page. */
 export function isHidden(): boolean {
   return (globalThis as { document?: Document }).document?.hidden === true;
-}
-
-/** Listens to an event. Returns a function that stops it; does nothing for what has no events, as outside browsers. */
-export function on(target: Partial<EventTarget> | undefined, type: string, listener: () => void): () => void {
-  target?.addEventListener?.(type, listener);
-  return () => target?.removeEventListener?.(type, listener);
 }

@@ -1,8 +1,15 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import type { ConnectionState } from "./connection-state.ts";
-import type { HeldTransport, ReconnectOptions, SendOptions, ToolResult, TransportHooks } from "./held-transport.ts";
-import { Listeners } from "./listeners.ts";
+import {
+  type HeldTransport,
+  type ReconnectOptions,
+  type SendOptions,
+  tellEnd,
+  type ToolResult,
+  type TransportHooks,
+} from "./held-transport.ts";
 import type { LoadedWebSocketTransport } from "./loaded-websocket-transport.ts";
+import { watched } from "./watched.ts";
 import type { WebSocketConnectionOptions } from "./websocket-connection-options.ts";
 
 /** How `WebSocketChatTransport` connects, and what it tells the page. Only `url` is required. */
@@ -23,6 +30,8 @@ export interface WebSocketChatTransportOptions extends WebSocketConnectionOption
   newId?: () => string;
 }
 
+const loading: ConnectionState = { status: "connecting" };
+
 /**
  * Stock `useChat`, of AI SDK 6 and 7, over one WebSocket. A reply's stream closes where the server waits for an approval,
  * so that the chat sends the answer by itself; the stream of the answer goes on with the same message. A lost socket is
@@ -39,11 +48,9 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
   readonly resumesPaused = false;
   hooks: TransportHooks = {};
   readonly #options: WebSocketChatTransportOptions;
-  readonly #listeners = new Listeners();
-  /** The state while the code is not here. */
-  #state: ConnectionState = { status: "idle" };
-  #loading: Promise<LoadedWebSocketTransport<UI_MESSAGE>> | undefined;
-  #loaded: LoadedWebSocketTransport<UI_MESSAGE> | undefined;
+  readonly #state = watched<ConnectionState>({ status: "idle" });
+  #isLoaded = false;
+  #loaded: Promise<LoadedWebSocketTransport<UI_MESSAGE>> | undefined;
 
   constructor(options: WebSocketChatTransportOptions) {
     this.#options = options;
@@ -52,10 +59,10 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
   }
 
   /** The state of the connection; with `subscribe` for `useSyncExternalStore`. */
-  getState = (): ConnectionState => this.#loaded?.getState() ?? this.#state;
+  getState = this.#state.get;
 
   /** Calls the listener at each change of the state. Returns a function that stops it. */
-  subscribe = this.#listeners.subscribe;
+  subscribe = this.#state.subscribe;
 
   /** Sends the new message and returns the stream of the turn it causes, also before there is a connection. */
   sendMessages(options: SendOptions<UI_MESSAGE>): Promise<ReadableStream<UIMessageChunk>> {
@@ -91,7 +98,7 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
 
   /** Leaves the chat and ends open streams with an error. The next request opens a new connection. */
   close(): void {
-    if (this.#state.status !== "idle") this.#become({ status: "closed" });
+    if (this.#state.get().status !== "idle") this.#state.set({ status: "closed" });
     this.#tell((loaded) => loaded.close());
   }
 
@@ -101,9 +108,10 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
     signal?: AbortSignal,
   ): Promise<T> {
     signal?.throwIfAborted();
-    if (this.#loaded) return request(this.#loaded);
-    this.#become({ status: "connecting" });
-    const asked = this.#load().then(request).finally(this.#listeners.notify);
+    if (!this.#isLoaded) this.#state.set(loading);
+    const asked = this.#load()
+      .then(request)
+      .finally(() => this.#loadingEnds("idle"));
     return new Promise((resolve, reject) => {
       signal?.addEventListener("abort", () => reject(signal.reason as Error));
       asked.then(resolve, reject);
@@ -112,46 +120,29 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
 
   /** Says something that means nothing without requests before it. */
   #tell(say: (loaded: LoadedWebSocketTransport<UI_MESSAGE>) => void): void {
-    if (this.#loaded) say(this.#loaded);
-    else this.#loading?.then(say, () => undefined);
+    this.#loaded?.then(say, () => undefined);
+  }
+
+  /** The code will not come, or the first request did not connect. */
+  #loadingEnds(status: "idle" | "closed"): void {
+    if (this.#state.get() === loading) this.#state.set({ status });
   }
 
   #load(): Promise<LoadedWebSocketTransport<UI_MESSAGE>> {
-    if (this.#loading) return this.#loading;
-    const loading = load<UI_MESSAGE>(this.#options, this);
-    this.#loading = loading;
-    // The first to know: requests from before the code came are made before those from after it.
-    loading.then(
-      (loaded) => {
-        loaded.subscribe(this.#listeners.notify);
-        this.#loaded = loaded;
+    return (this.#loaded ??= import("./loaded-websocket-transport.ts").then(
+      (module) => {
+        this.#isLoaded = true;
+        return new module.LoadedWebSocketTransport<UI_MESSAGE>(this.#options, this, this.#state);
       },
-      () => {
-        this.#loading = undefined;
-        setTimeout(() => this.hooks.onEnd?.());
-        if (this.#state.status === "connecting") this.#become({ status: "closed" });
+      (error: unknown) => {
+        this.#loaded = undefined;
+        this.#loadingEnds("closed");
+        tellEnd(this);
+        // AI SDK takes a TypeError about the network for a request that did not reach the server.
+        throw new TypeError(`The network connection needs code that could not be loaded. ${String(error)}`, {
+          cause: error,
+        });
       },
-    );
-    return loading;
-  }
-
-  #become(state: ConnectionState): void {
-    this.#state = state;
-    this.#listeners.notify();
-  }
-}
-
-async function load<UI_MESSAGE extends UIMessage>(
-  options: WebSocketChatTransportOptions,
-  owner: { hooks: TransportHooks },
-): Promise<LoadedWebSocketTransport<UI_MESSAGE>> {
-  try {
-    const module = await import("./loaded-websocket-transport.ts");
-    return new module.LoadedWebSocketTransport<UI_MESSAGE>(options, owner);
-  } catch (error) {
-    // AI SDK takes a TypeError about the network for a request that did not reach the server.
-    throw new TypeError(`The network connection needs code that could not be loaded. ${String(error)}`, {
-      cause: error,
-    });
+    ));
   }
 }

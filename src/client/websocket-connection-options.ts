@@ -1,8 +1,8 @@
-import type { Timers } from "./timers.ts";
+import type { RetryOptions } from "./retries.ts";
 import type { WebSocketLike } from "./websocket-like.ts";
 
 /** How the transport connects to the server's `/live`. */
-export interface WebSocketConnectionOptions {
+export interface WebSocketConnectionOptions extends RetryOptions {
   /** The server's `/live`; `http:` becomes `ws:`, and a path is resolved against the page's own address. */
   url: string | URL | (() => string | URL | Promise<string | URL>);
   /** The class of the socket. Default: the global `WebSocket`. */
@@ -11,12 +11,4 @@ export interface WebSocketConnectionOptions {
   pingMs?: number;
   /** How long a handshake or the reply to a ping may take before the socket is replaced. Default 10 seconds. */
   timeoutMs?: number;
-  /** How long to try to restore a lost connection. Default 60 seconds. */
-  giveUpMs?: number;
-  /** The clock, in milliseconds. Default `Date.now`. */
-  now?: () => number;
-  /** Spreads the attempts of many clients to connect again. Default `Math.random`. */
-  random?: () => number;
-  /** For tests that hold the time. Default: the global timers. */
-  timers?: Timers;
 }

@@ -1,10 +1,10 @@
 import { BridgeError, signedOutCode } from "../protocol/errors.ts";
 import type { ConnectionState } from "./connection-state.ts";
-import { Listeners } from "./listeners.ts";
 import { parseServerFrame, type ServerFrame } from "./server-frame.ts";
-import { reconnectDelay } from "./reconnect-delay.ts";
+import { retries } from "./retries.ts";
 import { watchNetwork } from "./watch-network.ts";
-import { systemTimers, type Timers } from "./timers.ts";
+import { type Clock, clockOf } from "./clock.ts";
+import type { Watched } from "./watched.ts";
 import type { WebSocketConnectionOptions } from "./websocket-connection-options.ts";
 import type { WebSocketHandlers, WebSocketLike } from "./websocket-like.ts";
 import { websocketUrl } from "./websocket-url.ts";
@@ -32,15 +32,12 @@ const freshMs = 30_000;
 export class WebSocketConnection {
   readonly #options: WebSocketConnectionOptions;
   readonly #events: WebSocketConnectionEvents;
-  readonly #timers: Timers;
-  readonly #now: () => number;
-  readonly #listeners = new Listeners();
-  #state: ConnectionState = { status: "idle" };
+  readonly #state: Watched<ConnectionState>;
+  readonly #clock: Clock;
+  readonly #retries: ReturnType<typeof retries>;
   #socket: WebSocketLike | undefined;
   /** Identifies the socket in use, so that late events of an earlier one are ignored. */
   #attempt: object | undefined;
-  /** Since when and how often it could not connect; undefined while the server replies. */
-  #failing: { since: number; times: number } | undefined;
   #openedAt = 0;
   /** True while it is found out whether a fresh address helps after the server no longer knew the user. */
   #triesFreshUrl = false;
@@ -49,19 +46,16 @@ export class WebSocketConnection {
   #nextPing: unknown;
   #stopWatching: (() => void) | undefined;
 
-  constructor(options: WebSocketConnectionOptions, events: WebSocketConnectionEvents) {
+  constructor(options: WebSocketConnectionOptions, state: Watched<ConnectionState>, events: WebSocketConnectionEvents) {
     this.#options = options;
+    this.#state = state;
     this.#events = events;
-    this.#now = options.now ?? Date.now;
-    this.#timers = options.timers ?? systemTimers;
+    this.#clock = clockOf(options);
+    this.#retries = retries(options);
   }
 
-  getState = (): ConnectionState => this.#state;
-
-  subscribe = this.#listeners.subscribe;
-
   get isOpen(): boolean {
-    return this.#state.status === "open" && this.#socket?.readyState === openState;
+    return this.#state.get().status === "open" && this.#socket?.readyState === openState;
   }
 
   /** Connects, unless a socket is open or opening. Does not wait for the next attempt that is due. */
@@ -89,25 +83,25 @@ export class WebSocketConnection {
   /** Closes the socket and opens another one at once. */
   replace(): void {
     this.#drop();
-    this.#failing = undefined;
+    this.#retries.reset();
     this.#connect();
   }
 
   /** Closes the socket and stops all timers and listeners. `open` connects again. */
   close(): void {
     this.#drop();
-    this.#failing = undefined;
+    this.#retries.reset();
     this.#triesFreshUrl = false;
     this.#unwatch();
-    if (this.#state.status !== "idle") this.#become({ status: "closed" });
+    if (this.#state.get().status !== "idle") this.#become({ status: "closed" });
   }
 
   #connect(): void {
-    this.#timers.clearTimeout(this.#retry);
+    this.#clock.timers.clearTimeout(this.#retry);
     this.#retry = undefined;
     const attempt = {};
     this.#attempt = attempt;
-    const { status } = this.#state;
+    const { status } = this.#state.get();
     this.#become({ status: status === "open" || status === "reconnecting" ? "reconnecting" : "connecting" });
     this.#expectWithin(() => this.#lose("The server did not reply in time."));
     this.#url().then(
@@ -140,7 +134,7 @@ export class WebSocketConnection {
     Object.assign(socket, {
       onopen: () => {
         if (!isMine()) return;
-        this.#openedAt = this.#now();
+        this.#openedAt = this.#clock.now();
         this.#triesFreshUrl = false;
         this.#become({ status: "open" });
         this.#ping();
@@ -171,7 +165,7 @@ export class WebSocketConnection {
       this.#lose(String(error));
       return;
     }
-    this.#failing = undefined;
+    this.#retries.reset();
     // Any frame shows that the server is alive.
     if (this.#deadline !== undefined) this.#expectPong();
     if (frame?.type === "pong") this.#onPong(Number(frame.timestamp));
@@ -181,19 +175,19 @@ export class WebSocketConnection {
   // ── pings ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #ping(): void {
-    this.send({ type: "ping", timestamp: this.#now() });
+    this.send({ type: "ping", timestamp: this.#clock.now() });
     this.#expectPong();
-    this.#timers.clearTimeout(this.#nextPing);
+    this.#clock.timers.clearTimeout(this.#nextPing);
     this.#nextPing = undefined;
   }
 
   #onPong(timestamp: number): void {
-    this.#timers.clearTimeout(this.#deadline);
+    this.#clock.timers.clearTimeout(this.#deadline);
     this.#deadline = undefined;
-    const latencyMs = Math.max(0, this.#now() - timestamp);
+    const latencyMs = Math.max(0, this.#clock.now() - timestamp);
     this.#become({ status: "open", ...(Number.isFinite(latencyMs) && { latencyMs }) });
-    this.#timers.clearTimeout(this.#nextPing);
-    this.#nextPing = this.#timers.setTimeout(() => this.#ping(), this.#options.pingMs ?? 10_000);
+    this.#clock.timers.clearTimeout(this.#nextPing);
+    this.#nextPing = this.#clock.timers.setTimeout(() => this.#ping(), this.#options.pingMs ?? 10_000);
   }
 
   #expectPong(): void {
@@ -207,27 +201,19 @@ export class WebSocketConnection {
   }
 
   #expectWithin(onLate: () => void): void {
-    this.#timers.clearTimeout(this.#deadline);
-    this.#deadline = this.#timers.setTimeout(onLate, this.#options.timeoutMs ?? 10_000);
+    this.#clock.timers.clearTimeout(this.#deadline);
+    this.#deadline = this.#clock.timers.setTimeout(onLate, this.#options.timeoutMs ?? 10_000);
   }
 
   // ── losing the socket ──────────────────────────────────────────────────────────────────────────────────────────
 
   #lose(why: string): void {
     if (this.#triesFreshUrl) return this.#signOut();
-    const { giveUpMs = 60_000, random = Math.random } = this.#options;
-    const now = this.#now();
-    const failing = (this.#failing ??= { since: now, times: 0 });
-    const left = failing.since + giveUpMs - now;
-    if (left <= 0) {
-      this.#giveUp(why);
-      return;
-    }
+    const delay = this.#retries.next();
+    if (delay === 0) return this.#giveUp(why);
     this.#drop();
-    const delay = Math.min(left, reconnectDelay(failing.times, random));
-    failing.times += 1;
-    this.#retry = this.#timers.setTimeout(() => this.#connect(), delay);
-    this.#become({ status: "reconnecting", retryAt: now + delay });
+    this.#retry = this.#clock.timers.setTimeout(() => this.#connect(), delay);
+    this.#become({ status: "reconnecting", retryAt: this.#clock.now() + delay });
     this.#events.onLost();
   }
 
@@ -242,7 +228,7 @@ export class WebSocketConnection {
    * network comes back: the person has to sign in first.
    */
   #signOut(): void {
-    const isOld = this.#now() - this.#openedAt >= freshMs;
+    const isOld = this.#clock.now() - this.#openedAt >= freshMs;
     if (typeof this.#options.url === "function" && isOld && !this.#triesFreshUrl) {
       this.#triesFreshUrl = true;
       this.#drop();
@@ -257,7 +243,7 @@ export class WebSocketConnection {
 
   #end(status: "closed" | "signed-out", error: Error): void {
     this.#drop();
-    this.#failing = undefined;
+    this.#retries.reset();
     this.#become({ status });
     this.#events.onGiveUp(error);
   }
@@ -271,7 +257,7 @@ export class WebSocketConnection {
     const socket = this.#socket;
     this.#attempt = undefined;
     this.#socket = undefined;
-    for (const timer of [this.#retry, this.#deadline, this.#nextPing]) this.#timers.clearTimeout(timer);
+    for (const timer of [this.#retry, this.#deadline, this.#nextPing]) this.#clock.timers.clearTimeout(timer);
     this.#retry = this.#deadline = this.#nextPing = undefined;
     if (!socket) return;
     try {
@@ -282,9 +268,8 @@ export class WebSocketConnection {
   }
 
   #become(next: ConnectionState): void {
-    const { latencyMs } = this.#state;
+    const { latencyMs } = this.#state.get();
     const isOver = next.status === "closed" || next.status === "signed-out";
-    this.#state = { ...(latencyMs !== undefined && !isOver && { latencyMs }), ...next };
-    this.#listeners.notify();
+    this.#state.set({ ...(latencyMs !== undefined && !isOver && { latencyMs }), ...next });
   }
 }

@@ -29,65 +29,57 @@ export function sseComment(text: string): string {
 
 /** Reads a text that is one whole event, as a WebSocket frame carries it; undefined when it has no data. */
 export function parseSseEvent(text: string): SseEvent | undefined {
-  const assemble = eventAssembler();
-  const events = lineSplitter()(`${text}\n\n`).map(assemble);
-  return events.find((event) => event !== undefined);
+  const [event] = eventReader()(`${text}\n\n`);
+  return event;
 }
 
 /**
  * Reads events from bytes by the rules of the HTML standard, however the network split them. An incomplete event at the
- * end of the stream is dropped, as the standard says. Leaving the loop early cancels the stream.
+ * end of the stream is dropped, as the standard says. Leaving the loop early cancels the stream; `until` ends the loop, too,
+ * when it resolves. `onRead` is called when bytes have come, also those of a comment.
  */
-export async function* decodeSse(stream: ReadableStream<Uint8Array>): AsyncGenerator<SseEvent, void, void> {
+export async function* decodeSse(
+  stream: ReadableStream<Uint8Array>,
+  { until, onRead }: { until?: Promise<void>; onRead?: () => void } = {},
+): AsyncGenerator<SseEvent, void, void> {
   const reader = stream.getReader();
+  const cancel = () => reader.cancel().catch(() => undefined);
+  void until?.then(cancel);
   const decoder = new TextDecoder();
-  const splitLines = lineSplitter();
-  const assemble = eventAssembler();
+  const readEvents = eventReader();
   try {
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
-      for (const line of splitLines(decoder.decode(read.value, { stream: true }))) {
-        const event = assemble(line);
-        if (event) yield event;
-      }
+      onRead?.();
+      yield* readEvents(decoder.decode(read.value, { stream: true }));
     }
   } finally {
     // An error of the stream itself has been thrown already; an error while cancelling does not matter to the reader.
-    await reader.cancel().catch(() => undefined);
+    await cancel();
     reader.releaseLock();
   }
 }
 
-/** Splits a text that comes in pieces into complete lines. Scans each piece once, so tiny pieces cost no more. */
-function lineSplitter(): (piece: string) => string[] {
+/** Takes a text in pieces, and yields the events that each piece completes. Scans a piece once, so tiny ones cost no more. */
+function eventReader(): (piece: string) => Generator<SseEvent, void, void> {
   let rest = "";
   let afterReturn = false;
-  return (piece) => {
-    if (piece === "") return [];
-    const text = afterReturn && piece.startsWith("\n") ? piece.slice(1) : piece;
-    afterReturn = text.endsWith("\r");
-    const lines = text.split(/\r\n|\r|\n/);
-    lines[0] = rest + lines[0];
-    rest = lines.pop() ?? "";
-    return lines;
-  };
-}
-
-/** Takes lines, and returns an event at the empty line that completes it. */
-function eventAssembler(): (line: string) => SseEvent | undefined {
   let data: string[] = [];
   let id = "";
-  return (line) => {
-    if (line === "") {
-      if (data.length === 0) return undefined;
-      const event: SseEvent = { data: data.join("\n"), ...(id !== "" && { id }) };
-      data = [];
-      return event;
+  return function* read(piece) {
+    if (piece === "") return;
+    const text = afterReturn && piece.startsWith("\n") ? piece.slice(1) : piece;
+    afterReturn = text.endsWith("\r");
+    const lines = text.split(/\r\n?|\n/);
+    lines[0] = rest + lines[0];
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      const [, field, value = ""] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
+      if (field === "data") data.push(value);
+      else if (field === "id" && !value.includes("\0")) id = value;
+      else if (line === "" && data.length > 0) {
+        yield { data: data.join("\n"), ...(id && { id }) };
+        data = [];
+      }
     }
-    const colon = line.indexOf(":");
-    const field = colon === -1 ? line : line.slice(0, colon);
-    const value = colon === -1 ? "" : line.slice(colon + 1).replace(/^ /, "");
-    if (field === "data") data.push(value);
-    else if (field === "id" && !value.includes("\0")) id = value;
-    return undefined;
   };
 }

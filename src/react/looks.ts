@@ -1,4 +1,4 @@
-import { Listeners } from "../client/listeners.ts";
+import { watched } from "../client/watched.ts";
 
 /** Dispatched by what a card has scrolled to, so that a box that keeps itself at its end can stay there. */
 export const shownEvent = "shown";
@@ -24,7 +24,7 @@ export interface Looks {
 export function createLooks(): Looks {
   const unseen = new Set<HTMLElement>();
   const closed = new Set<HTMLElement>();
-  const { subscribe, notify } = new Listeners();
+  const { subscribe, set: notify } = watched<void>(undefined);
   let hasBeenCut = false;
   // Made with the first mark: there is none on a server.
   let observer: IntersectionObserver | undefined;
