@@ -1,4 +1,4 @@
-import type { AbstractChat, UIMessage } from "ai";
+import type { AbstractChat, FileUIPart, TextUIPart, UIMessage } from "ai";
 
 /**
  * The messages of a chat that could not be sent, and those of which an edit could not be sent. They stay in the chat until
@@ -7,10 +7,10 @@ import type { AbstractChat, UIMessage } from "ai";
 export class UnsentMessages<UI_MESSAGE extends UIMessage> {
   readonly #chat: AbstractChat<UI_MESSAGE>;
   readonly #ids = new Set<string>();
-  /** The messages that the server has had, by their ids, also if they were withdrawn: their parts as JSON. */
-  readonly #received = new Map<string, string>();
-  /** The ids of messages that were sent with other parts, and the parts that the server had before. */
-  readonly #edits = new Map<string, string | undefined>();
+  /** The ids of the messages that the server has had, also if they were withdrawn. */
+  readonly #received = new Set<string>();
+  /** The ids of messages that were sent with other parts, and the parts that they had before. */
+  readonly #edits = new Map<string, Parts>();
 
   constructor(chat: AbstractChat<UI_MESSAGE>) {
     this.#chat = chat;
@@ -30,17 +30,16 @@ export class UnsentMessages<UI_MESSAGE extends UIMessage> {
     return isEdit;
   }
 
-  /** A message is about to be sent with other parts. The server has got them when it no longer has those of before. */
+  /** A message is about to be sent with other parts. */
   edit(id: string): void {
-    this.#edits.set(id, this.#received.get(id));
+    this.#edits.set(id, this.#find(id)?.parts ?? []);
   }
 
   /** The server has these messages. */
   receive(messages: readonly UI_MESSAGE[]): void {
     for (const { id, parts } of messages) {
-      const json = JSON.stringify(parts);
-      this.#received.set(id, json);
-      if (this.#edits.get(id) === json) continue;
+      this.#received.add(id);
+      if (!this.#ids.has(id) || this.#lacksEdit(id, parts)) continue;
       this.#edits.delete(id);
       this.#ids.delete(id);
     }
@@ -48,7 +47,7 @@ export class UnsentMessages<UI_MESSAGE extends UIMessage> {
 
   /** Takes an unsent message, to send it again: an edit in its place, a new message as the last one. */
   take(id: string): (UI_MESSAGE & { messageId?: string }) | undefined {
-    const message = this.#chat.messages.find((each) => each.id === id);
+    const message = this.#find(id);
     if (!message || !this.#ids.delete(id)) return undefined;
     if (this.#received.has(id)) return { ...message, messageId: id };
     this.#chat.messages = this.#chat.messages.filter((each) => each !== message);
@@ -69,4 +68,44 @@ export class UnsentMessages<UI_MESSAGE extends UIMessage> {
     }
     return merged;
   }
+
+  #find(id: string): UI_MESSAGE | undefined {
+    return this.#chat.messages.find((message) => message.id === id);
+  }
+
+  /** True if the server, which has these parts of a message, does not have the page's edit of it. */
+  #lacksEdit(id: string, parts: Parts): boolean {
+    const before = this.#edits.get(id);
+    const edited = this.#find(id)?.parts;
+    if (!before || !edited) return false;
+    const hasEdit = isSame(parts, edited) ?? (isSame(parts, before) === false || isSame(before, edited));
+    return !hasEdit;
+  }
+}
+
+type Parts = UIMessage["parts"];
+
+/**
+ * Whether a message says the same with either parts. Undefined if that is not known: the server names a file at one time by
+ * its content and at another by its address.
+ */
+function isSame(one: Parts, other: Parts): boolean | undefined {
+  const [words, others] = [wordsOf(one), wordsOf(other)];
+  if (words.length !== others.length) return false;
+  const found = new Set(words.map((part, index) => isSamePart(part, others[index]!)));
+  return found.has(false) ? false : found.has(undefined) ? undefined : true;
+}
+
+function isSamePart(one: Word, other: Word): boolean | undefined {
+  if (one.type === "text" || other.type === "text")
+    return one.type === "text" && other.type === "text" && one.text === other.text;
+  const isByValue = ({ url }: FileUIPart) => url.startsWith("data:");
+  return one.url === other.url || (isByValue(one) === isByValue(other) ? false : undefined);
+}
+
+type Word = TextUIPart | FileUIPart;
+
+/** What the server takes of a user's message. */
+function wordsOf(parts: Parts): Word[] {
+  return parts.filter((part) => (part.type === "text" ? part.text !== "" : part.type === "file")) as Word[];
 }
