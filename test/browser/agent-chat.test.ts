@@ -143,7 +143,8 @@ describe("the code for a WebSocket", () => {
     await visitor.visit(`${world.server.url}/?transport=websocket`);
     await shows(page, "main[data-loaded=true][data-connection=idle]");
     await say(page, "pay");
-    await page.getByText("The network connection needs code that could not be loaded.").waitFor({ timeout: waiting });
+    const sentence = /^The network connection needs code that could not be loaded \(.+\)\. Reload the page\.$/;
+    await page.getByText(sentence).waitFor({ timeout: waiting });
     await shows(page, "main[data-status=error][data-connection=closed]");
     await page.unroute(address);
     // What could not be sent can be sent again, with the keyboard too.
