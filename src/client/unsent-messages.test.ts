@@ -2,7 +2,14 @@ import type { AbstractChat, UIMessage } from "ai";
 import { expect, it } from "vitest";
 import { unsentMessages } from "./unsent-messages.ts";
 
-const message = (id: string, words = id): UIMessage => ({ id, role: "user", parts: [{ type: "text", text: words }] });
+const message = (id: string, words = id, ...urls: string[]): UIMessage => ({
+  id,
+  role: "user",
+  parts: [
+    { type: "text", text: words },
+    ...urls.map((url) => ({ type: "file", mediaType: "image/png", url }) as const),
+  ],
+});
 const wordsOf = (messages: readonly UIMessage[]) => messages.map(({ parts }) => (parts[0] as { text: string }).text);
 
 /** A chat whose server has a, b and c. */
@@ -65,4 +72,75 @@ it("gives a message to send it again: a new one leaves its place, an edit stays"
   expect(unsent.take("b")).toEqual({ ...message("b", "edited"), messageId: "b" });
   expect(unsent.take("b")).toBeUndefined();
   expect(chat.messages).toHaveLength(2);
+});
+
+it("keeps an edit of a message that was not read back yet", () => {
+  const { chat, unsent, server, fail } = open();
+  chat.messages = [...server, message("new")];
+  unsent.edit("new");
+  fail(...server, message("new", "edited"));
+  unsent.receive([...server, message("new")]);
+  expect(unsent.ids()).toEqual(["new"]);
+  expect(wordsOf(unsent.mergedWith([...server, message("new")], chat.messages))).toEqual(["a", "b", "c", "edited"]);
+  unsent.receive([message("new", "edited")]);
+  expect(unsent.ids()).toEqual([]);
+});
+
+it("keeps the second of two edits also if the first one came to the server", () => {
+  const { unsent, fail } = open();
+  unsent.edit("c");
+  fail(message("a"), message("b"), message("c", "first"));
+  unsent.edit("c");
+  fail(message("a"), message("b"), message("c", "second"));
+  unsent.receive([message("c", "first")]);
+  expect(unsent.ids()).toEqual(["c"]);
+  unsent.receive([message("c", "second")]);
+  expect(unsent.ids()).toEqual([]);
+});
+
+it("does not keep an edit without a change when the server has the message", () => {
+  const { unsent, server, fail } = open();
+  unsent.edit("c");
+  expect(fail(...server)).toBe(true);
+  unsent.receive(server);
+  expect([unsent.ids, unsent.keep()]).toEqual([[], false]);
+});
+
+const [one, two] = ["data:image/png;base64,AAAA", "data:image/png;base64,BBBB"] as const;
+const address = `/files/${"0".repeat(32)}`;
+
+it.each([
+  [
+    "with other words, while the server names the file by its address",
+    message("c", "c", one),
+    message("c", "new", one),
+  ],
+  ["with another file", message("c", "c", address), message("c", "c", two)],
+  ["with another file, of a message that was not read back yet", message("c", "c", one), message("c", "c", two)],
+])("keeps an edit %s", (_, before, edited) => {
+  const { chat, unsent, fail } = open();
+  chat.messages = [before];
+  unsent.edit("c");
+  fail(edited);
+  unsent.receive([message("c", "c", address)]);
+  expect(unsent.ids()).toEqual(["c"]);
+});
+
+it.each([
+  ["other words, and names the file by its address", one, message("c", "new", two), message("c", "new", address)],
+  ["another file", one, message("c", "c", two), message("c", "c", two)],
+  ["no change, and names the file by its address", one, message("c", "c", one), message("c", "c", address)],
+  [
+    "an empty text, which it leaves out",
+    one,
+    message("c", "", two),
+    { ...message("c"), parts: message("c", "", two).parts.slice(1) },
+  ],
+])("lets go of an edit when the server has it: %s", (_, url, edited, stored) => {
+  const { chat, unsent, fail } = open();
+  chat.messages = [message("c", "c", url)];
+  unsent.edit("c");
+  fail(edited);
+  unsent.receive([stored]);
+  expect(unsent.ids()).toEqual([]);
 });

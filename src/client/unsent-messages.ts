@@ -1,4 +1,4 @@
-import type { AbstractChat, UIMessage } from "ai";
+import type { AbstractChat, FileUIPart, TextUIPart, UIMessage } from "ai";
 
 /**
  * The messages of a chat that could not be sent, and those of which an edit could not be sent. They stay in the chat until
@@ -6,10 +6,19 @@ import type { AbstractChat, UIMessage } from "ai";
  */
 export function unsentMessages<UI_MESSAGE extends UIMessage>(chat: AbstractChat<UI_MESSAGE>) {
   const unsent = new Set<string>();
-  /** The messages that the server has had, by their ids, also if they were withdrawn: their parts as JSON. */
-  const received = new Map<string, string>();
-  /** The ids of messages that were sent with other parts, and the parts that the server had before. */
-  const edits = new Map<string, string | undefined>();
+  /** The ids of the messages that the server has had, also if they were withdrawn. */
+  const received = new Set<string>();
+  /** The ids of messages that were sent with other parts, and the parts that they had before. */
+  const edits = new Map<string, Parts>();
+  const find = (id: string) => chat.messages.find((message) => message.id === id);
+
+  /** True if the server, which has these parts of a message, has the page's edit of it. */
+  const hasEdit = (id: string, parts: Parts): boolean | undefined => {
+    const before = edits.get(id);
+    const edited = find(id)?.parts;
+    if (!before || !edited) return true;
+    return isSame(parts, edited) ?? (isSame(parts, before) === false || isSame(before, edited));
+  };
 
   return {
     ids: (): string[] => [...unsent],
@@ -23,25 +32,23 @@ export function unsentMessages<UI_MESSAGE extends UIMessage>(chat: AbstractChat<
       return isEdit;
     },
 
-    /** A message is about to be sent with other parts. The server has got them when it no longer has those of before. */
-    edit(id: string): void {
-      edits.set(id, received.get(id));
-    },
+    /** A message is about to be sent with other parts. */
+    edit: (id: string): void => void edits.set(id, find(id)?.parts ?? []),
 
     /** The server has these messages. */
     receive(messages: readonly UI_MESSAGE[]): void {
       for (const { id, parts } of messages) {
-        const json = JSON.stringify(parts);
-        received.set(id, json);
-        if (edits.get(id) === json) continue;
-        edits.delete(id);
-        unsent.delete(id);
+        received.add(id);
+        if (unsent.has(id) && hasEdit(id, parts)) {
+          edits.delete(id);
+          unsent.delete(id);
+        }
       }
     },
 
     /** Takes an unsent message, to send it again: an edit in its place, a new message as the last one. */
     take(id: string): (UI_MESSAGE & { messageId?: string }) | undefined {
-      const message = chat.messages.find((each) => each.id === id);
+      const message = find(id);
       if (!message || !unsent.delete(id)) return undefined;
       if (received.has(id)) return { ...message, messageId: id };
       chat.messages = chat.messages.filter((each) => each !== message);
@@ -63,4 +70,31 @@ export function unsentMessages<UI_MESSAGE extends UIMessage>(chat: AbstractChat<
       return merged;
     },
   };
+}
+
+type Parts = UIMessage["parts"];
+
+/**
+ * Whether a message says the same with either parts. Undefined if that is not known: the server names a file at one time by
+ * its content and at another by its address.
+ */
+function isSame(one: Parts, other: Parts): boolean | undefined {
+  const [words, others] = [wordsOf(one), wordsOf(other)];
+  if (words.length !== others.length) return false;
+  const found = new Set(words.map((part, index) => isSamePart(part, others[index]!)));
+  return found.has(false) ? false : found.has(undefined) ? undefined : true;
+}
+
+function isSamePart(one: Word, other: Word): boolean | undefined {
+  if (one.type === "text" || other.type === "text")
+    return one.type === "text" && other.type === "text" && one.text === other.text;
+  const isByValue = ({ url }: FileUIPart) => url.startsWith("data:");
+  return one.url === other.url || (isByValue(one) === isByValue(other) ? false : undefined);
+}
+
+type Word = TextUIPart | FileUIPart;
+
+/** What the server takes of a user's message. */
+function wordsOf(parts: Parts): Word[] {
+  return parts.filter((part) => (part.type === "text" ? part.text !== "" : part.type === "file")) as Word[];
 }

@@ -890,6 +890,20 @@ describe("stopping and closing", () => {
     expect(peer.unread).toEqual([]);
   });
 
+  it("a request that is made before the code has loaded sends the messages of that moment", async () => {
+    const { url, next } = await script();
+    const messages = [user("hello")];
+    const sent = open(url).sendMessages({
+      ...{ chatId: "chat-1", trigger: "submit-message", messageId: undefined, abortSignal: undefined },
+      messages,
+    });
+    messages.push(user("later", "u2"));
+    const peer = await next();
+    const frame = await peer.accept("t1", "m1", 1);
+    expect(frame["messages"]).toMatchObject([{ id: "u1" }]);
+    await (await sent).cancel();
+  });
+
   it("waiting for something to resume can be stopped", async () => {
     const { url, next } = await script();
     const transport = open(url);

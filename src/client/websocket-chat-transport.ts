@@ -39,8 +39,8 @@ const loading: ConnectionState = { status: "connecting" };
  *
  * It follows one chat at a time: a request for another chat leaves the first one.
  *
- * Its code is a module of its own, which is loaded when the first transport is made: a page over HTTP does not need it. What is
- * asked before the code is here is done in its order when it has come.
+ * Its code is a module of its own, which is loaded when the first transport is made: a page over HTTP does not need it.
+ * Calls made before the module has loaded are carried out afterwards, in the order in which they were made.
  */
 export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implements HeldTransport<UI_MESSAGE> {
   /** Tells AI SDK that a resumed stream begins at the start of the turn. */
@@ -54,7 +54,7 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
 
   constructor(options: WebSocketChatTransportOptions) {
     this.#options = options;
-    // A failure is for the first request, which tries again.
+    // A failure here is ignored: the first request loads the module again, and reports it if that fails too.
     this.#load().catch(() => undefined);
   }
 
@@ -66,7 +66,9 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
 
   /** Sends the new message and returns the stream of the turn it causes, also before there is a connection. */
   sendMessages(options: SendOptions<UI_MESSAGE>): Promise<ReadableStream<UIMessageChunk>> {
-    return this.#ask((loaded) => loaded.sendMessages(options), options.abortSignal);
+    // The list as it is now: the chat may change it before the module has loaded.
+    const given = { ...options, messages: [...options.messages] };
+    return this.#ask((loaded) => loaded.sendMessages(given), options.abortSignal);
   }
 
   /**
@@ -118,7 +120,7 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
     });
   }
 
-  /** Says something that means nothing without requests before it. */
+  /** Passes on a call that has no effect unless a request was made before it. */
   #tell(say: (loaded: LoadedWebSocketTransport<UI_MESSAGE>) => void): void {
     this.#loaded?.then(say, () => undefined);
   }
@@ -139,9 +141,8 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
         this.#loadingEnds("closed");
         tellEnd(this);
         // AI SDK takes a TypeError about the network for a request that did not reach the server.
-        throw new TypeError(`The network connection needs code that could not be loaded. ${String(error)}`, {
-          cause: error,
-        });
+        const message = `The network connection needs code that could not be loaded (${String(error)}). Reload the page.`;
+        throw new TypeError(message, { cause: error });
       },
     ));
   }

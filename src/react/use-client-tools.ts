@@ -35,8 +35,8 @@ type Returned<Output> = Output | (Output extends { result?: infer Result } ? Res
 type AnyTools = Readonly<Record<string, (input: never, context: ClientToolContext) => unknown>>;
 
 /**
- * The calls that run or ran in this page and whose chat was not left. The same chat can be in several places of the page, and
- * the outcome comes to one of them after the other.
+ * The calls that run in this page, and those that ran: their result was delivered, or their chat was not left. The same chat
+ * can be in several places of the page, and the outcome comes to one of them after the other.
  */
 const started = new Set<string>();
 
@@ -74,14 +74,20 @@ export function useClientTools<UI_MESSAGE extends UIMessage>(
       const isCurrent = find(chat.messages).some((call) => call.toolCallId === toolCallId);
       if (!tool || !isCurrent || signal.aborted || started.has(toolCallId)) return;
       started.add(toolCallId);
-      signal.addEventListener("abort", () => started.delete(toolCallId));
+      const forget = () => void started.delete(toolCallId);
+      signal.addEventListener("abort", forget);
       let result: unknown;
       try {
         result = await tool(input as never, { toolCallId, signal });
       } catch (error) {
         result = { error: error instanceof Error ? error.message : String(error) };
       }
-      await deliverResult(chat, { toolCallId, result }, signal);
+      if (signal.aborted) return;
+      // From here on the call has run, also if the page leaves the chat before the server has answered.
+      signal.removeEventListener("abort", forget);
+      if (await deliverResult(chat, { toolCallId, result }, signal)) return;
+      if (signal.aborted) forget();
+      else signal.addEventListener("abort", forget);
     };
     for (const call of find(messages)) void whileClaimed(call.toolCallId, () => run(call), signal);
   }, [chat, approvals, messages, approvals.version]);

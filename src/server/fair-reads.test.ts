@@ -76,6 +76,20 @@ describe("fair reads", () => {
     expect(began.at(-1)).toBe("c1");
   });
 
+  it("refuse no read that was let in, however many wait when it has stood aside", async () => {
+    const { reads, start, end } = open({ ...limits, reads: 1, waitingReads: 1 });
+    let arrive = () => {};
+    const arrived = new Promise<void>((resolve) => (arrive = resolve));
+    const waiting = reads.run("alice", () => aside(() => arrived.then(() => "done")));
+    void start("bob", "b1");
+    await end("");
+    void start("bob", "b2");
+    await expect(start("carol", "c1")).rejects.toMatchObject({ code: "unavailable" });
+    arrive();
+    for (const name of ["", "b1", "b2"]) await end(name);
+    expect(await waiting).toBe("done");
+  });
+
   it("give the slot of a read that fails to the next one", async () => {
     const { reads, began, start } = open({ ...limits, reads: 1 });
     const failing = reads.run("alice", () => Promise.reject(new Error("broken")));

@@ -36,12 +36,16 @@ export class FairReads {
   }
 
   /**
-   * Reads when it is this owner's turn. A read that stands aside (`aside`) waits for its turn again afterwards. Throws
-   * `too_many` or `unavailable` if too many reads wait.
+   * Reads when it is this owner's turn. Throws `too_many` or `unavailable` if too many reads wait. A read that stands aside
+   * (`aside`) waits for its turn again afterwards, and is not refused then, because it was let in before.
    */
   async run<T>(owner: string, read: () => Promise<T>): Promise<T> {
     if (this.#mayBegin(owner)) this.#take(owner);
-    else await this.#wait(owner);
+    else {
+      const share = this.#quota.take(owner);
+      await this.#wait(owner);
+      share.release();
+    }
     let leave: (() => void) | undefined = this.#leaveLater(owner);
     let isOver = false;
     const standAside = async <R>(until: () => Promise<R>): Promise<R> => {
@@ -87,17 +91,12 @@ export class FairReads {
     this.#owners.set(owner, (this.#owners.get(owner) ?? 0) + 1);
   }
 
-  async #wait(owner: string): Promise<void> {
-    const share = this.#quota.take(owner);
-    try {
-      await new Promise<void>((start) => {
-        const queue = this.#waiting.get(owner) ?? [];
-        queue.push({ start });
-        this.#waiting.set(owner, queue);
-      });
-    } finally {
-      share.release();
-    }
+  #wait(owner: string): Promise<void> {
+    return new Promise((start) => {
+      const queue = this.#waiting.get(owner) ?? [];
+      queue.push({ start });
+      this.#waiting.set(owner, queue);
+    });
   }
 
   #release(owner: string): void {

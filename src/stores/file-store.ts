@@ -2,8 +2,8 @@
 export interface FileStore {
   /** Stores a file. The same chat may store the same id again, which changes nothing. Throws `not_found` without the chat. */
   saveFile(file: NewFile): Promise<void>;
-  /** A file of one chat. */
-  getFile(chat: string, id: string): Promise<StoredFile | undefined>;
+  /** A file of one chat; undefined also if it has more bytes than `maxBytes`, and then it is not read. */
+  getFile(chat: string, id: string, limits?: { maxBytes?: number }): Promise<StoredFile | undefined>;
   /** A file of any chat of this owner in one app. */
   findFile(owner: string, id: string, appName: string): Promise<StoredFile | undefined>;
 }

@@ -25,8 +25,9 @@ export function memoryFiles({ now, requireChat, appOf, ownerOf }: MemoryFilesOpt
       if (!ofChat.has(file.id)) ofChat.set(file.id, { ...file, data: new Uint8Array(file.data), at: now() });
     },
 
-    async getFile(chat, id) {
-      return copy(files.get(chat)?.get(id));
+    async getFile(chat, id, { maxBytes = Infinity } = {}) {
+      const file = files.get(chat)?.get(id);
+      return file && file.data.byteLength <= maxBytes ? copy(file) : undefined;
     },
 
     async findFile(owner, id, appName) {

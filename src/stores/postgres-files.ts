@@ -23,8 +23,9 @@ export function postgresFiles(db: PostgresDatabase): FileStore {
       if (!row) throw new BridgeError("not_found", `There is no chat ${chat}.`);
     },
 
-    async getFile(chat, id) {
-      const [row] = await db.query("SELECT * FROM file WHERE chat = $1 AND id = $2", [chat, id]);
+    async getFile(chat, id, { maxBytes = Number.MAX_SAFE_INTEGER } = {}) {
+      const sql = "SELECT * FROM file WHERE chat = $1 AND id = $2 AND size <= $3::bigint";
+      const [row] = await db.query(sql, [chat, id, maxBytes]);
       return row && rowToFile(row);
     },
 

@@ -18,8 +18,8 @@ export function sqliteFiles(db: SqliteDatabase, { now }: { now: () => number }):
       });
     },
 
-    async getFile(chat, id) {
-      return rowToFile(db.one("SELECT * FROM file WHERE chat = ? AND id = ?", chat, id));
+    async getFile(chat, id, { maxBytes = Number.MAX_SAFE_INTEGER } = {}) {
+      return rowToFile(db.one("SELECT * FROM file WHERE chat = ? AND id = ? AND size <= ?", chat, id, maxBytes));
     },
 
     async findFile(owner, id, appName) {

@@ -87,6 +87,33 @@ describe.each(["sse", "websocket"])("the hooks over %s", (transport) => {
   });
 });
 
+it("a browser tool runs once if the place of the page that ran it goes before the server has the result", async () => {
+  const world = await openWorld({ server: { fallback } });
+  const { page } = visitor;
+  let release = () => {};
+  const isReleased = new Promise<void>((resolve) => (release = resolve));
+  const sent = page.waitForRequest("**/results");
+  await page.route("**/results", async (route) => {
+    await isReleased;
+    await route.continue();
+  });
+  await visitor.visit(`${world.server.url}/?transport=sse&places=2&leaves`);
+  await shows(page, "main[data-loaded=true]");
+  await page.locator("main").last().getByRole("textbox").fill("music");
+  await page.locator("main").last().getByRole("textbox").press("Enter");
+  await sent;
+  await expect.poll(() => page.locator("main").count()).toBe(1);
+  // The other place asks the server, and has the call still without an outcome.
+  const asked = page.waitForResponse("**/approvals?chat=*");
+  await page.evaluate(() => dispatchEvent(new Event("online")));
+  await asked;
+  await shows(page, "main[data-loaded=true]");
+  release();
+  await says(page, 'change_bgm gave {"playing":2}');
+  expect(await page.evaluate(() => document.documentElement.dataset["runs"])).toBe("1");
+  expect(await messagesOf(world)).toHaveLength(2);
+});
+
 describe("the code for a WebSocket", () => {
   const loads = (page: Page) => {
     const names: string[] = [];
@@ -116,7 +143,8 @@ describe("the code for a WebSocket", () => {
     await visitor.visit(`${world.server.url}/?transport=websocket`);
     await shows(page, "main[data-loaded=true][data-connection=idle]");
     await say(page, "pay");
-    await page.getByText("The network connection needs code that could not be loaded.").waitFor({ timeout: waiting });
+    const sentence = /^The network connection needs code that could not be loaded \(.+\)\. Reload the page\.$/;
+    await page.getByText(sentence).waitFor({ timeout: waiting });
     await shows(page, "main[data-status=error][data-connection=closed]");
     await page.unroute(address);
     // What could not be sent can be sent again, with the keyboard too.

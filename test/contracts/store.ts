@@ -709,6 +709,13 @@ export function storeContract(name: string, open: OpenStore): void {
         expect(await store.getFile(chat.id, "f2")).not.toHaveProperty("name");
       });
 
+      test("are read only up to the size that the reader has room for", async () => {
+        const { store, chat } = await openChat();
+        await store.saveFile(file(chat));
+        expect(await store.getFile(chat.id, "f1", { maxBytes: data.byteLength })).toMatchObject({ id: "f1" });
+        expect(await store.getFile(chat.id, "f1", { maxBytes: data.byteLength - 1 })).toBeUndefined();
+      });
+
       test("are copies", async () => {
         const { store, chat } = await openChat();
         const mine = Uint8Array.from(data);

@@ -294,6 +294,37 @@ describe.each(storeKinds)("a chat that is exported and imported, on $name", ({ o
   });
 });
 
+it("a chat with more files than an import takes is imported with those that have room, and with all its words", async () => {
+  const world = await openWorld();
+  await say(world, "hello");
+  const { store } = world;
+  const chat = (await store.findChat("local", "chat-1", "root_agent"))?.id ?? "";
+  let saved = 0;
+  const add = async (...parts: object[]) => {
+    const turn = crypto.randomUUID();
+    const message = { id: `u-${turn}`, role: "user", parts } as UIMessage;
+    await store.append(chat, [
+      { turn, kind: "begin", reply: `r-${turn}`, message },
+      { turn, kind: "end" },
+    ]);
+  };
+  /** Small files travel by value, large ones by address. */
+  const picture = async (bytes: number, content = "") => {
+    const id = String((saved += 1)).padStart(32, "0");
+    const data = Buffer.alloc(bytes);
+    data.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+    await store.saveFile({ chat, id, mediaType: "image/png", data });
+    return { type: "file", mediaType: "image/png", url: `/files/${id}${content}` };
+  };
+  for (let count = 0; count < 50; count += 1) await add(await picture(250_000, "#data:image/png;base64,"));
+  for (let count = 0; count < 3; count += 1) await add(await picture(4_000_000));
+  for (let count = 0; count < 3; count += 1) await add(words("x".repeat(3_000_000)));
+  const { status, body } = await imported(world, await exported(world));
+  expect([status, body.message]).toEqual([200, undefined]);
+  const users = (await messagesOf(world, body.id)).filter(({ role }) => role === "user");
+  expect(users.at(-1)?.parts).toEqual([words("x".repeat(3_000_000))]);
+});
+
 describe.each(storeKinds)("the list of approvals, on $name", ({ options }) => {
   it("has the chat of each row, pages, and no large outputs", async () => {
     const world = await openWorld({ rules: payRules, ...options() });

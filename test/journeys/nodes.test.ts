@@ -3,7 +3,7 @@
  */
 import { FunctionTool, LlmAgent, LogLevel, setLogLevel } from "@google/adk";
 import { type Bridge, type BridgeOptions, createBridge, silentLogger } from "adk-stream-protocol";
-import type { Store } from "adk-stream-protocol/stores";
+import type { NewLogEntry, Store } from "adk-stream-protocol/stores";
 import { postgresStore } from "adk-stream-protocol/stores/postgres";
 import { call, gate, geminiAt, pause, type Rule, startScriptedGemini, text } from "adk-stream-protocol/testing";
 import { afterEach, beforeAll, afterAll, describe, expect, it } from "vitest";
@@ -227,6 +227,34 @@ describe("two nodes on one database", () => {
       // The story, and the request. What goes on after a node has died has no message.
       expect(log.filter((entry) => entry.kind === "begin" && entry.message)).toHaveLength(2);
     });
+
+  it("a message is answered once if the node that was asked has an older release, and dies after its reply", async () => {
+    const middle = gate();
+    const rules: Rule[] = [
+      { when: /hello/, say: [text("Hello.")] },
+      { when: /story/, say: [text("Once upon "), pause(middle.opened)] },
+    ];
+    const { gemini, nodes } = await openNodes(2, rules, {
+      leaseMs: 3000,
+      before: async (index, operation, [, entries]) => {
+        if (index !== 0) return;
+        if (operation === "append")
+          for (const entry of entries as NewLogEntry[]) if (entry.kind === "begin") delete entry.origin?.request;
+        if (operation !== "answerPosted") return;
+        await expect.poll(() => words(two.bridge), patient).toContain("Hello.");
+        one.kill();
+        await database.run("UPDATE adk_stream_protocol.session SET lease_until = 0");
+        await new Promise(() => undefined);
+      },
+    });
+    const [one, two] = nodes;
+    await say(one.bridge, "a story");
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
+    expect(await read(two.bridge, await say(two.bridge, "hello"))).toBe("Hello.");
+    expect(await words(two.bridge)).toEqual(["a story", "Once upon ", "hello", "Hello."]);
+    expect(gemini.requests).toHaveLength(2);
+    middle.open();
+  });
 
   it("a turn of a lease that was lost writes nothing when its node has the chat again", async () => {
     const middle = gate();

@@ -159,7 +159,8 @@ describe.each(cases)("a message that the server does not have, over %s", (_, ai,
   });
 });
 
-const wordsOf = ({ chat }: AgentPage) => chat.messages.map(({ parts }) => (parts[0] as { text?: string }).text);
+const firstWords = ({ parts }: AgentPage["chat"]["messages"][number]) => (parts[0] as { text?: string }).text;
+const wordsOf = ({ chat }: AgentPage) => chat.messages.map(firstWords);
 
 describe.each(cases)("an edit that could not be sent, over %s", (_, ai, over) => {
   /** A chat with two replies, and an edit of the first message that did not get to the server. */
@@ -205,6 +206,26 @@ describe.each(cases)("an edit that could not be sent, over %s", (_, ai, over) =>
     await page.until(() => wordsOf(page)[0] === "hello");
     await page.settled();
     expect([shown(page), page.approvals.sync.unsent]).toEqual([["yes-1", "reply", "yes-2", "reply"], []]);
+    await proxy.close();
+  });
+
+  it("stays also if the page had not read the message back, because its question still waits", async () => {
+    const world = await openWorld();
+    const proxy = await openCutProxy(world.server.url);
+    const page = openPage(ai, { url: proxy.url, over, giveUpMs: 30 });
+    void page.chat.sendMessage({ id: "yes-1", parts: [text("pay")] });
+    await page.shows("asked");
+    proxy.refuse(true);
+    proxy.cut();
+    await page.chat.sendMessage({ messageId: "yes-1", parts: [text("pay less")] });
+    await page.until(() => page.approvals.sync.unsent.length === 1);
+    proxy.refuse(false);
+    await page.until(() => page.chat.messages.length === 2);
+    await page.approvals.refresh();
+    expect([wordsOf(page)[0], page.approvals.sync.unsent]).toEqual(["pay less", ["yes-1"]]);
+    void page.approvals.resend("yes-1");
+    await expect.poll(async () => (await messagesOf(world)).map(firstWords)[0]).toBe("pay less");
+    await page.until(() => page.approvals.sync.unsent.length === 0);
     await proxy.close();
   });
 });

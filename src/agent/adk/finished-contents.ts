@@ -58,7 +58,7 @@ export function finishedTurnsIn(contents: readonly Content[]): FinishedTurns | u
 /** Where the memory of a session's contents is counted. */
 type Budget = Pick<EventCache, "charge">;
 
-/** A function of its own, because what is kept must not hold the run in which it was made. */
+/** Not a closure inside the method: what is kept would keep the whole InvocationContext in memory. */
 function chargeTo(budget: Budget, sessionId: string): FinishedTurns["charge"] {
   return (bytes) => budget.charge(sessionId, bytes);
 }

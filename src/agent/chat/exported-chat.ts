@@ -11,8 +11,8 @@ export const exportVersion = 1;
 const pageSize = 20;
 
 /**
- * A chat as lines of JSON: a header, then each message in order, with what became of its calls and with its files. The reply that is being
- * generated is left out. Throws if the chat is deleted meanwhile.
+ * A chat as lines of JSON: a header, then each message in order, with what became of its calls and with its files. The reply
+ * that is being generated is left out. Throws if the chat is deleted meanwhile.
  */
 export async function* exportedChat(store: Store, chat: Session): AsyncGenerator<string> {
   const { id, name, title, createdAt, updatedAt } = chat;

@@ -69,8 +69,9 @@ export class Relay {
   }
 
   /**
-   * Does a request here, or at the node that has its chat. If that node dies before it answers, the request is done again:
-   * it must find what it has brought about the first time. `isDone` says so if it cannot be done again.
+   * Does a request here, or at the node that has its chat. If that node dies before it answers, the request is done again,
+   * so it must recognise what its first attempt has done. A request that cannot be repeated gives `isDone`, which returns the
+   * result of that attempt.
    */
   async run<T>(
     local: () => Promise<T>,

@@ -1,5 +1,6 @@
 import type { ApprovalView, Decision, Identity } from "../../protocol/index.ts";
-import type { JsonObject, Store } from "../../stores/index.ts";
+import type { AppStore } from "../../stores/app-store.ts";
+import type { JsonObject } from "../../stores/index.ts";
 import { findPausedTurn, findTurnAt } from "../log/find-held-turn.ts";
 import { newId } from "../support/index.ts";
 import type { Mode } from "../turn-input.ts";
@@ -15,7 +16,7 @@ import type { Reading, Submission, Submissions, Submitted } from "./submissions.
 import { findOpenTurn, findTurnElsewhere, turnElsewhere } from "./turn-elsewhere.ts";
 
 export interface RequestsContext {
-  store: Store;
+  store: AppStore;
   relay: Relay;
   turns: ChatTurns;
   admission: Admission;
@@ -31,6 +32,8 @@ interface ChatRequest {
   mode: Mode;
   /** An id that stays the same if the request comes again. */
   id?: string | undefined;
+  /** Where the log ended when it was first posted to another node. */
+  since?: number | undefined;
 }
 
 /** What a node answers to a chat request: where the reply is in the log, or what was answered before. */
@@ -74,7 +77,8 @@ export class Requests {
     return this.#context.relay.run(() => this.#submit(current), {
       relayed: async () => {
         // It may be done here after all, if the other node dies. Then what that node has begun is found by the id.
-        current = { ...(await this.#read(current)), id: current.id ?? newId("request") };
+        const { id = newId("request"), since = await this.#end(current) } = current;
+        current = { ...(await this.#read(current)), id, since };
         return { name: "submit", body: toJson(current) };
       },
       receive: (value) => this.#fromAnswer(value as SubmitAnswer),
@@ -150,10 +154,13 @@ export class Requests {
     return paused && { turn: this.#elsewhere(chat, paused), chat, from: { message: sequence } };
   }
 
-  #submit({ identity, chatName, submission, mode, id }: ChatRequest): Promise<Submitted> {
+  #submit({ identity, chatName, submission, mode, id, since }: ChatRequest): Promise<Submitted> {
     const { admission, submissions } = this.#context;
     return admission.admit({ owner: identity.owner, chatName, type: submission.type, mode }, () =>
-      submissions.submit(identity, chatName, submission, { mode, request: id }),
+      submissions.submit(identity, chatName, submission, {
+        mode,
+        request: id === undefined ? undefined : { id, since },
+      }),
     );
   }
 
@@ -164,6 +171,13 @@ export class Requests {
     const about = submission.answers.map(({ id }) => id);
     const rows = await this.#context.store.listApprovals({ owner: identity.owner, about });
     return { ...request, submission: { ...submission, answers: withReadResults(submission.answers, rows) } };
+  }
+
+  /** Where the log of the request's chat ends now. */
+  async #end({ identity, chatName = "" }: ChatRequest): Promise<number> {
+    const { store } = this.#context;
+    const chat = await store.findChat(identity.owner, chatName);
+    return chat ? store.lastSequence(chat.id) : 0;
   }
 
   #stop(chat: string): Promise<boolean> {

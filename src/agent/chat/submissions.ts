@@ -5,7 +5,7 @@ import type { Approval, Session } from "../../stores/index.ts";
 import type { ToolCalls } from "../adk/tool-calls.ts";
 import type { Authorizer } from "../approval/authorizer.ts";
 import type { ChatFiles } from "../files/index.ts";
-import { findTurnByRequest } from "../log/find-turn-by-request.ts";
+import { findTurnByRequest, type KnownRequest } from "../log/find-turn-by-request.ts";
 import { newId } from "../support/index.ts";
 import type { Mode } from "../turn-input.ts";
 import { answeredChat } from "./answered-chat.ts";
@@ -71,8 +71,8 @@ export interface SubmissionsContext extends RevisionsContext {
 /** How a request is done. */
 export interface SubmitOptions {
   mode: Mode;
-  /** An id that stays the same if the request comes again. Without one, each time is another request. */
-  request?: string | undefined;
+  /** How the request is known if it comes again. Without this, each time is another request. */
+  request?: Omit<KnownRequest, "message"> | undefined;
 }
 
 /** Takes in chat requests: messages, answers, and the wish for another reply. */
@@ -127,7 +127,7 @@ export class Submissions {
     return turns.exclusive(chat, async (queue) => {
       const same = queue.find((turn) => isDeepStrictEqual(turn.message, message));
       if (same) return { chat: chat.id, turn: same };
-      const begun = await this.#begunBy(request, queue);
+      const begun = await this.#begunBy(request && { ...request, message }, queue);
       if (begun) return { chat: chat.id, turn: begun };
       refuseTakenId(message.id, await store.getMessage(chat.id, message.id));
       refuseRunningReply(message.id, queue);
@@ -137,7 +137,7 @@ export class Submissions {
       await titles.give(chat, message);
       // Stored messages have their small files as they were sent.
       const edit = await findEdit(store, chat.id, sent, after);
-      const origin = { mode, actor, request };
+      const origin = { mode, actor, request: request?.id };
       if (edit?.isSame) {
         const wanted = await findReply(store, chat.id, { messageId: message.id });
         return { chat: chat.id, turn: await this.#revisions.again(queue, wanted, origin) };
@@ -168,12 +168,13 @@ export class Submissions {
       if (!isRunning) await findReply(store, chat.id, wanted);
       await turns.stopAll(queue, new Error("The reply is made again."));
       const found = await findReply(store, chat.id, wanted);
-      return { chat: chat.id, turn: await this.#revisions.again(queue, found, { mode, actor, request }) };
+      const origin = { mode, actor, request: request?.id };
+      return { chat: chat.id, turn: await this.#revisions.again(queue, found, origin) };
     });
   }
 
   /** The turn that this request has begun, if it came before. The node that began it may have died. */
-  async #begunBy(request: string | undefined, queue: ChatQueue): Promise<QueuedTurn | undefined> {
+  async #begunBy(request: KnownRequest | undefined, queue: ChatQueue): Promise<QueuedTurn | undefined> {
     const { store, turns } = this.#context;
     const chat = queue.chat.id;
     const found = request === undefined ? undefined : await findTurnByRequest(store, chat, request);

@@ -10,7 +10,8 @@ import { cutErrorText, keepResponse } from "./large-outputs.ts";
 /**
  * The store as the agent's side uses it. What is too large or not safe for clients is taken out on the way in: files and
  * large outputs are stored as files of their chat, and the log, the messages, the events and the rows refer to them. On
- * the way out of the log and the messages, files that travel as data URLs are put back.
+ * the way out of the log and the messages, files that travel as data URLs are put back; `messagesAfter` leaves that to
+ * `FilesByValue`, which knows how much room there is.
  *
  * A file is stored before what refers to it. If the process dies in between, it is a file without use that goes with its
  * chat.
@@ -32,12 +33,6 @@ export function keepingStore<S extends Store>(store: S, limits: FileLimits): S {
       const session = files.isEmpty ? undefined : await store.getSession(sessionId);
       if (session) await files.save(store, session.chat);
       return store.appendEvents(sessionId, kept);
-    },
-
-    async messagesAfter(chat, page) {
-      const inlined = new InlineFiles(store, chat);
-      const messages = await store.messagesAfter(chat, page);
-      return Promise.all(messages.map((message) => inlined.stored(message)));
     },
 
     async read(chat, range) {

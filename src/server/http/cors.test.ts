@@ -27,6 +27,16 @@ describe("requests from other origins", () => {
     expect([none.status, none.body]).toEqual([204, null]);
   });
 
+  it("returns the response of an application itself, and leaves it as it was made apart from these headers", () => {
+    const made = Object.assign(new Response(null, { headers: { vary: "Accept, Origin" } }), { webSocket: {} });
+    for (const time of ["first", "second"]) {
+      const own = withCors(ask({ origin: app }, "POST"), made, [app]);
+      expect(own, time).toBe(made);
+      expect(own.headers.get("vary"), time).toBe("Accept, Origin");
+      expect(own.headers.get("access-control-expose-headers"), time).toBe("x-chat-id, retry-after, date");
+    }
+  });
+
   it("adds nothing for other origins", () => {
     for (const headers of [{ origin: "https://app.example.evil" }, { origin: "null" }, {}] as Record<string, string>[])
       expect(withCors(ask(headers, "POST"), new Response("ok"), [app]).headers.has("access-control-allow-origin")).toBe(

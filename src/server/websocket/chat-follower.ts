@@ -133,7 +133,11 @@ export class ChatFollower {
   }
 
   #onError(error: unknown): void {
-    if (!(error instanceof BridgeError) || error.code !== "not_found") return this.#context.fail(error);
+    if (!(error instanceof BridgeError) || error.code !== "not_found") {
+      // The socket is closed, which takes its time. What is written meanwhile is not for it any more.
+      this.stop();
+      return this.#context.fail(error);
+    }
     if (this.#hasFollowed) this.#tellDeleted(error.message);
     this.#log?.close();
     this.#log = undefined;
