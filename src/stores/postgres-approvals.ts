@@ -20,6 +20,19 @@ export function sqlNotElsewhere(chat: string, parameter: number): string {
     AND (session.lease_node IS NULL OR session.lease_node = $${parameter} OR session.lease_until <= ${sqlNow(parameter + 1)}))`;
 }
 
+/**
+ * The approvals that are due. The time is a subquery: the clock itself may change within a statement, so PostgreSQL would
+ * compare it with every open approval instead of looking in the index.
+ */
+export function dueQuery({ unsettled, isLater }: { unsettled: boolean; isLater: boolean }): string {
+  return `SELECT * FROM approval
+    WHERE due_at <= (SELECT ${sqlNow(2)}) ${unsettled ? `AND state NOT IN (${settledStates})` : ""}
+      AND ${sqlNotElsewhere("approval.chat", 1)}
+      AND ($4::text IS NULL OR app_name = $4)
+      ${isLater ? "AND created > (SELECT created FROM approval WHERE id = $5)" : ""}
+    ORDER BY created LIMIT $3::bigint`;
+}
+
 interface PostgresApprovals extends ApprovalStore {
   /** Ends the leases of the calls that were claimed through this store, because its process ends. */
   endClaims(): Promise<void>;
@@ -154,15 +167,13 @@ export function postgresApprovals(db: PostgresDatabase, leases: PostgresLeases):
     },
 
     async dueApprovals({ after, limit = dueLimit, unsettled = false, appName } = {}) {
-      const rows = await db.query(
-        `SELECT * FROM approval
-         WHERE due_at <= ${sqlNow(2)} ${unsettled ? `AND state NOT IN (${settledStates})` : ""}
-           AND ${sqlNotElsewhere("approval.chat", 1)}
-           AND ($4::text IS NULL OR app_name = $4)
-           ${after === undefined ? "" : "AND created > (SELECT created FROM approval WHERE id = $5)"}
-         ORDER BY created LIMIT $3::bigint`,
-        [leases.node, db.time(), limit, appName ?? null, ...(after === undefined ? [] : [after])],
-      );
+      const rows = await db.query(dueQuery({ unsettled, isLater: after !== undefined }), [
+        leases.node,
+        db.time(),
+        limit,
+        appName ?? null,
+        ...(after === undefined ? [] : [after]),
+      ]);
       return rows.map(rowToApproval);
     },
 
