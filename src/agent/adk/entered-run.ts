@@ -10,6 +10,13 @@ export class RunRefused extends BridgeError {
   }
 }
 
+/** The store failed while a call was held, and it is not known whether the ledger has the call. */
+export class HoldUnknown extends RunRefused {
+  constructor() {
+    super("It is not known whether a call was recorded. Try again in a moment.");
+  }
+}
+
 /** How long the calls of a run keep the event loop: ADK makes them one after the other, and a tool may never wait. */
 const sliceMs = 5;
 

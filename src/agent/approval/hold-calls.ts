@@ -1,11 +1,12 @@
 import { actionDigest, BridgeError, canonicalJson, isSettled } from "../../protocol/index.ts";
-import type { Approval, NewApproval, Store } from "../../stores/index.ts";
+import type { NewApproval, Store } from "../../stores/index.ts";
 import { callKey } from "../adk/idempotency-key.ts";
 import type { CallHolder, HeldCall } from "../adk/run-scope.ts";
 import { type Logger, newId } from "../support/index.ts";
-import { cancelFamily } from "./family.ts";
+import { findCreated } from "./find-created.ts";
 import { makeCard } from "./make-card.ts";
 import type { Policies } from "./policies.ts";
+import { releaseCall } from "./release-call.ts";
 import type { UnseenQuestions } from "./unseen-questions.ts";
 
 export interface HoldOptions {
@@ -55,7 +56,7 @@ export function holdCalls({ store, policies, unseen, logger, limits: waiting, ..
       const card = call.gated ? await makeCard(policy, { toolName, input, logger }) : undefined;
       const digest = await actionDigest({ approvalId: id, owner, chat, toolCallId, toolName, input: args });
       refuseStopped();
-      const row = await store.createApproval(
+      const created = store.createApproval(
         {
           ...fields,
           id,
@@ -84,6 +85,7 @@ export function holdCalls({ store, policies, unseen, logger, limits: waiting, ..
           maxWaitingInAll: waiting?.waitingCalls,
         },
       );
+      const row = await created.catch((error: unknown) => findCreated(id, error, store));
       // This `toolCallId` may have a row already. Only the very same call may use it; for any other, no one is asked and nothing runs.
       if (row.id !== id && (row.input !== input || row.toolName !== toolName || isSettled(row.state)))
         throw new BridgeError("conflict", `The id ${toolCallId} was used before, for a call of ${row.toolName}.`);
@@ -94,13 +96,7 @@ export function holdCalls({ store, policies, unseen, logger, limits: waiting, ..
       return (await store.listApprovals({ session })).map(({ toolCallId }) => toolCallId);
     },
 
-    async cancelUnshown(approval: Approval) {
-      const { applied } = await store.move(approval.id, { event: "cancel", reason: "The call could not be shown." });
-      // An agent may have asked before it was interrupted. Nothing would tell the model what a yes leads to.
-      await cancelFamily(approval, store);
-      if (applied) await store.markTold(approval.id);
-      return applied !== undefined;
-    },
+    release: (approval, isLeft) => releaseCall(approval, isLeft, { store, logger }),
   };
 }
 
