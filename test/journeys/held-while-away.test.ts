@@ -5,6 +5,7 @@ import { memoryStore } from "adk-stream-protocol/stores/memory";
 import { call, gate, text } from "adk-stream-protocol/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { newApproval } from "../fixtures/approvals.ts";
 import { holdTimers } from "../fixtures/hold-timers.ts";
 import { expectSound } from "../fixtures/sound.ts";
 import { answer, asked, idle, openWorld, post, say, textOf, type World } from "../fixtures/world.ts";
@@ -155,5 +156,23 @@ describe("an agent that cannot go on because the store is away", () => {
     expect(await rowsOf(world)).toEqual(["helper succeeded", "pay succeeded"]);
     expect(told(world)).toEqual([{ result: "Noted." }]);
     await expectSound(world);
+  });
+
+  it.each(["a sweep", "a restart"])("and was left behind by an earlier release is ended by %s, once", async (how) => {
+    const { world } = await open(() => ({}));
+    await say(world, "hello");
+    const chat = (await world.store.findChat("local", "chat-1", "root_agent"))?.id ?? "";
+    const agent = { external: true, gated: false, state: "approved", startMs: Number.POSITIVE_INFINITY } as const;
+    await world.store.createApproval(newApproval({ id: "apr_1", chat, owner: "local", ...agent, innerSession: "in" }));
+    const log = await world.store.read(chat);
+    for (let round = 0; round < 3; round += 1) {
+      if (how === "a restart") await world.restart();
+      world.clock.now += 30_000;
+      await world.bridge.sweep();
+      await idle(world);
+    }
+    expect(await world.store.listApprovals({})).toMatchObject([{ state: "cancelled", told: true }]);
+    expect(await world.store.read(chat)).toEqual(log);
+    expect(world.gemini.requests).toHaveLength(1);
   });
 });

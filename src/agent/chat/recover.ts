@@ -122,13 +122,18 @@ async function mayContinue(store: Store, chat: string, log: readonly LogEntry[])
   return cutOff.size + 1 < maxInterruptions;
 }
 
-/** Agents run as tools whose calls are all settled: the turn that was to run them was interrupted or had not begun. */
-export async function unattendedAgents(store: Store): Promise<Approval[]> {
-  const unattended: Approval[] = [];
+/**
+ * Agents run as tools whose calls are all settled: the turn that was to run them was interrupted or had not begun. No turn
+ * goes on with one that is `lost`: the history has a response to its call, or has no such call any more.
+ */
+export async function unattendedAgents(store: Store): Promise<{ row: Approval; isLost: boolean }[]> {
+  const unattended: { row: Approval; isLost: boolean }[] = [];
   for (const row of await store.listApprovals({ state: "approved" })) {
     if (row.innerSession === undefined) continue;
     const inner = await store.listApprovals({ session: row.innerSession });
-    if (inner.every(({ state }) => isSettled(state))) unattended.push(row);
+    if (!inner.every(({ state }) => isSettled(state))) continue;
+    const events = (await store.events(row.session)).map(({ event }) => event as unknown as Event);
+    unattended.push({ row, isLost: !openCalls(events).some(({ call }) => call.id === row.toolCallId) });
   }
   return unattended;
 }

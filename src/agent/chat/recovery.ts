@@ -1,5 +1,6 @@
 import { isNotFound } from "../../protocol/index.ts";
-import type { Session } from "../../stores/index.ts";
+import type { Approval, Session } from "../../stores/index.ts";
+import { cancelFamily } from "../approval/family.ts";
 import { describeError } from "../support/index.ts";
 import type { ChatTurns } from "./chat-turns.ts";
 import type { DueWork } from "./due-work.ts";
@@ -34,8 +35,9 @@ export class Recovery {
     this.#turns.start((chat) => this.#recover(chat));
     try {
       await this.#takeOpen();
-      for (const { chat, messageId } of await unattendedAgents(this.#context.store))
-        found.set(chat, { reply: messageId });
+      for (const { row, isLost } of await unattendedAgents(this.#context.store))
+        if (isLost) await this.#cancelLost(row);
+        else found.set(row.chat, { reply: row.messageId });
     } finally {
       this.#found = undefined;
     }
@@ -59,9 +61,21 @@ export class Recovery {
     const { store } = this.#context;
     if (Math.abs(store.now() - this.#lookedForAgentsAt) < agentsMs) return;
     this.#lookedForAgentsAt = store.now();
-    for (const row of await unattendedAgents(store))
-      if (!this.#turns.isBusy(row.chat) && (await store.leaseOf(row.chat)) === undefined)
-        this.#dueWork.continue(row.chat, { reply: row.messageId });
+    for (const { row, isLost } of await unattendedAgents(store)) {
+      if (this.#turns.isBusy(row.chat) || (await store.leaseOf(row.chat))) continue;
+      if (isLost) await this.#cancelLost(row);
+      else this.#dueWork.continue(row.chat, { reply: row.messageId });
+    }
+  }
+
+  /** Ends a call that the model believes to be over. Earlier releases could leave one behind while the store was away. */
+  async #cancelLost(row: Approval): Promise<void> {
+    const { store } = this.#context;
+    const cancel = async () => {
+      await cancelFamily(row, store);
+      await store.markTold(row.id, "cancelled");
+    };
+    await this.#turns.inChat(row.chat, cancel).catch(this.#report(row.chat));
   }
 
   async #takeOpen(): Promise<void> {
