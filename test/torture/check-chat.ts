@@ -231,12 +231,12 @@ export function findTellings({ approvals, events }: ChatState) {
 }
 
 /** The parts of the history that are about a call, with their places, and what is in the log. */
-function describeHistory({ events, log }: ChatState, { input }: Approval): string {
-  const { name } = JSON.parse(input) as { name: string };
+function describeHistory({ events, log }: ChatState, { input, toolCallId }: Approval): string {
+  const { name = toolCallId } = JSON.parse(input) as { name?: string };
   const found = [...events].flatMap(([session, stored]) =>
     stored
       .map((each) => `${session.slice(-4)}/${each.position} ${JSON.stringify(each.event)}`)
-      .filter((text) => text.includes(name)),
+      .filter((text) => text.includes(name) || text.includes(toolCallId)),
   );
   return [...found, describeLog(log)].join("\n");
 }
