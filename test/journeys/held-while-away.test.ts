@@ -1,5 +1,6 @@
 /** A call that is to be held while the store fails or the turn is stopped: no question and no agent is left behind. */
 import { AgentTool, FunctionTool, LlmAgent } from "@google/adk";
+import { BridgeError } from "adk-stream-protocol/protocol";
 import type { Store } from "adk-stream-protocol/stores";
 import { memoryStore } from "adk-stream-protocol/stores/memory";
 import { call, gate, text } from "adk-stream-protocol/testing";
@@ -50,7 +51,7 @@ const rowsOf = async (world: World): Promise<string[]> =>
   (await world.store.listApprovals({})).map(({ toolName, state }) => `${toolName} ${state}`);
 /** The responses that the model was given last. */
 const told = (world: World) => world.gemini.requests.at(-1)?.responses.map(({ response }) => response);
-const away = () => new Error("The store is away.");
+const away = () => new BridgeError("unavailable", "The database does not answer.", { cause: new Error("ECONNRESET") });
 
 describe.each(Object.entries(kinds) as [Kind, string][])("a call of %s", (kind, words) => {
   const name = kind === "tool" ? "pay" : "helper";

@@ -44,12 +44,14 @@ export function tellable(row: Approval, rows: readonly Approval[]) {
       id !== row.id && innerSession === undefined && state !== "denied" && state !== "cancelled" && state !== "expired",
   );
   const isNews = ({ state, told }: Approval) => isSettled(state) && !told;
-  const calls = (row.state === "succeeded" ? effects.filter(isNews) : effects).map(({ toolName, input, state, outcome }) => ({
-    name: toolName,
-    args: JSON.parse(input) as unknown,
-    state,
-    response: outcome,
-  }));
+  const calls = (row.state === "succeeded" ? effects.filter(isNews) : effects).map(
+    ({ toolName, input, state, outcome }) => ({
+      name: toolName,
+      args: JSON.parse(input) as unknown,
+      state,
+      response: outcome,
+    }),
+  );
   return {
     response: {
       ...(approvalToResponse(row) ?? runningResponse),

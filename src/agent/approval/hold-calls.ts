@@ -3,7 +3,7 @@ import type { NewApproval, Store } from "../../stores/index.ts";
 import { callKey } from "../adk/idempotency-key.ts";
 import type { CallHolder, HeldCall } from "../adk/run-scope.ts";
 import { type Logger, newId } from "../support/index.ts";
-import { findCreated } from "./find-created.ts";
+import { createSurely } from "./create-surely.ts";
 import { makeCard } from "./make-card.ts";
 import type { Policies } from "./policies.ts";
 import { releaseCall } from "./release-call.ts";
@@ -37,6 +37,12 @@ const defaultReportMs = 24 * 60 * 60_000;
 
 /** Decides by policy which calls are held, and makes their rows. The gate in `adk/` uses it. */
 export function holdCalls({ store, policies, unseen, logger, limits: waiting, ...limits }: HoldOptions): CallHolder {
+  const callLimits = {
+    maxPending: limits.maxPending,
+    maxWaiting: waiting?.waitingCallsPerChat,
+    maxWaitingOfOwner: waiting?.waitingCallsPerOwner,
+    maxWaitingInAll: waiting?.waitingCalls,
+  };
   return {
     callsPerResponse: waiting?.callsPerResponse ?? Infinity,
 
@@ -55,37 +61,31 @@ export function holdCalls({ store, policies, unseen, logger, limits: waiting, ..
       const policy = policies.get(toolName) ?? {};
       const card = call.gated ? await makeCard(policy, { toolName, input, logger }) : undefined;
       const digest = await actionDigest({ approvalId: id, owner, chat, toolCallId, toolName, input: args });
-      refuseStopped();
-      const created = store.createApproval(
-        {
-          ...fields,
-          id,
-          input,
-          ...(rawInput !== input && { rawInput }),
-          ...(card && { card }),
-          chat,
-          owner,
-          mode,
-          requestedBy: run.actor(),
-          messageId: run.messageId(),
-          digest,
-          effect: policy.effect ?? "opaque",
-          state: firstState(call),
-          // The tool was given this key before the call had a row.
-          ...((!call.gated || hasRun) && { idempotencyKey: callKey(call.session, toolCallId) }),
-          ttlMs: policy.expiresMs ?? limits.approvalTtlMs,
-          // An agent waits as long as its own calls do, and those expire themselves.
-          startMs: call.innerSession === undefined ? (policy.startMs ?? limits.startMs) : Number.POSITIVE_INFINITY,
-          ...(isReported && { reportMs: policy.reportMs ?? defaultReportMs }),
-        },
-        {
-          maxPending: limits.maxPending,
-          maxWaiting: waiting?.waitingCallsPerChat,
-          maxWaitingOfOwner: waiting?.waitingCallsPerOwner,
-          maxWaitingInAll: waiting?.waitingCalls,
-        },
-      );
-      const row = await created.catch((error: unknown) => findCreated(id, error, store));
+      const made: NewApproval = {
+        ...fields,
+        id,
+        input,
+        ...(rawInput !== input && { rawInput }),
+        ...(card && { card }),
+        chat,
+        owner,
+        mode,
+        requestedBy: run.actor(),
+        messageId: run.messageId(),
+        digest,
+        effect: policy.effect ?? "opaque",
+        state: firstState(call),
+        // The tool was given this key before the call had a row.
+        ...((!call.gated || hasRun) && { idempotencyKey: callKey(call.session, toolCallId) }),
+        ttlMs: policy.expiresMs ?? limits.approvalTtlMs,
+        // An agent waits as long as its own calls do, and those expire themselves.
+        startMs: call.innerSession === undefined ? (policy.startMs ?? limits.startMs) : Number.POSITIVE_INFINITY,
+        ...(isReported && { reportMs: policy.reportMs ?? defaultReportMs }),
+      };
+      const row = await createSurely(async () => {
+        refuseStopped();
+        return store.createApproval(made, callLimits);
+      });
       // This `toolCallId` may have a row already. Only the very same call may use it; for any other, no one is asked and nothing runs.
       if (row.id !== id && (row.input !== input || row.toolName !== toolName || isSettled(row.state)))
         throw new BridgeError("conflict", `The id ${toolCallId} was used before, for a call of ${row.toolName}.`);
