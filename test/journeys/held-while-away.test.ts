@@ -83,24 +83,27 @@ describe.each(Object.entries(kinds) as [Kind, string][])("a call of %s", (kind, 
     await expectSound(world);
   });
 
-  it("that was recorded although the store reported a failure is asked about like any other", async () => {
-    let isAway = true;
-    const { world, paid } = await open((store) => ({
-      async createApproval(...args) {
-        const row = await store.createApproval(...args);
-        if (!isAway) return row;
-        isAway = false;
-        throw away();
-      },
-    }));
-    const question = await say(world, words);
-    await answer(world, [{ ...asked(question), approved: true, toolName: "pay" }]);
-    await idle(world);
-    expect(paid).toEqual([7]);
-    const agents = kind === "agent" ? ["helper succeeded"] : [];
-    expect(await rowsOf(world)).toEqual([...agents, "pay succeeded"]);
-    await expectSound(world);
-  });
+  it.each(["before", "after"])(
+    "that is recorded %s the store reports a failure is asked about like any other",
+    async (when) => {
+      let times = 0;
+      const { world, paid } = await open((store) => ({
+        async createApproval(...args) {
+          times += 1;
+          if (times > 1 || when === "before") await store.createApproval(...args);
+          if (times === 1) throw away();
+          return store.createApproval(...args);
+        },
+      }));
+      const question = await say(world, words);
+      await answer(world, [{ ...asked(question), approved: true, toolName: "pay" }]);
+      await idle(world);
+      expect(paid).toEqual([7]);
+      const agents = kind === "agent" ? ["helper succeeded"] : [];
+      expect(await rowsOf(world)).toEqual([...agents, "pay succeeded"]);
+      await expectSound(world);
+    },
+  );
 });
 
 /** A store that fails once when the session of an agent is opened, and then does not cancel until `back` is called. */
