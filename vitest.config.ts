@@ -35,7 +35,7 @@ const oneNodeOnly = [
   // They start and kill real processes, with SQLite or with nodes of their own.
   ...["kill", "kill-reports", "cli", "init", "npm-run-nodes", "npm-start"],
   // They replace the store, or lock its file.
-  ...["recording", "store-faults"],
+  ...["recording", "store-faults", "held-while-away"],
   // They are about limits of one process, such as its turns at once.
   ...["limits", "server-limits"],
   // They use a bridge without a stage.

@@ -103,7 +103,7 @@ it("does not keep an edit without a change when the server has the message", () 
   unsent.edit("c");
   expect(fail(...server)).toBe(true);
   unsent.receive(server);
-  expect([unsent.ids, unsent.keep()]).toEqual([[], false]);
+  expect([unsent.ids(), unsent.keep()]).toEqual([[], false]);
 });
 
 const [one, two] = ["data:image/png;base64,AAAA", "data:image/png;base64,BBBB"] as const;

@@ -90,11 +90,13 @@ describe.each(majors)("one chat in several places, on %s", (major, ai) => {
   /** Waits until a click has reached the server, and what follows from it is over. */
   async function decided({ chat, ...place }: Place): Promise<void> {
     const waiting = async () => (await get(world, `/approvals?chat=${chat}&state=pending`)).body;
-    const isDecided = expect.poll(waiting).toMatchObject({ approvals: [] });
-    await isDecided.catch(async (error: unknown) => {
-      const seen = tabsOf({ chat, ...place }).map(async (tab) => [await tab.page.innerText("body"), tab.requests]);
-      throw new Error(`No answer has come: ${JSON.stringify(await Promise.all(seen))}`, { cause: error });
-    });
+    await expect
+      .poll(waiting)
+      .toMatchObject({ approvals: [] })
+      .catch(async (error: unknown) => {
+        const seen = tabsOf({ chat, ...place }).map(async (tab) => [await tab.page.innerText("body"), tab.requests]);
+        throw new Error(`No answer has come: ${JSON.stringify(await Promise.all(seen))}`, { cause: error });
+      });
     await quiet(world, chat);
   }
 

@@ -72,8 +72,9 @@ describe.each(settings)("live: $live, store: $store", ({ live, options }) => {
     await stage.untilIdle();
   };
 
-  for (const withPayment of [false, true])
-    it(`a call of an agent run as a tool is reported after the agent has ended${withPayment ? ", beside a gated call" : ""}`, async () => {
+  for (const beside of ["", ", beside a gated call", ", before a gated call beside it is answered"])
+    it(`a call of an agent run as a tool is reported after the agent has ended${beside}`, async () => {
+      const withPayment = beside !== "";
       const begun: string[] = [];
       const isClerk: Rule["when"] = ({ system }) => system.includes("Deploy.");
       const stage = await openLiveStage({
@@ -95,9 +96,12 @@ describe.each(settings)("live: $live, store: $store", ({ live, options }) => {
         },
       });
       await stage.say("go", { live });
-      if (withPayment) await yes(stage);
+      const isFirst = beside.includes("before");
+      if (withPayment && !isFirst) await yes(stage);
       await stage.untilIdle();
       expect(await stage.bridge.settle(owner, begun[0] ?? "", report)).toMatchObject({ state: "succeeded" });
+      await stage.untilIdle();
+      if (isFirst) await yes(stage);
       await expectKnown(stage, live);
       expect(stage.payments).toHaveLength(withPayment ? 1 : 0);
     });

@@ -202,20 +202,28 @@ function checkTold(chat: ChatState): string[] {
   });
 }
 
-/** Calls with a result that occurs nowhere else, and how often the model's history has it. */
+/**
+ * Calls with a result that occurs nowhere else, and how often the model's history has it. A message that is said again asks
+ * for the same job again, so responses and notes are told apart by their calls.
+ */
 export function findTellings({ approvals, events }: ChatState) {
-  const partsOf = (session: string) =>
-    (events.get(session) ?? []).flatMap(({ event }) => (event as { content?: Content }).content?.parts ?? []);
+  const eventsOf = (session: string) =>
+    (events.get(session) ?? []).map(({ event }) => event as { content?: Content; customMetadata?: { about?: string } });
   return approvals.flatMap((approval) => {
-    const { input, outcome, session, chat, innerSession } = approval;
+    const { input, outcome, session, chat, innerSession, toolCallId } = approval;
     // What the clerk says is not a result, and what its calls brought about has rows of its own.
     if (innerSession !== undefined) return [];
     const result = JSON.stringify(resultOf((JSON.parse(input) as { name: string }).name));
     const has = (value: unknown) => JSON.stringify(value ?? "").includes(result);
     if (!has(outcome)) return [];
-    const responses = partsOf(session).filter(({ functionResponse }) => has(functionResponse)).length;
+    const responses = eventsOf(session)
+      .flatMap(({ content }) => content?.parts ?? [])
+      .filter(({ functionResponse }) => functionResponse?.id === toolCallId && has(functionResponse)).length;
     // A note is text, and has the result as JSON.
-    const notes = partsOf(chat).filter(({ text }) => text?.includes(result)).length;
+    const notes = eventsOf(chat).filter(
+      ({ content, customMetadata }) =>
+        customMetadata?.about === toolCallId && content?.parts?.some(({ text }) => text?.includes(result)),
+    ).length;
     // The response of the clerk tells what it had done if it could not finish.
     const isKnown = [...events.values()]
       .flat()
@@ -225,12 +233,12 @@ export function findTellings({ approvals, events }: ChatState) {
 }
 
 /** The parts of the history that are about a call, with their places, and what is in the log. */
-function describeHistory({ events, log }: ChatState, { input }: Approval): string {
-  const { name } = JSON.parse(input) as { name: string };
+function describeHistory({ events, log }: ChatState, { input, toolCallId }: Approval): string {
+  const { name = toolCallId } = JSON.parse(input) as { name?: string };
   const found = [...events].flatMap(([session, stored]) =>
     stored
       .map((each) => `${session.slice(-4)}/${each.position} ${JSON.stringify(each.event)}`)
-      .filter((text) => text.includes(name)),
+      .filter((text) => text.includes(name) || text.includes(toolCallId)),
   );
   return [...found, describeLog(log)].join("\n");
 }

@@ -9,6 +9,8 @@ it("three nodes keep what they promised while each fault happens once", { timeou
     ...{ seed: 1, nodes: 3, chats: 16, leaseMs: 1000, atOnce: 8, restMs: 200 },
     print: (line) => lines.push(line),
   });
+  const logged = Object.entries(counts).filter(([name]) => name.startsWith("logged: "));
+  lines.push(...logged.map(([name, count]) => `${count} × ${name}`));
   expect(violations, lines.join("\n")).toEqual([]);
   expect(counts).toMatchObject(Object.fromEntries(Object.keys(faults).map((name) => [`times ${name}`, 1])));
   for (const name of ["approvals succeeded", "approvals denied", "acknowledged messages"])

@@ -5,8 +5,15 @@ import type { RunScope } from "./run-scope.ts";
 
 /** Why a run was ended by the gate: it was about to do something that cannot be gated. */
 export class RunRefused extends BridgeError {
-  constructor(message: string) {
-    super("unavailable", message);
+  constructor(message: string, options?: ErrorOptions) {
+    super("unavailable", message, options);
+  }
+}
+
+/** The store failed while a call was held, and it is not known whether the ledger has the call. */
+export class HoldUnknown extends RunRefused {
+  constructor(options?: ErrorOptions) {
+    super("It is not known whether a call was recorded. Try again in a moment.", options);
   }
 }
 

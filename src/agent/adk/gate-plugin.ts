@@ -20,7 +20,7 @@ import { attachInputs, inputOf } from "./call-input.ts";
 import { isClientTool } from "./client-tool.ts";
 import { refuseCredentialRequest, refuseCredentialRequests } from "./credential-requests.ts";
 import { describeCall } from "./describe-call.ts";
-import { EnteredRun, RunRefused } from "./entered-run.ts";
+import { EnteredRun, HoldUnknown, RunRefused } from "./entered-run.ts";
 import { excessError, markExcessCalls } from "./excess-calls.ts";
 import { requireFindable } from "./find-call-tool.ts";
 import { checkAuthor } from "./foreign-events.ts";
@@ -249,37 +249,27 @@ export class GatePlugin extends BasePlugin {
       }
       // A tool that no one is asked about has begun, also if its turn was stopped meanwhile.
       if (how.gated || how.innerSession !== undefined) await run.scope.showQuestion(approval);
-      return this.#pause(approval, invocationContext);
+      return this.#pause(approval.id, invocationContext);
     } catch (error) {
       // The row stays: the node that goes on with the turn shows the question, and a person may have answered it there.
-      if (approval && run?.scope.isLeft(error)) return this.#pause(approval, invocationContext);
+      if (approval && run?.scope.isLeft(error)) return this.#pause(approval.id, invocationContext);
       this.#logger.error("A call could not be held.", { tool: tool.name, error: describeError(error) });
-      const isCancelled = approval && (await this.#release(approval));
-      // The tool may have run, or a person has decided. The model waits for what the row will say.
-      const isLeft = how.gated ? isCancelled === false : !isCancelled;
-      if (approval && isLeft && how.innerSession === undefined) return this.#pause(approval, invocationContext);
       if (error instanceof RunRefused) run?.refuse(error);
+      const isLeft = () => run?.scope.isLeft() ?? false;
+      const hasEnded = approval ? await this.#holder.release(approval, isLeft) : !(error instanceof HoldUnknown);
+      // The tool may have run, or a person has said yes. The model waits for what the row will say.
+      if (!hasEnded) return this.#pause(approval?.id ?? "", invocationContext);
       const why = error instanceof BridgeError ? error.message : "Approval is not available.";
       return { error: how.innerSession ? "The agent could not finish." : `${why} The tool was not run.` };
     }
   }
 
   /** The run makes no further request; the row says what the model is told. */
-  #pause(approval: Approval, context: InvocationContext): Result {
+  #pause(approvalId: string, context: InvocationContext): Result {
     const run = this.#runOf(context);
     if (run) run.isPaused = true;
     this.#gathered.get(context)?.hold();
-    return placeholder(approval.id);
-  }
-
-  /** Whether the call is cancelled; undefined if that is not known. */
-  async #release(approval: Approval): Promise<boolean | undefined> {
-    try {
-      return await this.#holder.cancelUnshown(approval);
-    } catch (error) {
-      this.#logger.error("An unshown call was not cancelled.", { approval: approval.id, error: describeError(error) });
-      return undefined;
-    }
+    return placeholder(approvalId);
   }
 
   #refuseNode(name: string, context: InvocationContext): RunRefused {

@@ -25,7 +25,7 @@ export interface RunScope {
   /** True when the run's calls must be refused, because no turn shows them any more. */
   refusesCalls(): boolean;
   /** True when another node, or the next process, goes on with the run's turn as after a crash. The error may say so. */
-  isLeft(error: unknown): boolean;
+  isLeft(error?: unknown): boolean;
   /** The run has begun with this session object. */
   onBegin(session: AdkSession): void;
   /** Comes before a complete event is stored. What the history has must be in the log first, or a crash would lose it. */
@@ -104,11 +104,15 @@ export interface CallHolder {
   hasTimeLimit(toolName: string): boolean;
   /**
    * Creates the row of a held call, or finds the one that exists for this very call. `refuseStopped` throws if the turn was
-   * stopped meanwhile: an edit has read the rows by then, and would not know of a new one.
+   * stopped meanwhile: an edit has read the rows by then, and would not know of a new one. Throws `HoldUnknown` if the store
+   * failed and there may be a row.
    */
   hold(call: HeldCall, run: RunScope, refuseStopped: () => void): Promise<Approval>;
   /** Ids of the session's calls in the ledger, including calls that are no longer in the history. */
   callIds(session: string): Promise<string[]>;
-  /** Cancels a row whose question could not be shown. False when the call has begun, or a person has decided about it. */
-  cancelUnshown(approval: Approval): Promise<boolean>;
+  /**
+   * Cancels a call that could not be shown, unless `isLeft`. True if it has not run and never will; otherwise the row says
+   * what the model is told.
+   */
+  release(approval: Approval, isLeft: () => boolean): Promise<boolean>;
 }

@@ -79,8 +79,19 @@ describe("what the model is told about a row", () => {
 
   it("is only the result of an agent that has finished", () => {
     const done = { ...helper, state: "succeeded" as const, outcome: { result: "Paid." } };
-    expect(tellable(done, [done, pay]).response).toEqual({ result: "Paid." });
-    expect(tellable(done, [done, pay]).tells).toEqual(["helper", "pay"]);
+    const known = { ...pay, told: true };
+    expect(tellable(done, [done, known]).response).toEqual({ result: "Paid." });
+    expect(tellable(done, [done, known]).tells).toEqual(["helper", "pay"]);
+  });
+
+  it("includes what was reported after an agent had finished, which the agent does not know", () => {
+    const done = { ...helper, state: "succeeded" as const, outcome: { result: "It has begun." } };
+    const call = { name: "pay", args: { amount: 5 }, state: "succeeded", response: { paid: 5 } };
+    expect(tellable(done, [done, pay])).toEqual({
+      response: { result: "It has begun.", calls: [call] },
+      tells: ["helper", "pay"],
+      unknown: [],
+    });
   });
 });
 

@@ -34,7 +34,8 @@ export function callInSession(row: Approval, session: string, rows: readonly App
 
 /**
  * What the model is told about a row now. If an agent run as a tool did not finish, this includes what it had done until
- * then, because those effects remain.
+ * then, because those effects remain. If it has finished, it includes what was reported of its calls since, because the
+ * agent itself does not know that.
  */
 export function tellable(row: Approval, rows: readonly Approval[]) {
   const family = familyOf(row, rows);
@@ -42,16 +43,19 @@ export function tellable(row: Approval, rows: readonly Approval[]) {
     ({ id, state, innerSession }) =>
       id !== row.id && innerSession === undefined && state !== "denied" && state !== "cancelled" && state !== "expired",
   );
-  const calls = effects.map(({ toolName, input, state, outcome }) => ({
-    name: toolName,
-    args: JSON.parse(input) as unknown,
-    state,
-    response: outcome,
-  }));
+  const isNews = ({ state, told }: Approval) => isSettled(state) && !told;
+  const calls = (row.state === "succeeded" ? effects.filter(isNews) : effects).map(
+    ({ toolName, input, state, outcome }) => ({
+      name: toolName,
+      args: JSON.parse(input) as unknown,
+      state,
+      response: outcome,
+    }),
+  );
   return {
     response: {
       ...(approvalToResponse(row) ?? runningResponse),
-      ...(row.state !== "succeeded" && calls.length > 0 && { calls }),
+      ...(calls.length > 0 && { calls }),
     },
     /** Ids of the rows that this tells about. */
     tells: family.filter(({ state }) => isSettled(state)).map(({ id }) => id),

@@ -1,11 +1,12 @@
 import { actionDigest, BridgeError, canonicalJson, isSettled } from "../../protocol/index.ts";
-import type { Approval, NewApproval, Store } from "../../stores/index.ts";
+import type { NewApproval, Store } from "../../stores/index.ts";
 import { callKey } from "../adk/idempotency-key.ts";
 import type { CallHolder, HeldCall } from "../adk/run-scope.ts";
 import { type Logger, newId } from "../support/index.ts";
-import { cancelFamily } from "./family.ts";
+import { createSurely } from "./create-surely.ts";
 import { makeCard } from "./make-card.ts";
 import type { Policies } from "./policies.ts";
+import { releaseCall } from "./release-call.ts";
 import type { UnseenQuestions } from "./unseen-questions.ts";
 
 export interface HoldOptions {
@@ -36,6 +37,12 @@ const defaultReportMs = 24 * 60 * 60_000;
 
 /** Decides by policy which calls are held, and makes their rows. The gate in `adk/` uses it. */
 export function holdCalls({ store, policies, unseen, logger, limits: waiting, ...limits }: HoldOptions): CallHolder {
+  const callLimits = {
+    maxPending: limits.maxPending,
+    maxWaiting: waiting?.waitingCallsPerChat,
+    maxWaitingOfOwner: waiting?.waitingCallsPerOwner,
+    maxWaitingInAll: waiting?.waitingCalls,
+  };
   return {
     callsPerResponse: waiting?.callsPerResponse ?? Infinity,
 
@@ -54,36 +61,31 @@ export function holdCalls({ store, policies, unseen, logger, limits: waiting, ..
       const policy = policies.get(toolName) ?? {};
       const card = call.gated ? await makeCard(policy, { toolName, input, logger }) : undefined;
       const digest = await actionDigest({ approvalId: id, owner, chat, toolCallId, toolName, input: args });
-      refuseStopped();
-      const row = await store.createApproval(
-        {
-          ...fields,
-          id,
-          input,
-          ...(rawInput !== input && { rawInput }),
-          ...(card && { card }),
-          chat,
-          owner,
-          mode,
-          requestedBy: run.actor(),
-          messageId: run.messageId(),
-          digest,
-          effect: policy.effect ?? "opaque",
-          state: firstState(call),
-          // The tool was given this key before the call had a row.
-          ...((!call.gated || hasRun) && { idempotencyKey: callKey(call.session, toolCallId) }),
-          ttlMs: policy.expiresMs ?? limits.approvalTtlMs,
-          // An agent waits as long as its own calls do, and those expire themselves.
-          startMs: call.innerSession === undefined ? (policy.startMs ?? limits.startMs) : Number.POSITIVE_INFINITY,
-          ...(isReported && { reportMs: policy.reportMs ?? defaultReportMs }),
-        },
-        {
-          maxPending: limits.maxPending,
-          maxWaiting: waiting?.waitingCallsPerChat,
-          maxWaitingOfOwner: waiting?.waitingCallsPerOwner,
-          maxWaitingInAll: waiting?.waitingCalls,
-        },
-      );
+      const made: NewApproval = {
+        ...fields,
+        id,
+        input,
+        ...(rawInput !== input && { rawInput }),
+        ...(card && { card }),
+        chat,
+        owner,
+        mode,
+        requestedBy: run.actor(),
+        messageId: run.messageId(),
+        digest,
+        effect: policy.effect ?? "opaque",
+        state: firstState(call),
+        // The tool was given this key before the call had a row.
+        ...((!call.gated || hasRun) && { idempotencyKey: callKey(call.session, toolCallId) }),
+        ttlMs: policy.expiresMs ?? limits.approvalTtlMs,
+        // An agent waits as long as its own calls do, and those expire themselves.
+        startMs: call.innerSession === undefined ? (policy.startMs ?? limits.startMs) : Number.POSITIVE_INFINITY,
+        ...(isReported && { reportMs: policy.reportMs ?? defaultReportMs }),
+      };
+      const row = await createSurely(async () => {
+        refuseStopped();
+        return store.createApproval(made, callLimits);
+      });
       // This `toolCallId` may have a row already. Only the very same call may use it; for any other, no one is asked and nothing runs.
       if (row.id !== id && (row.input !== input || row.toolName !== toolName || isSettled(row.state)))
         throw new BridgeError("conflict", `The id ${toolCallId} was used before, for a call of ${row.toolName}.`);
@@ -94,13 +96,7 @@ export function holdCalls({ store, policies, unseen, logger, limits: waiting, ..
       return (await store.listApprovals({ session })).map(({ toolCallId }) => toolCallId);
     },
 
-    async cancelUnshown(approval: Approval) {
-      // An agent may have asked before it was interrupted. Nothing would tell the model what a yes leads to.
-      const ended = await cancelFamily(approval, store, "The call could not be shown.");
-      const isCancelled = ended.some(({ id }) => id === approval.id);
-      if (isCancelled) await store.markTold(approval.id);
-      return isCancelled;
-    },
+    release: (approval, isLeft) => releaseCall(approval, isLeft, { store, logger }),
   };
 }
 

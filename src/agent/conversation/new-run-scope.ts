@@ -26,17 +26,21 @@ export function newRunScope(
   listening: () => Listener,
   runAgent: (approval: Approval, listener: Listener) => Promise<Approval | undefined>,
 ): RunScope {
-  let last: Turn | undefined;
+  let last: Listener | undefined;
   const listener = () => {
     const found = listening();
-    last = found.turn;
+    last = found;
     return found;
   };
   return {
     ...fixed,
     // A process that was paused goes on where it was, and another node may have run the call since.
     refusesCalls: () => fixed.refusesCalls() || !hasChat(id),
-    isLeft: (error) => error instanceof NotOwner || last?.signal.reason === continuesElsewhere || !hasChat(id),
+    isLeft(error) {
+      // No node goes on with a turn that has ended here, although its chat may have been given back since.
+      if (last?.log.hasEnded) return false;
+      return error instanceof NotOwner || last?.turn.signal.reason === continuesElsewhere || !hasChat(id);
+    },
     chat: id,
     owner,
     actor: () => listener().turn.actor,

@@ -30,6 +30,7 @@ export class LogWriter {
   #scheduled: NodeJS.Timeout | undefined;
   #writtenAt = 0;
   #written: Promise<unknown> = Promise.resolve();
+  #hasEnded = false;
   /** What the log has of the message. */
   #folded: FoldedMessage;
 
@@ -67,10 +68,12 @@ export class LogWriter {
   async #appendOnce(entries: readonly WithoutTurn<NewLogEntry>[]): Promise<LogEntry[]> {
     const { store, chat, turn, isLeft } = this.#options;
     if (isLeft()) throw new NotOwner(chat);
-    return store.append(
+    const appended = await store.append(
       chat,
       entries.map((entry) => ({ ...entry, turn })),
     );
+    this.#hasEnded ||= appended.some(({ kind }) => kind === "end");
+    return appended;
   }
 
   #fold(entry: LogEntry): void {
@@ -108,6 +111,11 @@ export class LogWriter {
     if (chunks.length === 0) return void (await this.#written);
     this.#writtenAt = performance.now();
     await this.#append(chunks.map((chunk) => ({ kind: "chunk", chunk })));
+  }
+
+  /** True when this process has written the end of the turn. */
+  get hasEnded(): boolean {
+    return this.#hasEnded;
   }
 
   /** Writes the end of the turn. */

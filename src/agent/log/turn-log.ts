@@ -85,6 +85,11 @@ export class TurnLog {
     return this.#writer.flush();
   }
 
+  /** True when this process has written the end of the turn. */
+  get hasEnded(): boolean {
+    return this.#writer.hasEnded;
+  }
+
   /** Writes the end of the turn. */
   end(): Promise<void> {
     return this.#writer.end();

@@ -19,5 +19,6 @@ export {
   type Logger,
   silentLogger,
 } from "./logger.ts";
+export { tryAgain } from "./try-again.ts";
 export { within } from "./within.ts";
 export { yieldEvery } from "./yield-every.ts";
