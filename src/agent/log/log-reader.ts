@@ -22,6 +22,8 @@ export class LogReader {
   /** Entries that the watch brought since the log was read; undefined when the log has to be read. */
   #brought: readonly LogEntry[] | undefined;
   #isDeleted = false;
+  /** True when the store was asked whether the chat is there. Later deletions are brought by the watch. */
+  #isKnown = false;
   /** True until the log has been read to its end. */
   #isBehind = true;
   /** True when everything had been read when the next entries came. */
@@ -53,7 +55,7 @@ export class LogReader {
     const known = fromStore ? undefined : followers(this.#brought, this.#cursor);
     // Emptied before the log is read: what is appended meanwhile is in one of them, or in both.
     this.#brought = none;
-    const entries = known ?? (await this.#store.read(this.#chat, { after: this.#cursor, limit: batchSize }));
+    const entries = known ?? (await this.#readStore());
     const isEnd = known !== undefined || entries.length < batchSize;
     if (!isEnd) this.#brought = undefined;
     const last = entries.at(-1);
@@ -61,8 +63,6 @@ export class LogReader {
       this.#cursor = last.sequence;
       if (this.#hasWaited && isMeasured()) metrics.log.lag.record(Math.max(0, this.#store.now() - last.at));
     }
-    // The chat may have been deleted before the watch began.
-    else if (this.#isBehind) this.#isDeleted ||= !(await this.#store.getSession(this.#chat));
     if (isEnd) this.#isBehind = false;
     this.#hasWaited = !last;
     if (this.#isDeleted && !last) throw chatDeleted;
@@ -71,6 +71,21 @@ export class LogReader {
 
   close(): void {
     this.#unwatch();
+  }
+
+  async #readStore(): Promise<readonly LogEntry[]> {
+    try {
+      const asked = this.#store.read(this.#chat, { after: this.#cursor, limit: batchSize });
+      if (this.#isKnown) return await asked;
+      // The chat may have been deleted before the watch began. Its entries may still be there for a moment.
+      const [entries, session] = await Promise.all([asked, this.#store.getSession(this.#chat)]);
+      this.#isKnown = true;
+      if (!session) this.#isDeleted = true;
+      return entries;
+    } catch (error) {
+      this.#brought = undefined;
+      throw error;
+    }
   }
 
   #take({ entries, isDeleted }: LogNews): void {
