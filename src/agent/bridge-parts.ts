@@ -120,7 +120,7 @@ export function buildParts(options: BridgeOptions) {
   readiness.stopping.addEventListener("abort", endReading);
   return {
     ...{ store, files, logger, toolsets, policies, executor, authorizer, conversations, unseen },
-    ...{ turns, dueWork, relay, requests, recovery, chats, retention, readiness },
+    ...{ turns, dueWork, relay, requests, recovery, chats, retention, readiness, cache },
     /** Throws for what toolsets bring and cannot be gated, and for policies that match no tool. */
     async checkTools(): Promise<void> {
       await refuseToolsets(agent, confirmed);

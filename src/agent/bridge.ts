@@ -262,6 +262,7 @@ export class Bridge {
       )
       .then(() => this.#parts.recovery.sweep())
       .then(() => this.#parts.retention.sweep())
+      .then(() => this.#parts.cache.dropUnused())
       .finally(() => (this.#sweeping = undefined));
     return this.#sweeping;
   }

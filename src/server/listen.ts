@@ -58,9 +58,12 @@ export async function listen(given: ListenOptions): Promise<Listening> {
   const replying = new WeakSet<Duplex>();
   // Bounds how long a request may take to arrive, so that half requests cannot pile up. `toRequest` checks the Host.
   const limits = { headersTimeout: 15_000, requestTimeout: 60_000, requireHostHeader: false };
+  // Longer than balancers keep connections that no one uses: one that sends a request over a connection which is just being
+  // closed replies with an error. Node's own limit is five seconds.
+  const keepAliveTimeout = 75_000;
   // A client that offers another protocol than WebSocket (curl offers HTTP/2) gets its reply over HTTP/1.1.
   const shouldUpgradeCallback = ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === "websocket";
-  const server = createServer({ ...limits, shouldUpgradeCallback }, (incoming, outgoing) => {
+  const server = createServer({ ...limits, keepAliveTimeout, shouldUpgradeCallback }, (incoming, outgoing) => {
     const { socket } = incoming;
     replying.add(socket);
     outgoing.once("close", () => replying.delete(socket));

@@ -722,6 +722,11 @@ describe("ADK by request", () => {
 
 /** ADK's own connection passes the calls of newer models on at once; those of older ones wait for the end of the turn. */
 const liveModel = "gemini-3.1-flash-live-preview";
+
+/** What the genai client gives its socket factory. */
+interface OnMessage {
+  onmessage: (event: { data: unknown }) => void;
+}
 const isTurnEnd = (event: Event): boolean => event.turnComplete === true;
 
 describe("ADK live", () => {
@@ -887,6 +892,30 @@ describe("ADK live", () => {
     const session = await own.connect({ model: liveModel, config: {}, callbacks: { onmessage: () => undefined } });
     session.close();
     expect(made, why).toBe(1);
+  });
+
+  it("K21 the genai client gives messages of the Gemini API on as they came", async () => {
+    const scene = await openScene({ model: liveModel });
+    const live = (scene.agent.canonicalModel as Gemini).liveApiClient.live as unknown as Record<string, unknown>;
+    const factory = live["webSocketFactory"] as { create: (url: string, headers: unknown, on: OnMessage) => unknown };
+    const came: unknown[] = [];
+    const create = (url: string, headers: unknown, { onmessage, ...on }: OnMessage) => {
+      const note = (event: { data: unknown }) => {
+        came.push(JSON.parse(String(event.data)));
+        onmessage({ data: String(event.data) });
+      };
+      return factory.create(url, headers, { ...on, onmessage: note });
+    };
+    const own = Object.create(live, { webSocketFactory: { value: { create } } }) as {
+      connect(options: object): Promise<{ close(): void; sendClientContent(content: object): void }>;
+    };
+    const given: object[] = [];
+    const onmessage = (message: object) => void given.push({ ...message });
+    const session = await own.connect({ model: liveModel, config: {}, callbacks: { onmessage } });
+    session.sendClientContent({ turns: [{ role: "user", parts: [{ text: "hello" }] }], turnComplete: true });
+    await expect.poll(() => JSON.stringify(given)).toContain("turnComplete");
+    session.close();
+    expect(given, "K21 broke: messages after the set-up must go through the client; see open-live.ts").toEqual(came);
   });
 
   it("K22 a partial response with empty usage and metadata becomes an event and is not stored", async () => {

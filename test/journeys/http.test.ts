@@ -106,6 +106,12 @@ describe("a stream", () => {
 });
 
 describe("resuming", () => {
+  it("keeps a connection open for longer than balancers do", async () => {
+    const world = await openWorld();
+    const response = await fetch(`${world.server.url}/chats`);
+    expect(response.headers.get("keep-alive")).toBe("timeout=75");
+  });
+
   it("replays the running turn from its start to every reader", async () => {
     const { rules, open } = heldModel();
     const world = await openWorld({ rules });

@@ -57,6 +57,27 @@ test("gives each caller a list of its own, with events that no one can change", 
   expect(Object.isFrozen((events[0] as unknown as { deep: object }).deep)).toBe(true);
 });
 
+test("drops what was not used for ten minutes, and keeps what was", async () => {
+  const { store, counted, reads } = await openChat();
+  let now = 0;
+  const cache = new EventCache({ ...counted, now: () => now });
+  const open = async (name: string) => {
+    const { id } = await store.openChat({ owner: "alice", name, appName: "app" });
+    await store.appendEvent(id, { id: "a", event: { id: "a" }, responses: [] });
+    return (await store.getSession(id)) as Session;
+  };
+  const [one, two] = [await open("one"), await open("two")];
+  await cache.events(one);
+  await cache.events(two);
+  now = 300_000;
+  await cache.events(one);
+  now = 600_000;
+  cache.dropUnused();
+  await cache.events(one);
+  await cache.events(two);
+  expect(reads).toEqual([0, 0, 1, 1, 0]);
+});
+
 test("forgets the sessions that were used least recently when it is full", async () => {
   const { store, counted, reads } = await openChat();
   const cache = new EventCache(counted, 300);

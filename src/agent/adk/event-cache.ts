@@ -13,8 +13,15 @@ interface CachedSession {
   charged: number;
 }
 
+interface KeptSession extends CachedSession {
+  /** When it was last used. */
+  usedAt: number;
+}
+
 /** How much memory the histories of chats may take between their turns, if no one says otherwise. */
 const defaultMaxBytes = 128 * 1024 * 1024;
+/** How long a history is kept after it was used. People often go on within this time. */
+const unusedMs = 10 * 60_000;
 
 /**
  * The events of sessions as objects, so that a turn of a long chat reads only what is new. The session's `revision`
@@ -27,7 +34,7 @@ export class EventCache {
   readonly #store: Store;
   readonly #maxBytes: number;
   /** The session that was used last is the last one. */
-  readonly #sessions = new Map<string, CachedSession>();
+  readonly #sessions = new Map<string, KeptSession>();
   #bytes = 0;
 
   constructor(store: Store, maxBytes = defaultMaxBytes) {
@@ -60,14 +67,25 @@ export class EventCache {
     if (session) this.#keep(id, { ...session, charged: session.charged + bytes });
   }
 
+  /** Drops what was not used for a while, and so also what is left of deleted chats. Call it at regular intervals. */
+  dropUnused(): void {
+    const since = this.#store.now() - unusedMs;
+    this.#dropOldest(({ usedAt }) => usedAt <= since);
+  }
+
   #keep(id: string, session: CachedSession): void {
     this.#bytes += bytesOf(session) - bytesOf(this.#sessions.get(id));
     this.#sessions.delete(id);
-    this.#sessions.set(id, session);
-    for (const [oldest, dropped] of this.#sessions) {
-      if (this.#bytes <= this.#maxBytes) return;
-      this.#sessions.delete(oldest);
-      this.#bytes -= bytesOf(dropped);
+    this.#sessions.set(id, { ...session, usedAt: this.#store.now() });
+    this.#dropOldest(() => this.#bytes > this.#maxBytes);
+  }
+
+  /** Drops sessions, the one that was used least recently first, while the next one is to go. */
+  #dropOldest(isToGo: (session: KeptSession) => boolean): void {
+    for (const [id, session] of this.#sessions) {
+      if (!isToGo(session)) return;
+      this.#sessions.delete(id);
+      this.#bytes -= bytesOf(session);
     }
   }
 }

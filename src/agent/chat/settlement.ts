@@ -50,8 +50,7 @@ export class Settlement {
     if (!isAllowed) throw unknownApproval(decision.approvalId);
     const recorded = this.#context.decisionsFirst.enter();
     const result = this.#turns.inChat(found.chat, async (queue): Promise<DecisionResult> => {
-      const before = (await store.getApproval(found.id)) ?? found;
-      const { moved, expired, approval } = await this.record(before, decision, identity.actor, recorded);
+      const { moved, expired, approval } = await this.record(found, decision, identity.actor, recorded);
       if (moved || expired || (await this.#isLeft(approval))) await this.#continue(queue, approval, true);
       const view = approvalToView(approval);
       if (moved) return { outcome: "accepted", approval: view };

@@ -141,6 +141,7 @@ export class SocketConnection {
   /** Sends a close frame; `ws` cuts the connection if the client does not reply to it. */
   close(code: number, reason: string): void {
     this.#inbox = undefined;
+    this.#writer.write();
     this.#socket.close(code, shorten(reason));
     this.#socket.resume();
   }

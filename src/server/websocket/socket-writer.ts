@@ -1,5 +1,6 @@
-import type { Duplex } from "node:stream";
+import type { Writable } from "node:stream";
 import type { WebSocket } from "ws";
+import { textFrames } from "./text-frames.ts";
 
 /** How many bytes may wait in this process for one socket before its writers must wait for `flushed`. */
 const highWaterBytes = 64 * 1024;
@@ -11,36 +12,50 @@ const highWaterBytes = 64 * 1024;
  */
 export class SocketWriter {
   readonly #socket: WebSocket;
-  readonly #stream: Duplex;
+  readonly #stream: Writable;
   readonly #now: () => number;
+  /** The frames of this tick, and how long they are. */
+  #texts: string[] | undefined;
+  #length = 0;
+  /** How many writes have not left. */
   #unsent = 0;
   #progressAt = 0;
-  #corked = false;
   #waiting: (() => void)[] | undefined;
-  #onSent: (() => void) | undefined;
 
-  constructor(socket: WebSocket, stream: Duplex, now: () => number) {
+  constructor(socket: WebSocket, stream: Writable, now: () => number) {
     this.#socket = socket;
     this.#stream = stream;
     this.#now = now;
   }
 
   send(text: string): void {
-    if (this.#socket.readyState !== this.#socket.OPEN) return;
-    this.#cork();
+    if (!this.#isOpen) return;
+    this.#length += text.length;
+    if (this.#texts) return void this.#texts.push(text);
+    this.#texts = [text];
+    // A tick runs after all promises that are ready, and so after a whole batch of the log has been sent.
+    process.nextTick(() => this.write());
+  }
+
+  /** Writes the frames of this tick now: a frame of `ws` is to follow them. */
+  write(): void {
+    const texts = this.#texts;
+    this.#texts = undefined;
+    this.#length = 0;
+    if (!texts || !this.#isOpen) return this.#wakeIfSent();
     if (this.#unsent === 0) this.#progressAt = this.#now();
     this.#unsent += 1;
-    this.#socket.send(text, (this.#onSent ??= () => this.#sent()));
+    this.#stream.write(textFrames(texts), () => this.#sent());
   }
 
   /** True if the caller should wait for `flushed` before it sends more. */
   get isFull(): boolean {
-    return this.#socket.bufferedAmount > highWaterBytes;
+    return this.#length + this.#stream.writableLength > highWaterBytes;
   }
 
   /** Resolves when everything sent so far has left the process, or the socket is closed. */
   flushed(): Promise<void> {
-    if (this.#unsent === 0) return Promise.resolve();
+    if (this.#unsent === 0 && !this.#texts) return Promise.resolve();
     return new Promise((resolve) => (this.#waiting ??= []).push(resolve));
   }
 
@@ -52,30 +67,28 @@ export class SocketWriter {
   /** The socket is closed; wakes all callers that wait for `flushed`. */
   close(): void {
     this.#unsent = 0;
+    this.#texts = undefined;
     this.#wake();
+  }
+
+  get #isOpen(): boolean {
+    return this.#socket.readyState === this.#socket.OPEN;
   }
 
   #sent(): void {
     if (this.#unsent === 0) return;
     this.#unsent -= 1;
     this.#progressAt = this.#now();
-    if (this.#unsent === 0) this.#wake();
+    this.#wakeIfSent();
+  }
+
+  #wakeIfSent(): void {
+    if (this.#unsent === 0 && !this.#texts) this.#wake();
   }
 
   #wake(): void {
     const waiting = this.#waiting;
     this.#waiting = undefined;
     for (const resolve of waiting ?? []) resolve();
-  }
-
-  /** A tick runs after all promises that are ready, and so after a whole batch of the log has been sent. */
-  #cork(): void {
-    if (this.#corked) return;
-    this.#corked = true;
-    this.#stream.cork();
-    process.nextTick(() => {
-      this.#corked = false;
-      this.#stream.uncork();
-    });
   }
 }

@@ -79,7 +79,8 @@ export async function connectLive(
       for await (const arrived of messages) {
         addMissingTools(arrived.calls, request.toolsDict);
         readInputs(arrived.calls, request.toolsDict);
-        yield* read(arrived);
+        // Not `yield*`: it would wait three times for each response.
+        for (const response of read(arrived)) yield response;
       }
     },
   };

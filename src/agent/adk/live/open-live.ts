@@ -16,7 +16,10 @@ export async function openLive(
   gemini: Gemini,
   { model, connectMs, config, onmessage, onend }: Opening,
 ): Promise<Session> {
-  const socket = reachable(gemini.liveApiClient.live, () => unreadable());
+  const socket = reachable(gemini.liveApiClient.live, {
+    onRead: (message) => callbacks.onmessage(message),
+    onUnreadable: () => unreadable(),
+  });
   let fail!: (error: Error) => void;
   const failed = new Promise<never>((_, reject) => (fail = reject));
   failed.catch(() => undefined);
@@ -44,7 +47,9 @@ export async function openLive(
     connectMs,
   );
   try {
-    return await Promise.race([socket.live.connect({ model, config, callbacks }), failed]);
+    const session = await Promise.race([socket.live.connect({ model, config, callbacks }), failed]);
+    if (!gemini.liveApiClient.vertexai) socket.onSetUp();
+    return session;
   } catch (error) {
     socket.terminate();
     throw error;
@@ -71,23 +76,34 @@ interface SocketCallbacks {
   onmessage: (event: { data: unknown }) => void;
 }
 
+/** What becomes of a message: it is given on as it was read, or it ends the connection. */
+interface Readers {
+  onRead: (message: LiveServerMessage) => void;
+  onUnreadable: () => void;
+}
+
 /**
  * K21. The genai client returns a session only after its set-up, so a session that is never set up could not be closed; and
  * a message that is not JSON would end the process with an unhandled rejection. This wraps the client's socket factory, so
- * that the socket can be closed and its messages are checked first.
+ * that the socket can be closed and its messages are read here first. After the set-up the client would only parse each
+ * message a second time, so it gets no more of them, except on Vertex AI, whose messages it translates.
  */
-function reachable(live: Live, onUnreadable: () => void): { live: Live; terminate: () => void } {
+function reachable(live: Live, { onRead, onUnreadable }: Readers) {
   let socket: Socket | undefined;
   let isOver = false;
+  let isSetUp = false;
   const terminate = () => {
     isOver = true;
     if (socket?.ws?.terminate) socket.ws.terminate();
     else socket?.close();
   };
+  const onSetUp = () => {
+    isSetUp = true;
+  };
   const factory = live["webSocketFactory"] as
     | { create: (url: string, headers: unknown, callbacks: SocketCallbacks) => Socket }
     | undefined;
-  if (!factory) return { live, terminate: () => undefined };
+  if (!factory) return { live, terminate: () => undefined, onSetUp };
   const create = (url: string, headers: unknown, callbacks: SocketCallbacks) => {
     if (isOver) throw liveError("Connecting to the model was given up.");
     const onmessage = (event: { data: unknown }) => {
@@ -95,20 +111,23 @@ function reachable(live: Live, onUnreadable: () => void): { live: Live; terminat
       if (event.data instanceof Blob) return callbacks.onmessage(event);
       // The client would make a text of the bytes a second time.
       const data = String(event.data);
-      if (isReadable(data)) callbacks.onmessage({ data });
-      else onUnreadable();
+      const message = readMessage(data);
+      if (!message) onUnreadable();
+      else if (isSetUp) onRead(message);
+      else callbacks.onmessage({ data });
     };
     socket = factory.create(url, headers, { ...callbacks, onmessage });
     return socket;
   };
-  return { live: Object.create(live, { webSocketFactory: { value: { create } } }) as Live, terminate };
+  return { live: Object.create(live, { webSocketFactory: { value: { create } } }) as Live, terminate, onSetUp };
 }
 
-function isReadable(data: string): boolean {
+/** The message; undefined if it is not one. */
+function readMessage(data: string): LiveServerMessage | undefined {
   try {
     const value: unknown = JSON.parse(data);
-    return typeof value === "object" && value !== null;
+    return typeof value === "object" && value !== null ? (value as LiveServerMessage) : undefined;
   } catch {
-    return false;
+    return undefined;
   }
 }
