@@ -60,18 +60,13 @@ function toText(value: unknown, field: CardField, language: string): string | un
 
 /** At most a few words on one line. Characters that cannot be seen are shown by their names. */
 function shorten(text: string): string {
-  let shown = "";
-  let length = 0;
   // Only the beginning is looked at, because the text can be very long.
   const beginning = Array.from(text.slice(0, lengthShown * 4)).slice(0, lengthShown + 1);
-  for (const run of visibleText(beginning.join(""))) {
-    for (const piece of run.kind === "text" ? Array.from(run.text) : [` ${run.label} `]) {
-      if (length === lengthShown) return `${shown.trimEnd()}…`;
-      shown += piece;
-      length += 1;
-    }
-  }
-  return shown.trim();
+  const pieces = visibleText(beginning.join("")).flatMap((run) =>
+    run.kind === "text" ? Array.from(run.text) : [` ${run.label} `],
+  );
+  const shown = pieces.slice(0, lengthShown).join("");
+  return pieces.length > lengthShown ? `${shown.trimEnd()}…` : shown.trim();
 }
 
 const rightToLeft = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
