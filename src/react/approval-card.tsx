@@ -13,10 +13,11 @@ import { type CardClassNames, CardParts, type CardSlots, Slot, useCard } from ".
 import { Countdown } from "./countdown.tsx";
 import { DecisionButtons } from "./decision-buttons.tsx";
 import { LongValue } from "./long-value.tsx";
+import { createLooks } from "./looks.ts";
 import { ResolutionButtons } from "./resolution-buttons.tsx";
 import { useBeforePaint } from "./use-before-paint.ts";
 import { useAnnouncements } from "./use-announcements.ts";
-import { LooksContext, useLooks } from "./use-looks.ts";
+import { LooksContext } from "./use-mark.ts";
 import { VisibleText } from "./visible-text.tsx";
 
 /** How cards look, in all components that have some. */
@@ -95,7 +96,7 @@ function Card({
   const title = texts.title === undefined ? info.toolName : textIn(texts.title, language);
   const words = callWords(info.input, texts.fields, language);
   const name = words === "" ? title : words;
-  const looks = useLooks();
+  const [looks] = useState(createLooks);
   const [reason, setReason] = useState("");
   const [problem, setProblem] = useState<string>();
   const isAnswering = useRef(false);
@@ -145,7 +146,7 @@ function Card({
       <Slot name="note">
         <CardNote info={info} />
       </Slot>
-      <LooksContext.Provider value={state === "asked" ? looks.looks : undefined}>
+      <LooksContext.Provider value={state === "asked" ? looks : undefined}>
         <Slot name="arguments">
           <CallArguments input={info.input} fields={texts.fields} />
         </Slot>

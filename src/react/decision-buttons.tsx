@@ -1,8 +1,8 @@
-import { useRef } from "react";
+import { useRef, useSyncExternalStore } from "react";
 import { useCard } from "./card-parts.tsx";
 import { Countdown, type CountdownProps } from "./countdown.tsx";
+import type { Looks } from "./looks.ts";
 import { ReasonBox, type ReasonBoxProps } from "./reason-box.tsx";
-import type { useLooks } from "./use-looks.ts";
 import { useMeantClicks } from "./use-meant-clicks.ts";
 
 export interface DecisionButtonsProps {
@@ -10,22 +10,16 @@ export interface DecisionButtonsProps {
   words: string;
   /** What names the call for assistive technology. */
   name: string;
-  looks: ReturnType<typeof useLooks>;
+  looks: Looks;
   reason: ReasonBoxProps;
   onAnswer: (approved: boolean) => void;
   expiry: CountdownProps | undefined;
 }
 
 /** A reason, Deny and Approve, and the time left. Approve waits until the whole call was on the screen. */
-export function DecisionButtons({
-  words,
-  name,
-  looks: { looks, isCut },
-  reason,
-  onAnswer,
-  expiry,
-}: DecisionButtonsProps) {
+export function DecisionButtons({ words, name, looks, reason, onAnswer, expiry }: DecisionButtonsProps) {
   const { labels, part } = useCard();
+  const isCut = useSyncExternalStore(looks.subscribe, looks.isCut, looks.isCut);
   const box = useRef<HTMLDivElement>(null);
   const { isTooSoon, ifMeant } = useMeantClicks(box);
   const approve = () => {
