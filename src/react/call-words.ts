@@ -1,14 +1,12 @@
 import type { CardField } from "../protocol/card.ts";
 import { visibleText } from "../protocol/visible-text.ts";
-import { argumentOrder } from "./argument-order.ts";
+import { argumentsOf, type Fields, isRecord } from "./arguments-of.ts";
 import { fieldText } from "./field-text.ts";
-import { fieldOf } from "./field-of.ts";
 import { lookAlikes } from "./look-alikes.ts";
 
 const lengthShown = 40;
 const valuesShown = 2;
 
-type Fields = Readonly<Record<string, CardField>>;
 interface Value {
   text: string;
   format: CardField["format"];
@@ -19,12 +17,8 @@ interface Value {
  * no argument that fits in a few words.
  */
 export function callWords(input: unknown, fields: Fields = {}, language = "en"): string {
-  if (typeof input !== "object" || input === null || Array.isArray(input)) return "";
-  const values = input as Record<string, unknown>;
-  const shown = argumentOrder(Object.keys(values), fields).map((name) => ({
-    value: values[name],
-    field: fieldOf(name, values, fields),
-  }));
+  if (!isRecord(input)) return "";
+  const shown = argumentsOf(input, fields);
   // An amount already shows its currency.
   const currencies = shown.flatMap(({ field }) => (field.format === "money" ? field.currency : []));
   const found = shown.flatMap(({ value, field }): Value[] => {
