@@ -1,8 +1,6 @@
-import { useRef, useSyncExternalStore } from "react";
+import { type ReactNode, useRef, useSyncExternalStore } from "react";
 import { useCard } from "./card-parts.tsx";
-import { Countdown, type CountdownProps } from "./countdown.tsx";
 import type { Looks } from "./looks.ts";
-import { ReasonBox, type ReasonBoxProps } from "./reason-box.tsx";
 import { useMeantClicks } from "./use-meant-clicks.ts";
 
 export interface DecisionButtonsProps {
@@ -11,13 +9,14 @@ export interface DecisionButtonsProps {
   /** What names the call for assistive technology. */
   name: string;
   looks: Looks;
-  reason: ReasonBoxProps;
   onAnswer: (approved: boolean) => void;
-  expiry: CountdownProps | undefined;
+  countdown: ReactNode;
+  /** The text box above the buttons. */
+  children: ReactNode;
 }
 
-/** A reason, Deny and Approve, and the time left. Approve waits until the whole call was on the screen. */
-export function DecisionButtons({ words, name, looks, reason, onAnswer, expiry }: DecisionButtonsProps) {
+/** Deny and Approve, and the time left. Approve waits until the whole call was on the screen. */
+export function DecisionButtons({ words, name, looks, onAnswer, countdown, children }: DecisionButtonsProps) {
   const { labels, part } = useCard();
   const isCut = useSyncExternalStore(looks.subscribe, looks.isCut, looks.isCut);
   const box = useRef<HTMLDivElement>(null);
@@ -36,7 +35,7 @@ export function DecisionButtons({ words, name, looks, reason, onAnswer, expiry }
           </button>
         </p>
       )}
-      <ReasonBox {...reason} />
+      {children}
       <div {...part("actions")} ref={box}>
         <button
           type="button"
@@ -63,7 +62,7 @@ export function DecisionButtons({ words, name, looks, reason, onAnswer, expiry }
             </>
           )}
         </button>
-        {expiry && <Countdown {...expiry} />}
+        {countdown}
       </div>
     </>
   );
