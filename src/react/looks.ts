@@ -85,7 +85,7 @@ function inDocumentOrder(a: Node, b: Node): number {
 
 /** Whether an element is inside the window and inside every scrolling box around it. */
 function isOnScreen(element: HTMLElement): boolean {
-  if (element.getClientRects().length === 0 || document.visibilityState === "hidden") return false;
+  if (element.getClientRects().length === 0 || document.hidden) return false;
   const { top, left } = element.getBoundingClientRect();
   if (top < 0 || left < 0 || top > window.innerHeight || left > window.innerWidth) return false;
   for (let box = element.parentElement; box && box !== document.body; box = box.parentElement) {
