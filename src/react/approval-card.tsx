@@ -13,10 +13,12 @@ import { type CardClassNames, CardParts, type CardSlots, Slot, useCard } from ".
 import { Countdown } from "./countdown.tsx";
 import { DecisionButtons } from "./decision-buttons.tsx";
 import { LongValue } from "./long-value.tsx";
+import { createLooks } from "./looks.ts";
+import { ReasonBox } from "./reason-box.tsx";
 import { ResolutionButtons } from "./resolution-buttons.tsx";
 import { useBeforePaint } from "./use-before-paint.ts";
 import { useAnnouncements } from "./use-announcements.ts";
-import { LooksContext, useLooks } from "./use-looks.ts";
+import { LooksContext } from "./use-mark.ts";
 import { VisibleText } from "./visible-text.tsx";
 
 /** How cards look, in all components that have some. */
@@ -92,24 +94,22 @@ function Card({
   const { labels, language, part } = useCard();
   const card = useRef<HTMLElement>(null);
   const { approvalId, state, expiresAt, card: texts = {} } = info;
-  const title = texts.title === undefined ? info.toolName : textIn(texts.title, language);
+  const title = textIn(texts.title ?? info.toolName, language);
   const words = callWords(info.input, texts.fields, language);
-  const name = words === "" ? title : words;
-  const looks = useLooks();
+  const name = words || title;
+  const wordsAfter = words && ` ${words}`;
+  const [looks] = useState(createLooks);
   const [reason, setReason] = useState("");
   const [problem, setProblem] = useState<string>();
   const isAnswering = useRef(false);
-  useAnnouncements(info, words === "" ? title : `${title} ${words}`, clockOffset);
+  useAnnouncements(info, title + wordsAfter, clockOffset);
 
-  const stateBefore = useRef(state);
   const isFocusInside = card.current?.contains(document.activeElement) ?? false;
   // Buttons and forms disappear with their state, also while a person uses them. The keyboard focus stays on the card.
   useBeforePaint(() => {
-    if (stateBefore.current === state) return;
-    stateBefore.current = state;
     isAnswering.current = false;
     if (isFocusInside && !card.current?.contains(document.activeElement)) card.current?.focus();
-  }, [state, isFocusInside]);
+  }, [state]);
 
   const answer = async (approved: boolean) => {
     // Clicks that come before the card leaves this state.
@@ -129,23 +129,23 @@ function Card({
       isAnswering.current = false;
     }
   };
-  const expiry = expiresAt === undefined ? undefined : { expiresAt, clockOffset };
+  const countdown = expiresAt !== undefined && <Countdown expiresAt={expiresAt} clockOffset={clockOffset} />;
   return (
     <article
       ref={card}
       {...part("card")}
-      aria-label={`${labels.cardOf(title)}${words === "" ? "" : ` ${words}`}`}
+      aria-label={labels.cardOf(title) + wordsAfter}
       tabIndex={-1}
       data-state={state}
       data-approval-id={approvalId}
       data-tone={isUndecided(info) ? texts.tone : undefined}
     >
-      <CardHeader info={info} title={texts.title === undefined ? undefined : title} level={headingLevel} />
+      <CardHeader info={info} title={texts.title && title} level={headingLevel} />
       {isUndecided(info) && <Hint info={info} />}
       <Slot name="note">
         <CardNote info={info} />
       </Slot>
-      <LooksContext.Provider value={state === "asked" ? looks.looks : undefined}>
+      <LooksContext.Provider value={state === "asked" ? looks : undefined}>
         <Slot name="arguments">
           <CallArguments input={info.input} fields={texts.fields} />
         </Slot>
@@ -159,20 +159,30 @@ function Card({
             words={words}
             name={name}
             looks={looks}
-            reason={{ label: labels.reason, hint: labels.reasonHint, text: reason, onText: setReason }}
             onAnswer={(approved) => void answer(approved)}
-            expiry={expiry}
-          />
+            countdown={countdown}
+          >
+            <ReasonBox label={labels.reason} hint={labels.reasonHint} text={reason} onText={setReason} />
+          </DecisionButtons>
         )}
         {state === "asked" && problem !== undefined && (
           <p {...part("problem")} role="alert">
             {labels.states.unsent}. <VisibleText text={problem} />
           </p>
         )}
-        {(state === "unsent" || (state === "sending" && expiry)) && (
+        {(state === "unsent" || (state === "sending" && countdown)) && (
           <div {...part("actions")}>
-            {state === "unsent" && <Retry info={info} name={name} onRetry={() => approvals.retry(approvalId)} />}
-            {expiry && <Countdown {...expiry} />}
+            {state === "unsent" && (
+              <button
+                type="button"
+                {...part("retry")}
+                aria-label={`${labels.retry}: ${info.answer?.approved === false ? labels.deny : labels.approve} ${name}`}
+                onClick={() => approvals.retry(approvalId)}
+              >
+                {labels.retry}
+              </button>
+            )}
+            {countdown}
           </div>
         )}
         {state === "unknown" && (
@@ -193,16 +203,6 @@ function Card({
   );
 }
 
-function Retry({ info, name, onRetry }: { info: ApprovalInfo; name: string; onRetry: () => void }) {
-  const { labels, part } = useCard();
-  const answer = info.answer?.approved === false ? labels.deny : labels.approve;
-  return (
-    <button type="button" {...part("retry")} aria-label={`${labels.retry}: ${answer} ${name}`} onClick={onRetry}>
-      {labels.retry}
-    </button>
-  );
-}
-
 /**
  * The sentence of the policy. Without one, the hint of the tool: it may be wrong or a lie, so it is marked as the
  * assistant's and kept apart from the arguments.
@@ -210,9 +210,9 @@ function Retry({ info, name, onRetry }: { info: ApprovalInfo; name: string; onRe
 function Hint({ info: { card, hint } }: { info: ApprovalInfo }): ReactNode {
   const { labels, language, part } = useCard();
   const isPolicy = card?.hint !== undefined;
-  const text = card?.hint === undefined ? hint : textIn(card.hint, language);
-  if (text === undefined || text === "") return null;
-  const [before, after] = isPolicy ? ["", ""] : labels.assistantSays;
+  const text = textIn(card?.hint ?? hint ?? "", language);
+  if (text === "") return null;
+  const [before, after] = isPolicy ? [] : labels.assistantSays;
   return (
     <Slot name="hint">
       <div {...part("hint")} data-from={isPolicy ? "policy" : "assistant"}>

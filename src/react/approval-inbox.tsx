@@ -53,7 +53,7 @@ function Inbox({ approvals, chatHref, ...look }: Omit<ApprovalInboxProps, "langu
         {rows.slice(0, most).map((info) => (
           <li key={info.approvalId} data-part="inbox-item">
             <InfoCard info={info} approvals={approvals} {...look} />
-            <ChatLink info={info} chatHref={chatHref} />
+            <ChatLink href={info.chatId === undefined ? undefined : chatHref?.(info.chatId)} />
           </li>
         ))}
       </ul>
@@ -95,9 +95,8 @@ function isOpen(info: ApprovalInfo): boolean {
   return isUndecided(info) || info.state === "unknown";
 }
 
-function ChatLink({ info, chatHref }: { info: ApprovalInfo; chatHref: ApprovalInboxProps["chatHref"] }) {
+function ChatLink({ href }: { href: string | undefined }) {
   const { labels } = useCard();
-  const href = info.chatId === undefined ? undefined : chatHref?.(info.chatId);
   if (href === undefined) return null;
   return (
     <a data-part="chat-link" href={href}>

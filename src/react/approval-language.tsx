@@ -23,9 +23,9 @@ export const useWords = (): Words => useContext(WordsContext);
 /** Sets the language and the labels of all components inside. */
 export function ApprovalLanguage({ language, labels, children }: LanguageProps & { children: ReactNode }) {
   const outer = useWords();
-  const words = useMemo(() => {
-    if (language === undefined && labels === undefined) return outer;
-    return { language: language ?? outer.language, labels: changeLabels(labels, outer.labels) };
-  }, [outer, language, labels]);
+  const words = useMemo(
+    () => ({ language: language ?? outer.language, labels: changeLabels(labels, outer.labels) }),
+    [outer, language, labels],
+  );
   return <WordsContext.Provider value={words}>{children}</WordsContext.Provider>;
 }

@@ -1,14 +1,12 @@
 import { memo, useState } from "react";
 import { type CardField, textIn } from "../protocol/card.ts";
-import { argumentOrder } from "./argument-order.ts";
+import { argumentsOf, type Fields, isRecord } from "./arguments-of.ts";
 import { useCard } from "./card-parts.tsx";
 import { fieldText, localeOf } from "./field-text.ts";
-import { fieldOf } from "./field-of.ts";
 import { isDeep, JsonText, toJson } from "./json-text.tsx";
 import { LongValue, Opener } from "./long-value.tsx";
 import { VisibleText } from "./visible-text.tsx";
 
-type Fields = Readonly<Record<string, CardField>>;
 const none: Fields = {};
 /** More arguments, or items of a list, are shown after a click. */
 const entriesShown = 20;
@@ -35,21 +33,15 @@ export const CallArguments = memo(function CallArguments({
   );
 });
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** The entries of an object, each with its name. */
 function Entries({ values, fields }: { values: Record<string, unknown>; fields: Fields }) {
   const { labels, language, part } = useCard();
-  const names = argumentOrder(Object.keys(values), fields);
-  const { shown, opener } = useFirst(names);
-  if (names.length === 0) return null;
+  const { shown, opener } = useFirst(argumentsOf(values, fields));
+  if (shown.length === 0) return null;
   return (
     <dl {...part("fields")}>
-      {shown.map((name) => {
-        const field = fieldOf(name, values, fields);
-        const label = field.label === undefined ? name : textIn(field.label, language);
+      {shown.map(({ name, value, field }) => {
+        const label = textIn(field.label ?? name, language);
         return (
           <div key={name} {...part("field")} data-argument={name} data-format={field.format}>
             <dt {...part("name")}>
@@ -58,7 +50,7 @@ function Entries({ values, fields }: { values: Record<string, unknown>; fields: 
               </LongValue>
             </dt>
             <dd {...part("value")}>
-              <Value value={values[name]} field={field} label={label} />
+              <Value value={value} field={field} label={label} />
             </dd>
           </div>
         );

@@ -1,14 +1,12 @@
 import type { CardField } from "../protocol/card.ts";
 import { visibleText } from "../protocol/visible-text.ts";
-import { argumentOrder } from "./argument-order.ts";
+import { argumentsOf, type Fields, isRecord } from "./arguments-of.ts";
 import { fieldText } from "./field-text.ts";
-import { fieldOf } from "./field-of.ts";
 import { lookAlikes } from "./look-alikes.ts";
 
 const lengthShown = 40;
 const valuesShown = 2;
 
-type Fields = Readonly<Record<string, CardField>>;
 interface Value {
   text: string;
   format: CardField["format"];
@@ -19,12 +17,8 @@ interface Value {
  * no argument that fits in a few words.
  */
 export function callWords(input: unknown, fields: Fields = {}, language = "en"): string {
-  if (typeof input !== "object" || input === null || Array.isArray(input)) return "";
-  const values = input as Record<string, unknown>;
-  const shown = argumentOrder(Object.keys(values), fields).map((name) => ({
-    value: values[name],
-    field: fieldOf(name, values, fields),
-  }));
+  if (!isRecord(input)) return "";
+  const shown = argumentsOf(input, fields);
   // An amount already shows its currency.
   const currencies = shown.flatMap(({ field }) => (field.format === "money" ? field.currency : []));
   const found = shown.flatMap(({ value, field }): Value[] => {
@@ -60,18 +54,13 @@ function toText(value: unknown, field: CardField, language: string): string | un
 
 /** At most a few words on one line. Characters that cannot be seen are shown by their names. */
 function shorten(text: string): string {
-  let shown = "";
-  let length = 0;
   // Only the beginning is looked at, because the text can be very long.
   const beginning = Array.from(text.slice(0, lengthShown * 4)).slice(0, lengthShown + 1);
-  for (const run of visibleText(beginning.join(""))) {
-    for (const piece of run.kind === "text" ? Array.from(run.text) : [` ${run.label} `]) {
-      if (length === lengthShown) return `${shown.trimEnd()}…`;
-      shown += piece;
-      length += 1;
-    }
-  }
-  return shown.trim();
+  const pieces = visibleText(beginning.join("")).flatMap((run) =>
+    run.kind === "text" ? Array.from(run.text) : [` ${run.label} `],
+  );
+  const shown = pieces.slice(0, lengthShown).join("");
+  return pieces.length > lengthShown ? `${shown.trimEnd()}…` : shown.trim();
 }
 
 const rightToLeft = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;

@@ -8,18 +8,20 @@ import { JsonBlock, JsonText } from "./json-text.tsx";
 export function CardDetails({ info }: { info: ApprovalInfo }) {
   const { labels, part } = useCard();
   const { toolName, input, rawInput, digest, output } = info;
+  const callWith = (given: unknown, label: string) => (
+    <JsonBlock value={{ tool: toolName, arguments: given }} label={label} />
+  );
   return (
     <>
       <Details title={labels.exactCall}>
-        {rawInput !== undefined && <p {...part("note")}>{labels.runs}</p>}
-        <JsonBlock
-          value={{ tool: toolName, arguments: input }}
-          label={rawInput === undefined ? labels.exactCall : labels.runs}
-        />
-        {rawInput !== undefined && (
+        {rawInput === undefined ? (
+          callWith(input, labels.exactCall)
+        ) : (
           <>
+            <p {...part("note")}>{labels.runs}</p>
+            {callWith(input, labels.runs)}
             <p {...part("note")}>{labels.modelSent}</p>
-            <JsonBlock value={{ tool: toolName, arguments: rawInput }} label={labels.modelSent} />
+            {callWith(rawInput, labels.modelSent)}
           </>
         )}
         {digest !== undefined && (

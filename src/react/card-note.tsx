@@ -15,25 +15,29 @@ export function CardNote({ info }: { info: ApprovalInfo }) {
   const { labels, language, part } = useCard();
   const { state, requestedBy, decidedBy } = info;
   const isOpen = isUndecided(info);
-  const facts: ReactNode[] = [];
-  if (isName(requestedBy)) facts.push(<VisibleText text={labels.requestedBy(requestedBy)} />);
-  if (!isOpen && isName(decidedBy)) facts.push(<VisibleText text={labels.decidedBy(decidedBy)} />);
-  const sentences = sentencesOf(info, labels, language);
-  if (isOpen && info.answer) sentences.unshift(<Unconfirmed approved={info.answer.approved} />);
-  if (state === "unsent" && info.problem) sentences.push(<VisibleText text={info.problem} />);
-  if (sentences.length > 0) facts.push(<Joined parts={sentences} by=" " />);
-  if (facts.length === 0) return null;
-  return (
-    <p {...part("note")}>
-      <Joined parts={facts} by=" · " />
-    </p>
+  const sentences = joined(
+    " ",
+    isOpen && info.answer && <Unconfirmed approved={info.answer.approved} />,
+    info.decidedElsewhere && labels.elsewhere[state === "denied" ? "denied" : "approved"],
+    meaningOf(info, labels, language),
+    state === "unsent" && info.problem && <VisibleText text={info.problem} />,
   );
+  const facts = joined(
+    " · ",
+    isName(requestedBy) && <VisibleText text={labels.requestedBy(requestedBy)} />,
+    !isOpen && isName(decidedBy) && <VisibleText text={labels.decidedBy(decidedBy)} />,
+    sentences,
+  );
+  return facts && <p {...part("note")}>{facts}</p>;
 }
 
-function Joined({ parts, by }: { parts: readonly ReactNode[]; by: string }) {
-  return parts.map((each, index) => (
+/** The parts that there are, with something between them; undefined if there are none. */
+function joined(between: string, ...parts: ReactNode[]): ReactNode[] | undefined {
+  const shown = parts.filter(Boolean);
+  if (shown.length === 0) return undefined;
+  return shown.map((each, index) => (
     <Fragment key={index}>
-      {index > 0 && by}
+      {index > 0 && between}
       {each}
     </Fragment>
   ));
@@ -52,16 +56,13 @@ function Unconfirmed({ approved }: { approved: boolean }) {
   );
 }
 
-function sentencesOf(info: ApprovalInfo, labels: ApprovalLabels, language: string): ReactNode[] {
-  const { state, reportBy } = info;
-  const sentences: string[] = [];
-  if (info.decidedElsewhere) sentences.push(labels.elsewhere[state === "denied" ? "denied" : "approved"]);
-  if (info.resolvedBy !== undefined && state === "done") sentences.push(labels.resolution.didHappen);
-  else if (info.resolvedBy !== undefined && state === "failed") sentences.push(labels.resolution.didNotHappen);
-  else if (state === "unknown" && reportBy !== undefined) sentences.push(labels.unreported);
-  else if (state === "waiting" && reportBy !== undefined) sentences.push(labels.waitsUntil(timeOf(reportBy, language)));
-  else sentences.push(labels.notes[state]);
-  return sentences.filter((sentence) => sentence !== "");
+/** What the state means for this call. */
+function meaningOf({ state, resolvedBy, reportBy }: ApprovalInfo, labels: ApprovalLabels, language: string): string {
+  if (resolvedBy !== undefined && state === "done") return labels.resolution.didHappen;
+  if (resolvedBy !== undefined && state === "failed") return labels.resolution.didNotHappen;
+  if (reportBy !== undefined && state === "unknown") return labels.unreported;
+  if (reportBy !== undefined && state === "waiting") return labels.waitsUntil(timeOf(reportBy, language));
+  return labels.notes[state];
 }
 
 /** A time, with its day if it is not today. */

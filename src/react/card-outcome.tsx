@@ -42,6 +42,6 @@ function outcomeOf(info: ApprovalInfo, labels: ApprovalLabels): { label: string;
 
 /** What a person wrote about a call that happened, or a summary. */
 function resultText(output: unknown): string {
-  const { result } = Object(output ?? {}) as { result?: unknown };
+  const { result } = Object(output) as { result?: unknown };
   return typeof result === "string" ? result : outputSummary(output);
 }

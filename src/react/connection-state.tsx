@@ -33,14 +33,12 @@ function Connection({
 }: Omit<ConnectionStateProps, keyof LanguageProps>) {
   const { labels } = useCard();
   const seconds = useSecondsUntil(connection?.retryAt);
-  const status = connection?.status;
+  const { status, latencyMs } = connection ?? {};
   const isLost = status === "reconnecting" || status === "closed";
   useAnnounced(status, isLost);
-  if (!connection || !status) return null;
-  if (!always && !isLost && status !== "signed-out") return null;
+  if (!status || !(always || isLost || status === "signed-out")) return null;
   const words = labels.connection;
   const isWaiting = status === "reconnecting" && seconds > 0;
-  const { latencyMs } = connection;
   return (
     <span data-part="connection" data-connection={status} className={className}>
       <span data-part="dot" aria-hidden="true" />

@@ -1,8 +1,6 @@
-import { useRef } from "react";
+import { type ReactNode, useRef, useSyncExternalStore } from "react";
 import { useCard } from "./card-parts.tsx";
-import { Countdown, type CountdownProps } from "./countdown.tsx";
-import { ReasonBox, type ReasonBoxProps } from "./reason-box.tsx";
-import type { useLooks } from "./use-looks.ts";
+import type { Looks } from "./looks.ts";
 import { useMeantClicks } from "./use-meant-clicks.ts";
 
 export interface DecisionButtonsProps {
@@ -10,22 +8,17 @@ export interface DecisionButtonsProps {
   words: string;
   /** What names the call for assistive technology. */
   name: string;
-  looks: ReturnType<typeof useLooks>;
-  reason: ReasonBoxProps;
+  looks: Looks;
   onAnswer: (approved: boolean) => void;
-  expiry: CountdownProps | undefined;
+  countdown: ReactNode;
+  /** The text box above the buttons. */
+  children: ReactNode;
 }
 
-/** A reason, Deny and Approve, and the time left. Approve waits until the whole call was on the screen. */
-export function DecisionButtons({
-  words,
-  name,
-  looks: { looks, isCut },
-  reason,
-  onAnswer,
-  expiry,
-}: DecisionButtonsProps) {
+/** Deny and Approve, and the time left. Approve waits until the whole call was on the screen. */
+export function DecisionButtons({ words, name, looks, onAnswer, countdown, children }: DecisionButtonsProps) {
   const { labels, part } = useCard();
+  const isCut = useSyncExternalStore(looks.subscribe, looks.isCut, looks.isCut);
   const box = useRef<HTMLDivElement>(null);
   const { isTooSoon, ifMeant } = useMeantClicks(box);
   const approve = () => {
@@ -42,7 +35,7 @@ export function DecisionButtons({
           </button>
         </p>
       )}
-      <ReasonBox {...reason} />
+      {children}
       <div {...part("actions")} ref={box}>
         <button
           type="button"
@@ -69,7 +62,7 @@ export function DecisionButtons({
             </>
           )}
         </button>
-        {expiry && <Countdown {...expiry} />}
+        {countdown}
       </div>
     </>
   );

@@ -13,7 +13,7 @@ export function fieldText(value: unknown, field: CardField, language: string): F
     case "money":
       return moneyText(value, field.currency, language);
     case "number":
-      return exactNumber(value, { maximumFractionDigits: 20 }, language);
+      return exactNumber(value, localeOf(language));
     case "date":
       return dateText(value, language);
     default:
@@ -23,24 +23,18 @@ export function fieldText(value: unknown, field: CardField, language: string): F
 
 function moneyText(value: unknown, currency: string | undefined, language: string): FieldText | undefined {
   if (currency === undefined || !/^[A-Z]{3}$/.test(currency)) return undefined;
-  return exactNumber(value, { style: "currency", currency, maximumFractionDigits: 20 }, language, "en-US");
+  return exactNumber(value, localeOf(language, "en-US"), { style: "currency", currency });
 }
 
-/** Undefined for very small numbers, which have more digits than such a text can have. */
-function exactNumber(
-  value: unknown,
-  options: Intl.NumberFormatOptions,
-  language: string,
-  english?: string,
-): FieldText | undefined {
-  if (typeof value !== "number" || !Number.isFinite(value)) return undefined;
-  const parts = new Intl.NumberFormat(localeOf(language, english), {
-    ...options,
-    numberingSystem: "latn",
-  }).formatToParts(value);
-  const text = parts.map((part) => part.value).join("");
-  const digits = parts.map((part) => (part.type === "decimal" ? "." : part.value.replaceAll(/\D/g, ""))).join("");
-  return Number(digits) === Math.abs(value) ? { text } : undefined;
+/** The most digits after the point that such a text can have. */
+const mostDigits = 20;
+
+/** Undefined for very small numbers, which have more digits. */
+function exactNumber(value: unknown, locale: string, options?: Intl.NumberFormatOptions): FieldText | undefined {
+  if (typeof value !== "number" || !Number.isFinite(value) || Number(value.toFixed(mostDigits)) !== value)
+    return undefined;
+  const latin = { numberingSystem: "latn", maximumFractionDigits: mostDigits };
+  return { text: value.toLocaleString(locale, { ...options, ...latin }) };
 }
 
 const day = /^\d{4}-\d{2}-\d{2}$/;

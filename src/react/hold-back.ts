@@ -12,15 +12,12 @@ export function holdBack<UI_MESSAGE extends UIMessage>(
   replaying: boolean,
 ): UI_MESSAGE[] {
   const before = new Map(held.map((message) => [message.id, message]));
-  let changed = false;
   const shown = received.map((message) => {
     const old = before.get(message.id);
     if (!old) return message;
-    const next = replaying && weight(message) < weight(old) ? old : withApprovals(message, old);
-    changed ||= next !== message;
-    return next;
+    return replaying && weight(message) < weight(old) ? old : withApprovals(message, old);
   });
-  return changed ? shown : received;
+  return unlessSame(received, shown);
 }
 
 /** A replay has no question for calls that were answered, because `ai@6` could not read it. This puts it back. */
@@ -28,12 +25,16 @@ function withApprovals<UI_MESSAGE extends UIMessage>(message: UI_MESSAGE, old: U
   const approvals = new Map(
     old.parts.flatMap((part) => (isToolPart(part) && part.approval ? [[part.toolCallId, part.approval] as const] : [])),
   );
-  const lacks = (part: Part) => isToolPart(part) && !part.approval && approvals.has(part.toolCallId);
-  if (!message.parts.some(lacks)) return message;
-  const parts = message.parts.map((part) =>
-    isToolPart(part) && lacks(part) ? ({ ...part, approval: approvals.get(part.toolCallId) } as Part) : part,
-  );
-  return { ...message, parts };
+  const parts = message.parts.map((part) => {
+    const approval = isToolPart(part) && !part.approval && approvals.get(part.toolCallId);
+    return approval ? ({ ...part, approval } as Part) : part;
+  });
+  return unlessSame(message.parts, parts) === parts ? { ...message, parts } : message;
+}
+
+/** The list as it was, if nothing of it has changed: React draws again what is another object. */
+function unlessSame<T>(before: T[], after: T[]): T[] {
+  return after.every((each, index) => each === before[index]) ? before : after;
 }
 
 type Part = UIMessage["parts"][number];

@@ -92,8 +92,9 @@ export type LabelChanges = {
 
 /** Labels with some changes. */
 export function changeLabels(changes: LabelChanges | undefined, base: ApprovalLabels): ApprovalLabels {
+  if (!changes) return base;
   const merged: Record<string, unknown> = { ...base };
-  for (const [name, change] of Object.entries(changes ?? {})) {
+  for (const [name, change] of Object.entries(changes)) {
     if (change === undefined) continue;
     const isGroup = typeof change === "object" && !Array.isArray(change);
     merged[name] = isGroup ? Object.assign({}, merged[name], change) : change;

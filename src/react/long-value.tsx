@@ -1,8 +1,8 @@
-import { type ReactNode, useContext, useEffect, useRef, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { useCard } from "./card-parts.tsx";
 import { clampText } from "./clamp-text.ts";
 import { localeOf } from "./field-text.ts";
-import { LooksContext, useMark } from "./use-looks.ts";
+import { useMark } from "./use-mark.ts";
 import { VisibleText } from "./visible-text.tsx";
 
 /** A text that may be long, and how it is drawn. */
@@ -17,17 +17,25 @@ export interface LongValueProps {
 
 /** A value that a person has to see before approving. A long one is cut until the person opens it. */
 export function LongValue({ text, label, children = visible }: LongValueProps) {
-  const { labels, language } = useCard();
+  const { labels, language, part } = useCard();
   const beginning = clampText(text);
   const [opened, setOpened] = useState<string>();
-  if (beginning === undefined || opened === text)
-    return (
-      <Whole isLong={beginning !== undefined} label={label}>
+  if (beginning === undefined || opened === text) {
+    const whole = (
+      <>
         <Mark value={text} />
         {children(text)}
         <Mark value={text} />
-      </Whole>
+      </>
     );
+    if (beginning === undefined) return whole;
+    // It scrolls in a box of its own, so that the buttons of the card stay near. The button that had the focus is gone.
+    return (
+      <div {...part("long")} role="group" aria-label={label} tabIndex={0} ref={focusOnce}>
+        {whole}
+      </div>
+    );
+  }
   const count = text.length.toLocaleString(localeOf(language));
   return (
     <>
@@ -41,24 +49,10 @@ export function LongValue({ text, label, children = visible }: LongValueProps) {
 
 const visible = (text: string): ReactNode => <VisibleText text={text} />;
 
-/** The whole of a long value can scroll in a box of its own, so that the buttons of the card stay near. */
-function Whole({ isLong, label, children }: { isLong: boolean; label: string; children: ReactNode }) {
-  const { part } = useCard();
-  if (!isLong) return children;
-  return (
-    // The button that had the focus is gone.
-    <div {...part("long")} role="group" aria-label={label} tabIndex={0} ref={focusOnce}>
-      {children}
-    </div>
-  );
-}
-
 /** A button that shows what was left out. The call cannot be approved before it is pressed. */
 export function Opener({ label, onOpen }: { label: string; onOpen: () => void }) {
   const { part } = useCard();
-  const looks = useContext(LooksContext);
-  const button = useRef<HTMLButtonElement>(null);
-  useEffect(() => (button.current ? looks?.addClosed(button.current) : undefined), [looks]);
+  const button = useMark<HTMLButtonElement>();
   return (
     <button type="button" {...part("show")} ref={button} onClick={onOpen}>
       {label}

@@ -8,10 +8,11 @@ export const shownEvent = "shown";
  * when each mark has been seen. A value that is cut is a mark that cannot be seen until a person opens it.
  */
 export interface Looks {
-  /** Adds a mark. Returns a function that removes it, because its value has changed or is gone. */
+  /**
+   * Adds a mark, or the button that opens a value that is cut. Returns a function that removes it, because its value has
+   * changed, was opened or is gone.
+   */
   add(mark: HTMLElement): () => void;
-  /** Adds a value that is cut, by the button that opens it. Returns a function for when it is opened. */
-  addClosed(button: HTMLElement): () => void;
   /** Whether a value is or was cut and its end has not been seen. */
   isCut(): boolean;
   /** Whether everything has been on the screen, at the latest now. */
@@ -23,7 +24,6 @@ export interface Looks {
 
 export function createLooks(): Looks {
   const unseen = new Set<HTMLElement>();
-  const closed = new Set<HTMLElement>();
   const { subscribe, set: notify } = watched<void>(undefined);
   let hasBeenCut = false;
   // Made with the first mark: there is none on a server.
@@ -38,42 +38,37 @@ export function createLooks(): Looks {
 
   return {
     add(mark) {
-      observer ??= new IntersectionObserver((entries) =>
-        see(entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target)),
-      );
       unseen.add(mark);
-      observer.observe(mark);
+      if (isOpener(mark)) hasBeenCut = true;
+      else {
+        observer ??= new IntersectionObserver((entries) =>
+          see(entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target)),
+        );
+        observer.observe(mark);
+      }
       notify();
-      return () => {
-        observer?.unobserve(mark);
-        unseen.delete(mark);
-        notify();
-      };
+      return () => see([mark]);
     },
-    addClosed(button) {
-      hasBeenCut = true;
-      closed.add(button);
-      notify();
-      return () => {
-        closed.delete(button);
-        notify();
-      };
-    },
-    isCut: () => hasBeenCut && (closed.size > 0 || unseen.size > 0),
+    isCut: () => hasBeenCut && unseen.size > 0,
     isAllSeen() {
       // The observer reports a frame later. A click can come before that.
-      see([...unseen].filter(isOnScreen));
-      return closed.size === 0 && unseen.size === 0;
+      see([...unseen].filter((mark) => !isOpener(mark) && isOnScreen(mark)));
+      return unseen.size === 0;
     },
     showNext() {
-      const next = [...closed, ...unseen].toSorted(inDocumentOrder)[0];
+      const next = [...unseen].toSorted(inDocumentOrder)[0];
       if (!next) return;
-      if (closed.has(next)) return next.click();
+      if (isOpener(next)) return next.click();
       scrollTo(next);
       next.dispatchEvent(new CustomEvent(shownEvent, { bubbles: true }));
     },
     subscribe,
   };
+}
+
+/** Whether what it stands for is seen only after a click on it. */
+function isOpener(mark: HTMLElement): boolean {
+  return mark.matches("button");
 }
 
 /** A long value moves on by one page of its box, so that no line is left out. */
@@ -90,7 +85,7 @@ function inDocumentOrder(a: Node, b: Node): number {
 
 /** Whether an element is inside the window and inside every scrolling box around it. */
 function isOnScreen(element: HTMLElement): boolean {
-  if (element.getClientRects().length === 0 || document.visibilityState === "hidden") return false;
+  if (element.getClientRects().length === 0 || document.hidden) return false;
   const { top, left } = element.getBoundingClientRect();
   if (top < 0 || left < 0 || top > window.innerHeight || left > window.innerWidth) return false;
   for (let box = element.parentElement; box && box !== document.body; box = box.parentElement) {

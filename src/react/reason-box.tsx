@@ -4,7 +4,7 @@ import { useCard } from "./card-parts.tsx";
 /** The server takes 4,000 characters; an emoji of several parts counts as several of them. */
 const longestReason = 2000;
 
-export interface ReasonBoxProps {
+interface ReasonBoxProps {
   label: string;
   hint: string;
   text: string;

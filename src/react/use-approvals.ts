@@ -25,11 +25,9 @@ export function useApprovals(
   options: { chat: { approvals: Source } } | ({ all: true } & AllApprovalsOptions),
 ): UsedApprovals {
   const given = "chat" in options ? options.chat.approvals : undefined;
-  const { api, actor } = "chat" in options ? {} : options;
-  const isAll = given === undefined;
-  const make = () => ("chat" in options ? undefined : new AllApprovals(options));
+  const server = "chat" in options ? undefined : options;
   // oxlint-disable-next-line react/exhaustive-deps -- headers and functions are often new at each render
-  const all = useMemo(make, [isAll, api, actor]);
+  const all = useMemo(() => server && new AllApprovals(server), [!server, server?.api, server?.actor]);
   useEffect(() => {
     all?.open();
     return () => all?.close();

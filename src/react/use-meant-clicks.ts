@@ -19,14 +19,17 @@ export function useMeantClicks(box: RefObject<HTMLElement | null>) {
 
   /** Notices where the buttons are now, and returns whether it is too soon for a click. */
   const notice = useCallback(
-    ({ x, y } = pointerNow()) => {
+    (isByHand = false) => {
       const now = performance.now();
       const edge = box.current?.getBoundingClientRect();
       if (edge) {
+        const { x, y } = pointerNow();
         const { left, top } = place.current;
         const hasMoved = Math.max(Math.abs(edge.left - left), Math.abs(edge.top - top)) > tolerancePx;
         const isUnderPointer = x >= edge.left && x <= edge.right && y >= edge.top && y <= edge.bottom;
-        if (hasMoved && isUnderPointer) until.current.moved = now + movedMs;
+        // A person who moves the pointer sees where the buttons are.
+        if (isByHand) until.current.moved = 0;
+        else if (hasMoved && isUnderPointer) until.current.moved = now + movedMs;
         place.current = edge;
       }
       const isSooner = now < Math.max(until.current.appeared, until.current.moved);
@@ -37,10 +40,7 @@ export function useMeantClicks(box: RefObject<HTMLElement | null>) {
   );
   useEffect(() => {
     until.current.appeared = performance.now() + tooSoonMs;
-    return watchLayout((pointer, byHand) => {
-      notice(pointer);
-      if (byHand) until.current.moved = 0;
-    });
+    return watchLayout(notice);
   }, [notice]);
 
   /** Does something, unless the click was not meant. The second click of a double click was meant for what was here before. */

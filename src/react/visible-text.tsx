@@ -24,16 +24,17 @@ export const VisibleText = memo(function VisibleText({ text, isMultiline = false
       <bdi {...part("text")}>
         {visibleText(text).map((run, index) => {
           if (run.kind === "text") return run.text;
-          const isOrdinary = run.text === "\n" || run.text === "\t";
+          const isLineEnd = run.text === "\n";
+          const isOrdinary = isLineEnd || run.text === "\t";
           return (
             <span key={index}>
-              {!(isMultiline && run.text === "\n") && (
+              {!(isMultiline && isLineEnd) && (
                 // The ends of lines and tabs are part of ordinary text, so they are no reason for a warning.
                 <span {...part("mark")} data-kind={isOrdinary ? "ordinary" : "hidden"}>
                   {run.label}
                 </span>
               )}
-              {run.text === "\n" && <br />}
+              {isLineEnd && <br />}
             </span>
           );
         })}

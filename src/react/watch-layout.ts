@@ -7,8 +7,8 @@ interface Point {
   y: number;
 }
 
-/** Looks where the buttons of a card are now. `byHand`: a person has just moved the pointer, and sees where they are. */
-type Look = (pointer: Point, byHand: boolean) => void;
+/** Looks where the buttons of a card are now. `isByHand`: because a person has moved the pointer. */
+type Look = (isByHand?: boolean) => void;
 
 /** Where the pointer was moved to by hand. A change of the layout under it causes events too, at the same place. */
 let pointer: Point = { x: -1, y: -1 };
@@ -17,14 +17,11 @@ export const pointerNow = (): Point => pointer;
 
 /** Looks regularly, for all cards of the page at once, until the function that it returns is called. */
 export const watchLayout = whileWatched<Look>((looks) => {
-  const lookAll = (before = pointer, byHand = false) => {
-    for (const look of looks) look(before, byHand);
-  };
+  const lookAll = (isByHand?: boolean) => looks.forEach((look) => look(isByHand));
   const onMove = ({ clientX: x, clientY: y }: PointerEvent) => {
     if (x === pointer.x && y === pointer.y) return;
-    const before = pointer;
     pointer = { x, y };
-    lookAll(before, true);
+    lookAll(true);
   };
   // After the page was drawn: a box that keeps itself at its end moves the buttons back before a person sees a change.
   const sampler = setInterval(() => requestAnimationFrame(() => setTimeout(lookAll)), sampleMs);
