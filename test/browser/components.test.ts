@@ -372,6 +372,8 @@ describe("the components", () => {
     await page.getByRole("log").getByText("Waiting for you 1000").waitFor({ state: "attached" });
     await expect.poll(() => cards(page).count()).toBe(60);
     for (const drawn of [80, 100]) {
+      // The browser scrolls to the end of what it has drawn, which is seen two frames later.
+      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
       await page.keyboard.press("End");
       await expect.poll(() => cards(page).count()).toBe(drawn);
     }
