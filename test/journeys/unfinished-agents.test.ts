@@ -2,10 +2,10 @@
 import { AgentTool, FunctionTool, LlmAgent } from "@google/adk";
 import type { Store } from "adk-stream-protocol/stores";
 import { memoryStore } from "adk-stream-protocol/stores/memory";
-import { call, gate } from "adk-stream-protocol/testing";
+import { call, gate, pause, text } from "adk-stream-protocol/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { expectWhole, liveRules, type LiveStage, openLiveStage } from "../fixtures/live-stage.ts";
+import { behindClerk, expectWhole, liveRules, type LiveStage, openLiveStage } from "../fixtures/live-stage.ts";
 
 /** A stage on which a clerk pays and counts in one step. Payments start after `start`, and counting ends after `count`. */
 async function open() {
@@ -78,6 +78,57 @@ describe("a payment that was approved while its agent counts", () => {
       : JSON.stringify(stage.gemini.requests.at(-1)!.contents);
     expect(told.replaceAll("\\", "")).toContain('"paid":50');
     expect((await stage.rows()).every((row) => row.told)).toBe(true);
+    await expectWhole(stage);
+  });
+});
+
+/** A stage on which what the clerk says first, before its call or after it, comes late. Then it waits for `goOn`. */
+async function openSlowClerk(when: "before" | "after") {
+  const [asked, goOn] = [gate(), gate()];
+  let times = 0;
+  const stage = await openLiveStage({
+    ...behindClerk,
+    rules: [
+      {
+        when: ({ toolNames, responses }) => {
+          const isLate = toolNames.includes("process_payment") && responses.length === (when === "after" ? 1 : 0);
+          if (isLate) asked.open();
+          return isLate && (times += 1) === 1;
+        },
+        say: [pause(goOn.opened), text("too late")],
+      },
+      ...liveRules,
+    ],
+  });
+  return { stage, asked: asked.opened, goOn: goOn.open };
+}
+
+describe("an agent whose process dies in the middle, live,", () => {
+  it("is asked again if it had not said anything", async () => {
+    const { stage, asked, goOn } = await openSlowClerk("before");
+    void stage.say("pay (ask the clerk)").catch(() => undefined);
+    await asked;
+    await stage.crash();
+    goOn();
+    await stage.say("hello");
+    await stage.untilIdle();
+    expect((await stage.pending()).map(({ toolName }) => toolName)).toEqual(["process_payment"]);
+    await expectWhole(stage);
+  });
+
+  it("is asked again about outcomes that it had not spoken about", async () => {
+    const { stage, asked, goOn } = await openSlowClerk("after");
+    await stage.say("pay (ask the clerk)");
+    const [question] = await stage.pending();
+    await stage.decide(question!.id, true);
+    await asked;
+    await stage.crash();
+    goOn();
+    await stage.say("hello");
+    await stage.untilIdle();
+    expect(stage.payments).toHaveLength(1);
+    const clerk = (await stage.rows()).find(({ toolName }) => toolName === "clerk");
+    expect(clerk).toMatchObject({ state: "succeeded", outcome: { result: 'process_payment gave {"paid":50}.' } });
     await expectWhole(stage);
   });
 });
