@@ -119,10 +119,11 @@ export class LogWriter {
     return this.#hasEnded;
   }
 
-  /** Writes the end of the turn. */
-  async end(): Promise<void> {
+  /** Writes the end of the turn. Unless the reply is whole, something failed while it was being ended. */
+  async end({ isWhole = true }: { isWhole?: boolean } = {}): Promise<void> {
     try {
       await this.flush();
+      if (!isWhole) throw new Error("The reply has no end.");
     } catch (error) {
       return this.#endLater(error, async (folded) => [
         ...(await this.#interruptions(folded)),
