@@ -260,6 +260,29 @@ describe.each(storeKinds)("a chat that is exported and imported, on $name", ({ o
     expect(await exported(elsewhere, body.id)).not.toContain("/files/");
   });
 
+  it("comes back with a large output that no client could send", async () => {
+    let deep: unknown = "the innermost";
+    for (let level = 0; level < 100; level += 1) deep = [deep];
+    const long = "x".repeat(300 * 1024);
+    const find = new FunctionTool({
+      name: "find",
+      description: "Finds.",
+      execute: async () => ({ constructor: "a builder", deep, half: "\ud83d", long }),
+    });
+    const rules = [
+      { when: ({ responses }: { responses: readonly unknown[] }) => responses.length > 0, say: [text("Done.")] },
+      { say: [call("find")] },
+    ];
+    const world = await open({ tools: [find], rules });
+    await say(world, "find");
+    const { status, body } = await imported(world, await exported(world));
+    expect(status).toBe(200);
+    const messages = await messagesOf(world, body.id);
+    const [output] = messages.flatMap(({ parts }) => parts.flatMap((part) => ("output" in part ? part.output : [])));
+    if (!isLargeOutput(output)) throw new Error("The output has no preview.");
+    expect((await get(world, output.url)).body).toMatchObject({ _constructor: "a builder", long });
+  });
+
   it("leaves out files that may not be sent here, and its model gets no empty message", async () => {
     const world = await open();
     const file = (url: string, mediaType: string) => ({ type: "file", url, mediaType });

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { clientTool } from "adk-stream-protocol";
+import { memoryStore } from "adk-stream-protocol/stores/memory";
 import { sqliteStore } from "adk-stream-protocol/stores/sqlite";
 import { call, gate, pairingErrors, pause, type Rule, text } from "adk-stream-protocol/testing";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
@@ -237,6 +238,21 @@ describe("live connections", () => {
     await other.until((received) => received.controls.some(({ type }) => type === "attached"));
     greet("five");
     expect((await client.turn()).chunks.at(-1)?.type).toBe("finish");
+  });
+
+  test("of chats with a client at another node stay open", async () => {
+    const world = await openWorld({
+      bridge: { limits: { liveConnectionsPerOwner: 3 } },
+      store: (now) => ({ ...memoryStore({ now }), isPresentElsewhere: async (key) => key.includes("one") }),
+    });
+    const client = await openSocket(world, "?sequence=1");
+    for (const id of ["one", "two", "three", "four"]) {
+      client.send({ type: "message", id, requestId: `to-${id}`, messages: [userMessage("hello")] });
+      expect((await client.turn()).chunks.at(-1)?.type).toBe("finish");
+    }
+    const connections = world.gemini.live.sessions;
+    expect(connections).toHaveLength(4);
+    await expect.poll(() => connections.map(({ open }) => open)).toEqual([true, false, true, true]);
   });
 });
 

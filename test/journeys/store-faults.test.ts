@@ -1,7 +1,9 @@
 /** A store that fails once, at each of its operations in turn: what was recorded is shown all the same, without a restart. */
+import { FunctionTool } from "@google/adk";
 import { BridgeError } from "adk-stream-protocol/protocol";
 import type { LogEntry, Store } from "adk-stream-protocol/stores";
 import { memoryStore } from "adk-stream-protocol/stores/memory";
+import { call, gate, text } from "adk-stream-protocol/testing";
 import { describe, expect, it, test } from "vitest";
 import { faulty } from "../fixtures/faulty-store.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
@@ -172,4 +174,44 @@ test("a sweep while the store is away fails quietly, and the next one goes on", 
   isAway = false;
   await world.bridge.sweep();
   expect((await world.store.listApprovals({ owner: "local" }))[0]?.state).toBe("expired");
+});
+
+test("a reply that is stopped while the store fails ends, and no call of it stays open", async () => {
+  const [begun, counted] = [gate(), gate()];
+  const count = new FunctionTool({
+    name: "count",
+    description: "Counts.",
+    execute: async () => {
+      begun.open();
+      await counted.opened;
+      return {};
+    },
+  });
+  let isAway = false;
+  const world = await openWorld({
+    bridge,
+    tools: [count],
+    rules: [{ when: /count/, say: [call("count")] }, { say: [text("Hello.")] }],
+    store(now) {
+      const store = memoryStore({ now });
+      const listApprovals: Store["listApprovals"] = async (filter) => {
+        if (!isAway || filter.about === undefined) return store.listApprovals(filter);
+        isAway = false;
+        throw new BridgeError("unavailable", "The database does not answer.");
+      };
+      return { ...store, listApprovals };
+    },
+  });
+  const reply = say(world, "count");
+  await begun.opened;
+  isAway = true;
+  await post(world, "/stream/chat-1/stop", {});
+  expect((await reply).chunks.at(-1)?.type).toBe("error");
+  counted.open();
+  await quiet(world);
+  const [, answer] = await messagesOf(world);
+  expect(answer?.parts).toContainEqual(
+    expect.objectContaining({ toolCallId: expect.any(String), state: "output-error" }),
+  );
+  expect(textOf(await say(world, "hello"))).toBe("Hello.");
 });

@@ -256,11 +256,13 @@ export class GatePlugin extends BasePlugin {
       this.#logger.error("A call could not be held.", { tool: tool.name, error: describeError(error) });
       if (error instanceof RunRefused) run?.refuse(error);
       const isLeft = () => run?.scope.isLeft() ?? false;
-      const hasEnded = approval ? await this.#holder.release(approval, isLeft) : !(error instanceof HoldUnknown);
+      const released = approval && (await this.#holder.release(approval, isLeft));
       // The tool may have run, or a person has said yes. The model waits for what the row will say.
-      if (!hasEnded) return this.#pause(approval?.id ?? "", invocationContext);
+      if (approval ? !released : error instanceof HoldUnknown)
+        return this.#pause(approval?.id ?? "", invocationContext);
       const why = error instanceof BridgeError ? error.message : "Approval is not available.";
-      return { error: how.innerSession ? "The agent could not finish." : `${why} The tool was not run.` };
+      const text = how.innerSession ? "The agent could not finish." : `${why} The tool was not run.`;
+      return markUnknown({ error: text, ...released?.done }, released?.unknown ?? []);
     }
   }
 

@@ -94,6 +94,14 @@ export interface JudgedCall {
   state(): Record<string, unknown>;
 }
 
+/** What is told about a call that has ended without an outcome. */
+export interface Released {
+  /** What the calls of an agent have done, for the response. */
+  done: Record<string, unknown>;
+  /** Calls of the agent whose outcome is told later. */
+  unknown: readonly string[];
+}
+
 /** Decides which calls are held, and records them. Implemented in `approval/`. */
 export interface CallHolder {
   /** How many calls of one model response are run or held. */
@@ -111,8 +119,8 @@ export interface CallHolder {
   /** Ids of the session's calls in the ledger, including calls that are no longer in the history. */
   callIds(session: string): Promise<string[]>;
   /**
-   * Cancels a call that could not be shown, unless `isLeft`. True if it has not run and never will; otherwise the row says
-   * what the model is told.
+   * Cancels a call that could not be shown, unless `isLeft`. Returns what the model is told about a call that has not run
+   * and never will; otherwise undefined, and the row says what the model is told.
    */
-  release(approval: Approval, isLeft: () => boolean): Promise<boolean>;
+  release(approval: Approval, isLeft: () => boolean): Promise<Released | undefined>;
 }

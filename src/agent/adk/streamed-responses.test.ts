@@ -1,7 +1,7 @@
 import { Gemini, LlmAgent } from "@google/adk";
 import { GoogleGenAI } from "@google/genai";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { prepareStreams, streamedResponses } from "./streamed-responses.ts";
 
 type Reader = typeof streamedResponses;
@@ -77,4 +77,14 @@ test("K34: the genai client reads its streams by `processStreamResponse`", () =>
   expect(reader.processStreamResponse).toBeTypeOf("function");
   prepareStreams(new LlmAgent({ name: "agent", model }));
   expect(reader.processStreamResponse).toBe(streamedResponses);
+});
+
+test("agents without a model of their own share the instance of the agent that names it", () => {
+  vi.stubEnv("GEMINI_API_KEY", "none");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const child = new LlmAgent({ name: "child" });
+  const root = new LlmAgent({ name: "root_agent", model: "gemini-2.5-flash", subAgents: [child] });
+  prepareStreams(child);
+  expect(child.canonicalModel).toBe(child.canonicalModel);
+  expect(root.canonicalModel).toBe(child.canonicalModel);
 });

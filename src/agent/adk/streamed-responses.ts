@@ -1,4 +1,4 @@
-import { type BaseAgent, type BaseLlm, Gemini, isLlmAgent } from "@google/adk";
+import { type BaseAgent, type BaseLlm, Gemini, isLlmAgent, type LlmAgent } from "@google/adk";
 import { ApiError } from "@google/genai";
 import { keepRequestTexts, type RequestMaker } from "./request-texts.ts";
 
@@ -24,13 +24,14 @@ const prepared = new WeakSet<BaseLlm>();
 /**
  * Makes the model of an agent read its streams with {@link streamedResponses}. Models other than Gemini are left alone, and
  * so is a client that reads in another way. An agent that only names its model gets an instance, since ADK would make a
- * new one for each request.
+ * new one for each request, also for each of the agents below that have no model of their own.
  */
 export function prepareStreams(agent: BaseAgent): void {
   if (!isLlmAgent(agent)) return;
   try {
     const llm = agent.canonicalModel;
-    if (typeof agent.model === "string" && agent.model !== "") agent.model = llm;
+    const owner = modelOwner(agent);
+    if (owner && typeof owner.model === "string") owner.model = llm;
     if (prepared.has(llm) || !(llm instanceof Gemini)) return;
     prepared.add(llm);
     const reader = llm.apiClient.models["apiClient"] as StreamReader | undefined;
@@ -39,6 +40,13 @@ export function prepareStreams(agent: BaseAgent): void {
   } catch {
     // A model without a key. ADK says so when it makes the request.
   }
+}
+
+/** The agent whose model another one uses: itself, or the nearest above that has one. */
+function modelOwner(agent: BaseAgent): LlmAgent | undefined {
+  for (let each: BaseAgent | undefined = agent; each; each = each.parentAgent)
+    if (isLlmAgent(each) && each.model) return each;
+  return undefined;
 }
 
 /** What ends an event. Spelled as the genai client has it. */

@@ -84,8 +84,8 @@ export class ConnectionPool {
   }
 
   /** Throws if the owner may not have another connection. */
-  checkRoom(owner: string): void {
-    if (!this.#findUnused(owner)) this.#quota.check(owner);
+  async checkRoom(owner: string): Promise<void> {
+    if (!(await this.#findUnused(owner))) this.#quota.check(owner);
   }
 
   /** The chat's connection if it is open. */
@@ -96,7 +96,7 @@ export class ConnectionPool {
 
   /** The chat's connection, opened if there is none. `asks`: the turn brings nothing new; the model goes on with the history. */
   async open({ chat, signal }: Turn, asks: boolean): Promise<LiveConnection> {
-    const entry = this.#entries.get(chat.id) ?? this.#begin(chat, asks);
+    const entry = this.#entries.get(chat.id) ?? this.#begin(chat, asks, await this.#takeShare(chat.owner));
     clearTimeout(entry.idle);
     entry.idle = undefined;
     try {
@@ -158,24 +158,40 @@ export class ConnectionPool {
     else await this.close(chat.id);
   }
 
-  /** The chat without clients here whose connection has been idle for longest and keeps this owner from having another. */
-  #findUnused(owner: string): string | undefined {
-    const { liveConnections, liveConnectionsPerOwner } = this.#context.limits;
-    const isOwnLimit = this.#quota.used(owner) >= liveConnectionsPerOwner;
-    if (!isOwnLimit && this.#quota.used() < liveConnections) return undefined;
-    const present = new Set(this.#presence.keys);
-    for (const [id, { chat, idle }] of this.#entries) {
-      if (idle === undefined || (isOwnLimit && chat.owner !== owner)) continue;
-      if (!present.has(keyOf(chat.owner, chat.name ?? ""))) return id;
-    }
-    return undefined;
+  /** Takes a share for another connection of this owner. If there is none left, an unused connection gives its own. */
+  async #takeShare(owner: string): Promise<Share> {
+    let share: Share | undefined;
+    // In one go, or another chat could take the share in between.
+    const use = (unused: string) => {
+      void this.close(unused);
+      share = this.#quota.take(owner);
+    };
+    await this.#findUnused(owner, use);
+    return share ?? this.#quota.take(owner);
   }
 
-  #begin(chat: Session, withMessage: boolean): Entry {
+  /**
+   * True if the owner can have another connection only in the place of one that no client uses. `use` gets its chat, that of
+   * the one which has been idle for longest.
+   */
+  async #findUnused(owner: string, use: (chatId: string) => void = () => undefined): Promise<boolean> {
+    const { liveConnections, liveConnectionsPerOwner } = this.#context.limits;
+    for (const entry of [...this.#entries.values()]) {
+      const isOwnLimit = this.#quota.used(owner) >= liveConnectionsPerOwner;
+      if (!isOwnLimit && this.#quota.used() < liveConnections) return false;
+      const { chat, idle } = entry;
+      if (idle === undefined || (isOwnLimit && chat.owner !== owner)) continue;
+      if (await this.#presence.isUsed(keyOf(chat.owner, chat.name ?? ""))) continue;
+      // A turn may have begun meanwhile.
+      if (this.#entries.get(chat.id) !== entry || entry.idle !== idle) continue;
+      use(chat.id);
+      return true;
+    }
+    return false;
+  }
+
+  #begin(chat: Session, withMessage: boolean, share: Share): Entry {
     const { connectMs, silenceMs } = this.#options;
-    const unused = this.#findUnused(chat.owner);
-    if (unused !== undefined) void this.close(unused);
-    const share = this.#quota.take(chat.owner);
     const forget = () => {
       const isCurrent = this.#entries.get(chat.id) === entry;
       if (isCurrent) this.#remove(chat.id);

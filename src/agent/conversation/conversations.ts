@@ -34,7 +34,7 @@ export class Conversations {
   async checkRoom(owner: string, mode: Mode, findChat: () => Promise<string | undefined>): Promise<void> {
     if (mode !== "live") return;
     try {
-      this.#pool.checkRoom(owner);
+      await this.#pool.checkRoom(owner);
     } catch (error) {
       const chatId = await findChat();
       if (chatId === undefined || !this.isOpen(chatId)) throw error;

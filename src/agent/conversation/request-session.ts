@@ -60,9 +60,10 @@ export class RequestSession {
     const plan = await updateHistory(session, this.#session.chat, { kind: "outcomes", isGone }, this.#context);
     if (plan.next === "wait") return "parked";
     if (plan.next === "rest") {
-      // A crash may have cut off a model call after the responses were stored.
+      // Something may have cut off a model call after what it responds to was stored. Then an agent run as a tool goes on.
       const { input } = listener.turn;
-      const asksAgain = input.kind === "again" || (input.kind === "settled" && input.model === "again");
+      const isAgent = this.#session.id !== this.#session.chat;
+      const asksAgain = isAgent || input.kind === "again" || (input.kind === "settled" && input.model === "again");
       if (!asksAgain || !awaitsModel(session.events)) return "done";
     }
     const step = plan.resume ?? (plan.next === "rest" ? lastStep(session.events) : undefined);

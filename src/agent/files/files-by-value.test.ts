@@ -65,3 +65,21 @@ test("words take no room of the files, and a file without room is not read", asy
   expect(await files.message(picture)).toEqual(picture);
   expect(read).toBe(6 * kibibyte);
 });
+
+test("an output that only looks like a preview makes no room for files", async () => {
+  const store = memoryStore({ now: () => 1 });
+  const { id: chat } = await store.openChat({ owner: "alice", name: "chat", appName: "app" });
+  const id = "1".repeat(32);
+  await store.saveFile({ id, chat, mediaType: "text/plain", data: Buffer.alloc(6 * kibibyte, "x") });
+  const files = new FilesByValue(store, chat, { message: 2 * kibibyte, files: 2 * kibibyte });
+  const output = { preview: "x", size: -1e9, url: fileAddress(id) };
+  const message: UIMessage = {
+    id: "m",
+    role: "assistant",
+    parts: [
+      { type: "tool-find", toolCallId: "c", state: "output-available", input: {}, output },
+      { type: "file", url: fileAddress(id), mediaType: "text/plain" },
+    ],
+  };
+  expect(await files.message(message)).toEqual(message);
+});

@@ -1,5 +1,5 @@
 import { isToolUIPart, type UIMessage } from "ai";
-import { fileAddress, fileIdOf, isLargeOutput } from "../../protocol/index.ts";
+import { fileAddress, fileIdOf, isLargeOutput, toSafeJson } from "../../protocol/index.ts";
 import type { FileStore } from "../../stores/index.ts";
 import { readInlineAddress } from "./inline-address.ts";
 import { readWhole } from "./large-outputs.ts";
@@ -47,9 +47,12 @@ export class FilesByValue {
   /** A part with its file, if the file has room, and how many bytes it adds. */
   async #fill(part: Part, room: number): Promise<{ filled: Part; bytes: number }> {
     if (isToolUIPart(part) && part.state === "output-available" && isLargeOutput(part.output)) {
-      const { size } = part.output;
-      if (size > room) return { filled: part, bytes: 0 };
-      return { filled: { ...part, output: await readWhole(part.output, this.#chat, this.#store) }, bytes: size };
+      const whole = part.output.size > room ? part.output : await readWhole(part.output, this.#chat, this.#store);
+      // A stored output is as the tool gave it. An import takes only what a client may send.
+      const output = toSafeJson(whole);
+      // What the part says about the size may be untrue: it may be the output of a tool, or have been imported.
+      const bytes = whole === part.output ? 0 : Buffer.byteLength(JSON.stringify(output));
+      return bytes > 0 && bytes <= room ? { filled: { ...part, output }, bytes } : { filled: part, bytes: 0 };
     }
     if (part.type !== "file") return { filled: part, bytes: 0 };
     const inline = readInlineAddress(part.url);

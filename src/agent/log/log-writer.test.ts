@@ -81,6 +81,32 @@ describe("the writer of a turn's log", () => {
     expect(stored?.message.parts).toMatchObject([{ type: "text", text: "a" }]);
   });
 
+  it("ends the calls whose results the store has lost, but none that is in the ledger", async () => {
+    const { store, chat, writer, append, written } = await open();
+    await writer.begin(undefined);
+    await store.createApproval({
+      ...{ id: "apr_1", chat, session: chat, owner: "me", toolCallId: "held", toolName: "pay", input: "{}" },
+      ...{ digest: "d", messageId: "msg", agent: "agent", mode: "request", state: "pending", gated: true },
+      ...{ external: false, effect: "opaque", ttlMs: 1000, startMs: 1000, requestedBy: "me" },
+    });
+    const called = (toolCallId: string) =>
+      ({ type: "tool-input-available", toolCallId, toolName: "pay", input: {} }) as const;
+    await writer.write([called("held"), called("done"), called("lost")]);
+    await writer.write([{ type: "tool-output-available", toolCallId: "done", output: {} }]);
+    append.mockRejectedValueOnce(new Error("busy"));
+    const lost = writer.write([{ type: "tool-output-available", toolCallId: "lost", output: {} }]);
+    await expect(lost).rejects.toThrow("busy");
+    const ended = writer.end();
+    await vi.runAllTimersAsync();
+    await ended;
+    expect((await written()).filter((entry) => entry.includes("tool-output-error"))).toEqual([
+      expect.stringContaining('"lost"'),
+    ]);
+    const [stored] = await store.messages(chat);
+    const states = stored?.message.parts.flatMap((part) => ("toolCallId" in part ? part.state : []));
+    expect(states).toEqual(["input-available", "output-available", "output-error"]);
+  });
+
   it("writes nothing when another node goes on with the turn", async () => {
     const { writer, append } = await open({ isLeft: true });
     await expect(writer.write([delta("a")])).rejects.toThrow("Another node has taken chat");

@@ -1,6 +1,7 @@
-import type { UIMessage, UIMessageChunk } from "ai";
+import { isToolUIPart, type UIMessage, type UIMessageChunk } from "ai";
 import { FoldedMessage, isNotFound } from "../../protocol/index.ts";
 import { type LogEntry, type NewLogEntry, NotOwner, type Store, type TurnOrigin } from "../../stores/index.ts";
+import { interruption } from "../approval/outcome.ts";
 import { describeError, type Logger } from "../support/index.ts";
 
 export interface LogWriterOptions {
@@ -118,18 +119,22 @@ export class LogWriter {
     return this.#hasEnded;
   }
 
-  /** Writes the end of the turn. */
-  async end(): Promise<void> {
+  /** Writes the end of the turn. Unless the reply is whole, something failed while it was being ended. */
+  async end({ isWhole = true }: { isWhole?: boolean } = {}): Promise<void> {
     try {
       await this.flush();
+      if (!isWhole) throw new Error("The reply has no end.");
     } catch (error) {
-      return this.#endLater(error, [{ type: "error", errorText: "The server could not store this reply to its end." }]);
+      return this.#endLater(error, async (folded) => [
+        ...(await this.#interruptions(folded)),
+        { type: "error", errorText: "The server could not store this reply to its end." },
+      ]);
     }
-    await this.#append([toEnd(this.#folded)]).catch((error: unknown) => this.#endLater(error, []));
+    await this.#append([toEnd(this.#folded)]).catch((error: unknown) => this.#endLater(error, async () => []));
   }
 
   /** Tries again for a while after the store failed: a turn without an end would keep its readers waiting. */
-  async #endLater(cause: unknown, last: readonly UIMessageChunk[]): Promise<void> {
+  async #endLater(cause: unknown, toLast: (folded: FoldedMessage) => Promise<UIMessageChunk[]>): Promise<void> {
     const { logger, chat, turn } = this.#options;
     // Without its chat the rest of a turn has no place. If another node has taken the chat, that node continues the turn.
     const isPointless = (error: unknown) => isNotFound(error) || error instanceof NotOwner;
@@ -140,6 +145,7 @@ export class LogWriter {
       try {
         const folded = await this.#readBack();
         if (!folded) return;
+        const last = await toLast(folded);
         for (const chunk of last) folded.add(chunk);
         await this.#appendOnce([...last.map((chunk) => ({ kind: "chunk" as const, chunk })), toEnd(folded)]);
         return;
@@ -149,6 +155,15 @@ export class LogWriter {
       }
     }
     throw cause;
+  }
+
+  /** Ends calls whose results may be lost and that are in no ledger. Open ones would keep a stock client from sending. */
+  async #interruptions({ message }: FoldedMessage): Promise<UIMessageChunk[]> {
+    const { store, chat } = this.#options;
+    const parts = message?.parts.filter(isToolUIPart) ?? [];
+    const open = parts.filter(({ state }) => state === "input-available").map(({ toolCallId }) => toolCallId);
+    const rows = open.length > 0 ? await store.listApprovals({ chat, about: open }) : [];
+    return open.filter((id) => !rows.some(({ toolCallId }) => toolCallId === id)).map(interruption);
   }
 
   /**

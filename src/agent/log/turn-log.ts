@@ -16,6 +16,7 @@ import {
 } from "./event-to-chunks.ts";
 import { refusalText } from "./finish-reason.ts";
 import { LogWriter } from "./log-writer.ts";
+import { isLastChunk } from "./read-turn.ts";
 import { TurnLimits } from "./turn-limits.ts";
 import { addUsage, totalUsage, type Usage } from "./usage.ts";
 
@@ -55,6 +56,8 @@ export class TurnLog {
   #events = 0;
   /** Calls that are shown without an outcome. */
   readonly #open = new Set<string>();
+  /** True when the log has the last chunk of the reply. */
+  #isWhole = false;
   readonly #writer: LogWriter;
   readonly #limits: TurnLimits;
 
@@ -78,6 +81,7 @@ export class TurnLog {
         this.#open.delete(chunk.toolCallId);
     }
     await this.#writer.write(chunks);
+    this.#isWhole ||= chunks.some(isLastChunk);
   }
 
   /** Writes what is buffered. */
@@ -92,7 +96,7 @@ export class TurnLog {
 
   /** Writes the end of the turn. */
   end(): Promise<void> {
-    return this.#writer.end();
+    return this.#writer.end({ isWhole: this.#isWhole });
   }
 
   /** Shows an ADK event; `inner` if it is from an agent run as a tool. */
