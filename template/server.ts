@@ -30,7 +30,10 @@ console.log(scripted ? "Model: scripted (set GOOGLE_API_KEY to use Gemini)" : "M
 if (isDevelopment) {
   const { createServer } = await import("vite");
   const proxy = { target: server.url, changeOrigin: false };
-  const vite = await createServer({ server: { proxy: { "^/(stream|approvals|chats|files|calls)(/|\\?|$)": proxy } } });
+  const vite = await createServer({
+    configLoader: "native", // the default one writes a file, and `node --watch` restarts the server because of it
+    server: { proxy: { "^/(stream|approvals|chats|files|calls)(/|\\?|$)": proxy } },
+  });
   await vite.listen();
   vite.printUrls();
 } else {

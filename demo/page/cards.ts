@@ -1,5 +1,5 @@
 import type { LocalText } from "adk-stream-protocol/protocol";
-import type { ApprovalInfo } from "adk-stream-protocol/client";
+import type { ApprovalInfo, CardState } from "adk-stream-protocol/client";
 import { getToolName, isToolUIPart, type UIMessage } from "ai";
 import { cardState, type CardFacts } from "./card-state.ts";
 import { isClientTool } from "./client-tools.ts";
@@ -13,13 +13,16 @@ export interface Card extends ApprovalInfo {
 }
 
 type Facts = Omit<CardFacts, "partState" | "clientSide" | "runningHere" | "data" | "row"> & {
+  /** The answers that were given in this page, by approval id. */
+  given?: ReadonlyMap<string, { approved: boolean }>;
   data: ReadonlyMap<string, NonNullable<CardFacts["data"]>>;
   rows: ReadonlyMap<string, NonNullable<CardFacts["row"]>>;
   running: ReadonlySet<string>;
 };
 
 /** Every approval card of the conversation with the state it shows, by approval id. */
-export function cardsOf(messages: readonly UIMessage[], { data, rows, running, delivering }: Facts): Map<string, Card> {
+export function cardsOf(messages: readonly UIMessage[], facts: Facts): Map<string, Card> {
+  const { data, rows, running, delivering, given } = facts;
   const cards = new Map<string, Card>();
   for (const part of messages.flatMap((message) => message.parts)) {
     if (!isToolUIPart(part) || !part.approval) continue;
@@ -55,10 +58,18 @@ export function cardsOf(messages: readonly UIMessage[], { data, rows, running, d
       }),
       ...(typeof hint === "string" && { hint }),
       ...(reason !== undefined && { reason }),
+      ...(hasLost(given?.get(approvalId), state) && { decidedElsewhere: true }),
       ...(said.approved !== undefined && {
         answer: { approved: said.approved, ...(reason !== undefined && { reason }) },
       }),
     });
   }
   return cards;
+}
+
+const undecided: ReadonlySet<CardState> = new Set(["asked", "sending", "unsent", "expired", "cancelled"]);
+
+/** Whether another decision than the answer given here counted. */
+function hasLost(given: { approved: boolean } | undefined, state: CardState): boolean {
+  return given !== undefined && !undecided.has(state) && given.approved === (state === "denied");
 }

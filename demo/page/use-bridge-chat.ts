@@ -103,7 +103,7 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
     [chat, approvals],
   );
 
-  const answered = useRef(new Map<string, number>());
+  const answered = useRef(new Map<string, { at: number; approved: boolean }>());
   const ranHere = useRef(new Set<string>());
   const sent = useRef(new Set<string>());
   const [running, setRunning] = useState<ReadonlySet<string>>(new Set());
@@ -126,7 +126,7 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
   });
 
   const cards = useMemo(
-    () => cardsOf(messages, { data, rows, running, delivering }),
+    () => cardsOf(messages, { data, rows, running, delivering, given: answered.current }),
     [messages, data, rows, running, delivering],
   );
 
@@ -172,8 +172,8 @@ export function useBridgeChat(options: BridgeChatOptions): BridgeChat {
     (approvalId: string, approved: boolean, reason?: string) => {
       const now = Date.now();
       // Ignore the second click of a double click. A later answer to the same card counts: its question may be open again.
-      if (now - (answered.current.get(approvalId) ?? 0) < doubleClickMs) return;
-      answered.current.set(approvalId, now);
+      if (now - (answered.current.get(approvalId)?.at ?? 0) < doubleClickMs) return;
+      answered.current.set(approvalId, { at: now, approved });
       answeredAt.current = now;
       if (approved) rememberYes(approvalId);
       setInBackground(false);

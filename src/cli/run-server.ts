@@ -123,9 +123,16 @@ async function openStore(parts: typeof ServerParts, databaseUrl: string | undefi
     return postgresStore({ url: databaseUrl });
   }
   if (existsSync(data) && !statSync(data).isDirectory()) throw new Error(`${data} is a file, not a folder for chats.`);
-  mkdirSync(data, { recursive: true });
-  // Chats are not part of the project.
-  if (!existsSync(join(data, ".gitignore"))) writeFileSync(join(data, ".gitignore"), "*\n");
+  try {
+    mkdirSync(data, { recursive: true });
+    // Chats are not part of the project.
+    if (!existsSync(join(data, ".gitignore"))) writeFileSync(join(data, ".gitignore"), "*\n");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Error(`The chats cannot be kept in ${data} (${code}). Choose another folder with --data.`, {
+      cause: error,
+    });
+  }
   return parts.sqliteStore({ path: join(data, "chats.db") });
 }
 

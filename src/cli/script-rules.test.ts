@@ -76,6 +76,18 @@ test("says what came, and does not call the tool again", () => {
   expect(textOf(pieces)).toContain('pay returned {"paid":1}.');
 });
 
+test("does not call a tool again that it called on an earlier live connection", () => {
+  const note = '[context, not from the user] The earlier call pay({"amount":1}) ended as succeeded: {"paid":1}';
+  const contents = [
+    { role: "user", parts: [{ text: "call pay" }] },
+    { role: "model", parts: [{ text: '[called pay({"amount":1})]' }] },
+    { role: "user", parts: [{ text: note }] },
+  ];
+  const pieces = ask("call pay", { fresh: false, contents });
+  expect(callsOf(pieces)).toEqual([]);
+  expect(textOf(pieces)).toContain("ended as succeeded");
+});
+
 describe("hands over", () => {
   const declared = ["pay", "transfer_to_agent"];
   const body = {

@@ -121,7 +121,10 @@ function readGiven(said: string): Record<string, unknown> | undefined {
   }
 }
 
-/** The names of the calls since the user's last message. ADK repeats those of other agents as text. */
+/** A call that is repeated as text: by ADK one of another agent, by the bridge one of an earlier live connection. */
+const retoldCall = /called tool `([^`]+)`|^\[called ([^(]+)\(/;
+
+/** The names of the calls since the user's last message. */
 function callsSince({ contents, text: said }: Ask): string[] {
   const last = contents.findLastIndex(
     ({ role, parts }) => role !== "model" && parts?.some((part) => part.text !== undefined && said.includes(part.text)),
@@ -129,7 +132,11 @@ function callsSince({ contents, text: said }: Ask): string[] {
   return contents
     .slice(last + 1)
     .flatMap(({ parts }) => parts ?? [])
-    .flatMap(({ functionCall, text: told }) => functionCall?.name ?? /called tool `(\w+)`/.exec(told ?? "")?.[1] ?? []);
+    .flatMap(({ functionCall, text: told }) => {
+      if (functionCall?.name !== undefined) return functionCall.name;
+      const retold = retoldCall.exec(told ?? "");
+      return retold?.[1] ?? retold?.[2] ?? [];
+    });
 }
 
 /** What came since the model's last response: results of tools, and notes of the bridge about calls that ended late. */

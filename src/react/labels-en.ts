@@ -28,7 +28,7 @@ export const en: ApprovalLabels = {
     running: "The tool is running.",
     waiting: "Begun, waiting for a report.",
     done: "The tool ran once.",
-    failed: "The tool ran and failed.",
+    failed: "The call failed.",
     denied: "The tool was not run.",
     expired: "No one answered in time. The tool was not run.",
     cancelled: "The request was withdrawn. The tool was not run.",

@@ -17,3 +17,7 @@ test("say the same things in both languages", () => {
       : typeof value;
   expect(shapeOf({ ...ja, scripts: {} })).toEqual(shapeOf({ ...en, scripts: {} }));
 });
+
+test("do not claim that a failed call ran, because its tool may be gone", () => {
+  expect([en.notes.failed, ja.notes.failed]).toEqual(["The call failed.", "呼び出しは失敗しました。"]);
+});

@@ -46,7 +46,12 @@ export function Chat({ id }: { id: string }) {
           setDraft("");
         }}
       >
-        <input aria-label="Message" value={draft} onChange={(event) => setDraft(event.target.value)} />
+        <input
+          aria-label="Message"
+          placeholder="Pay Hanako 50 dollars"
+          value={draft}
+          onChange={(event) => setDraft(event.target.value)}
+        />
         <button disabled={status === "submitted"}>Send</button>
       </form>
     </main>

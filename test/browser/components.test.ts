@@ -172,6 +172,25 @@ describe("what a model can write is shown for what it is", () => {
       .click();
     await expect.poll(() => card().getByText('"bottom"').count()).toBe(1);
   });
+
+  it("also if it has piles of combining characters: they are not drawn over the other arguments", async () => {
+    const rows = async (recipient: string) => {
+      await showCard({ input: { amount: 50, recipient, until: "Friday" } });
+      return Promise.all([part("field").nth(0).screenshot(), part("field").nth(2).screenshot()]);
+    };
+    const pile = `p${"\u0301".repeat(60)}ay`;
+    expect(await rows(pile)).toEqual(await rows("pay"));
+  });
+
+  it("also on a phone: a note about letters is not cut off", async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await showCard({ input: { recipient: "\uff50\uff41\uff59 \u{1d429}\u{1d41a} \u0440\u0430y" } });
+    const right = async (name: string) => {
+      const { x = 0, width = 0 } = (await part(name).last().boundingBox()) ?? {};
+      return x + width;
+    };
+    expect(await right("mark")).toBeLessThanOrEqual(await right("value"));
+  });
 });
 
 describe("nothing is approved that was not seen or not meant", () => {

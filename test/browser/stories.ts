@@ -303,6 +303,29 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       expect(await demo.balance()).toBe(before);
     });
 
+    it.runIf(mode === "sse" && !core)("says that another answer counted if this tab's came second", async () => {
+      await say(page, "Send 5 dollars to Uma");
+      const card = cards(page).first();
+      await inState(card, "asked");
+      const { opened, open } = gate();
+      await page.route("**/stream", async (route) => {
+        await opened;
+        await route.continue();
+      });
+      await card.getByRole("button", { name: "Deny" }).click();
+      await inState(card, "sending");
+      const response = await fetch(`${demo.url}/approvals/${await approvalId(page)}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ approved: true }),
+      });
+      expect(response.status).toBe(200);
+      open();
+      await inState(card, "done");
+      await expectText(card, "Already approved on another device.");
+      await page.unroute("**/stream");
+    });
+
     itAlso?.("shows an answer that was given outside the page", async () => {
       const before = await demo.balance();
       await say(page, "Send 5 dollars to Tom");

@@ -28,6 +28,10 @@ describe("the documents", () => {
     }
   });
 
+  it.each(documents())("%s names sections of other documents by links, which cannot become wrong unseen", (path) => {
+    expect(proseOf(path)).not.toMatch(/\.md\),? sections? \d/);
+  });
+
   it("are all in the navigation of the site, once", () => {
     const listed = readNavigation(root).flatMap(({ files }) => files);
     expect(listed.toSorted()).toEqual(documents());

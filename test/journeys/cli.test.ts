@@ -197,7 +197,13 @@ it("a start that fails prints one sentence and exits with 1", { timeout }, async
   const { port } = taken.address() as AddressInfo;
   const other =
     'import { LlmAgent } from "@google/adk";\nexport default new LlmAgent({ name: "a", model: "claude-opus" });';
-  const fails: [string, string | undefined, RegExp][] = [
+  const fails: [string, string | undefined, RegExp, ...string[]][] = [
+    [
+      "readonly.ts",
+      other.replace("claude-opus", "gemini-2.5-flash"),
+      /^The chats cannot be kept in \/dev\/null\/chats \(ENOTDIR\)\. Choose another folder with --data\.\n$/,
+      ...["--data", "/dev/null/chats"],
+    ],
     ["missing.ts", undefined, /^There is no file missing\.ts\.\n$/],
     ["wrong.ts", "const a = 1;\nconst b = ;", /^wrong\.ts:2: Expression expected\.\n$/],
     [
@@ -214,9 +220,9 @@ it("a start that fails prints one sentence and exits with 1", { timeout }, async
     ],
   ];
   await Promise.all(
-    fails.map(async ([file, content, sentence]) => {
+    fails.map(async ([file, content, sentence, ...options]) => {
       if (content !== undefined) write(file, content);
-      const cli = runCli(["dev", file, "--port", String(port)], { cwd: folder });
+      const cli = runCli(["dev", file, "--port", String(port), ...options], { cwd: folder });
       expect(await cli.ended).toBe(1);
       expect(cli.output()).toMatch(sentence);
     }),
