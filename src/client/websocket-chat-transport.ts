@@ -50,7 +50,7 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
   readonly #options: WebSocketChatTransportOptions;
   readonly #state = watched<ConnectionState>({ status: "idle" });
   #isLoaded = false;
-  #loaded: Promise<LoadedWebSocketTransport<UI_MESSAGE>> | undefined;
+  #loaded: Promise<LoadedWebSocketTransport> | undefined;
 
   constructor(options: WebSocketChatTransportOptions) {
     this.#options = options;
@@ -105,10 +105,7 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
   }
 
   /** Makes a request, as soon as the code is here. */
-  async #ask<T>(
-    request: (loaded: LoadedWebSocketTransport<UI_MESSAGE>) => Promise<T>,
-    signal?: AbortSignal,
-  ): Promise<T> {
+  async #ask<T>(request: (loaded: LoadedWebSocketTransport) => Promise<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
     if (!this.#isLoaded) this.#state.set(loading);
     const asked = this.#load()
@@ -121,7 +118,7 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
   }
 
   /** Passes on a call that has no effect unless a request was made before it. */
-  #tell(say: (loaded: LoadedWebSocketTransport<UI_MESSAGE>) => void): void {
+  #tell(say: (loaded: LoadedWebSocketTransport) => void): void {
     this.#loaded?.then(say, () => undefined);
   }
 
@@ -130,11 +127,11 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
     if (this.#state.get() === loading) this.#state.set({ status });
   }
 
-  #load(): Promise<LoadedWebSocketTransport<UI_MESSAGE>> {
+  #load(): Promise<LoadedWebSocketTransport> {
     return (this.#loaded ??= import("./loaded-websocket-transport.ts").then(
       (module) => {
         this.#isLoaded = true;
-        return new module.LoadedWebSocketTransport<UI_MESSAGE>(this.#options, this, this.#state);
+        return module.loadedWebSocketTransport(this.#options, this, this.#state);
       },
       (error: unknown) => {
         this.#loaded = undefined;
