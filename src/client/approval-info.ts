@@ -22,9 +22,14 @@ const shown: Record<ApprovalState, CardState> = {
 };
 const order = Object.keys(shown);
 
+/** How far a report is: higher in a later state, and lowest without a report. A newer server may have more states. */
+function progressOf(report: ApprovalData | undefined): number {
+  return report ? order.indexOf(report.state) : -2;
+}
+
 /** True if nothing follows this report by itself. */
 export function isSettled(report: ApprovalData | undefined): boolean {
-  return order.indexOf(report?.state ?? "") >= order.indexOf("indeterminate");
+  return progressOf(report) >= order.indexOf("indeterminate");
 }
 
 /** The newer of two reports about an approval, if there are any. */
@@ -32,7 +37,7 @@ function newest<Other extends ApprovalData | undefined>(
   one: ApprovalData | undefined,
   other: Other,
 ): ApprovalData | Other {
-  return one && (!other || order.indexOf(one.state) > order.indexOf(other.state)) ? one : other;
+  return one && progressOf(one) > progressOf(other) ? one : other;
 }
 
 export function isToolPart(part: Part): part is ToolPart {
@@ -72,8 +77,10 @@ export interface ApprovalFacts {
 }
 
 /** All that a card shows. A state other than `asked`, `sending` and `unsent` is one that the server has reported. */
-export function approvalInfo(approvalId: string, facts: ApprovalFacts): ApprovalInfo | undefined {
-  const { part, data, row, answer, clockOffset } = facts;
+export function approvalInfo(
+  approvalId: string,
+  { part, data, row, answer, chatId, clockOffset }: ApprovalFacts,
+): ApprovalInfo | undefined {
   const known = row ?? answer?.decided;
   const report = newest(newest(row, data), answer?.decided);
   const called = part && calledIn(part);
@@ -86,14 +93,14 @@ export function approvalInfo(approvalId: string, facts: ApprovalFacts): Approval
     ...known,
     ...told,
     approvalId,
-    state: cardState(report, facts),
+    state: cardState(report, part, answer),
     createdAt: here(known?.createdAt),
     expiresAt: here(report?.expiresAt),
     reportBy: here(report?.reportBy),
     answer: answer && { approved: answer.approved, reason: answer.reason },
     decidedElsewhere: answer?.isElsewhere || undefined,
     problem: answer?.problem,
-    chatId: known?.chat ?? facts.chatId,
+    chatId: known?.chat ?? chatId,
   };
 }
 
@@ -110,7 +117,11 @@ const outcomes: { [State in ToolPart["state"]]?: CardState } = {
   "output-denied": "denied",
 };
 
-function cardState(report: ApprovalData | undefined, { part, answer }: ApprovalFacts): CardState {
+function cardState(
+  report: ApprovalData | undefined,
+  part: AskedPart | undefined,
+  answer: SentAnswer | undefined,
+): CardState {
   if (report && report.state !== "pending") return shown[report.state] ?? "unknown";
   const outcome = part && outcomes[part.state];
   if (outcome) return outcome;

@@ -4,7 +4,7 @@ import { approvalDataOf, approvalInfo, isAskedPart } from "./approval-info.ts";
 import { approvalOutbox, type OutboxOptions } from "./approval-outbox.ts";
 import type { ApprovalInfo, ApprovalResolution, ChatApprovals } from "./chat-approvals.ts";
 import { poll, type PollOptions } from "./poll.ts";
-import { approvalPath, type ServerOptions, type ServerReply, type ServerRequests } from "./server-requests.ts";
+import { approvalPath, type ServerOptions, type ServerReply, serverRequests } from "./server-requests.ts";
 import { watched } from "./watched.ts";
 
 /** Where approvals are read, and how answers are sent. All may be left out. */
@@ -24,7 +24,6 @@ interface KnownApprovals extends ChatApprovals {
 }
 
 interface LedgerParts {
-  server: ServerRequests;
   /** The chat whose approvals these are. Those of all chats have no messages. */
   chat: { readonly id?: string; readonly messages: readonly UIMessage[] };
   /** Asks the server for what is new. */
@@ -38,7 +37,8 @@ interface LedgerParts {
 export type ApprovalLedger = ReturnType<typeof approvalLedger>;
 
 /** The approvals that a page knows, of one chat or of all chats, and the way to answer them. */
-export function approvalLedger(options: LedgerOptions, { server, chat, ask, isPaused, onDecided }: LedgerParts) {
+export function approvalLedger(options: LedgerOptions, { chat, ask, isPaused, onDecided }: LedgerParts) {
+  const server = serverRequests(options);
   const version = watched(0);
   /** The server's rows. */
   const rows = new Map<string, ApprovalView>();
@@ -104,6 +104,7 @@ export function approvalLedger(options: LedgerOptions, { server, chat, ask, isPa
   };
 
   return {
+    server,
     approvals,
     rows,
     reports,

@@ -81,8 +81,7 @@ export function approvalOutbox(options: OutboxOptions) {
     const answer = { ...entry.answer, ...changed };
     entry.answer = answer;
     const isOver = answer.decided || answer.problem !== undefined;
-    const { [answer.approvalId]: _, ...others } = kept();
-    const left = JSON.stringify(isOver ? others : { ...others, [answer.approvalId]: answer });
+    const left = JSON.stringify({ ...kept(), [answer.approvalId]: isOver ? undefined : answer });
     // If the browser forbids storage or has no room, the answer lasts as long as the page.
     ifPossible(() => (left === "{}" ? storage?.removeItem(name) : storage?.setItem(name, left)));
     return onChange(answer);

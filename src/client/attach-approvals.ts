@@ -5,7 +5,6 @@ import { approvalLedger, type LedgerOptions } from "./approval-ledger.ts";
 import type { ChatApprovals } from "./chat-approvals.ts";
 import { chatSync, type ChatSyncOptions, isBusy, type SyncState } from "./chat-sync.ts";
 import type { HeldTransport } from "./held-transport.ts";
-import { serverRequests } from "./server-requests.ts";
 import { isHidden } from "./watch-return.ts";
 
 /** How `attachApprovals` works. Only `transport` is required. */
@@ -46,12 +45,10 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
   options: AttachOptions<UI_MESSAGE>,
 ): AttachedApprovals {
   const { transport } = options;
-  const server = serverRequests(options);
   const record = chat.addToolApprovalResponse;
   let unsubscribe: (() => void) | undefined;
 
   const ledger = approvalLedger(options, {
-    server,
     chat,
     ask: () => sync.ask(),
     // A page that is shown again asks at once.
@@ -63,35 +60,31 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
   });
   const { changed, outbox, reports, approvals } = ledger;
   const { refresh } = approvals;
-  const sync = chatSync<UI_MESSAGE>({ ...options, chat, server, ledger, onShow: () => arriving.clear() });
+  const sync = chatSync<UI_MESSAGE>({ ...options, chat, ledger, onShow: () => arriving.clear() });
 
-  /** Gives the part of a call its decision, as AI SDK does. Does nothing for a part that has one. */
+  /** Gives the part of a call its decision, as AI SDK does. Does nothing for a part that has one. True if no one answered. */
   async function recordDecision(data: ApprovalData): Promise<boolean> {
     const { approvalId, state } = data;
     const asks = chat.messages.findLast(({ parts }) =>
       parts.some((part) => isAskedPart(part) && part.approval.id === approvalId && part.state === "approval-requested"),
     );
     if (!asks || state === "pending") return false;
+    const isClosed = isUnanswered(data);
     // Outside the message that is being read, the outcome comes with the server's messages.
-    if (isUnanswered(data) && (!isBusy(chat) || asks !== chat.messages.at(-1))) return false;
+    if (isClosed && (!isBusy(chat) || asks !== chat.messages.at(-1))) return false;
     await record(decisionOf(data));
-    return isUnanswered(data);
+    return isClosed;
   }
 
   const arriving = new Set<string>();
-  /** Calls that are decided, by their ids. A stream that repeats their message leaves out the questions. */
-  const decided = new Map<string, ApprovalData>();
+  /** The decisions about calls, by the ids of the calls. A stream that repeats their message leaves out the questions. */
+  const decisions = new Map<string, ReturnType<typeof decisionOf>>();
   async function* onChunk(chunk: UIMessageChunk): AsyncGenerator<UIMessageChunk> {
     const { type } = chunk;
-    if (type === "tool-input-available") arriving.add(chunk.toolCallId);
-    if (type === "finish-step") {
-      arriving.clear();
-      changed();
-    }
     if (type === "data-approval") {
       const data = chunk.data as ApprovalData;
       reports.set(data.approvalId, data);
-      if (data.state !== "pending") decided.set(data.toolCallId, data);
+      if (data.state !== "pending") decisions.set(data.toolCallId, decisionOf(data));
       if (chunk.transient) return;
       const isClosed = await recordDecision(data);
       changed();
@@ -100,15 +93,19 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
       if (isClosed) yield { type: "tool-output-denied", toolCallId: data.toolCallId };
       return;
     }
-    const data = "toolCallId" in chunk ? decided.get(chunk.toolCallId) : undefined;
-    const decision = data && decisionOf(data);
-    if (decision && type === "tool-input-available") {
-      yield chunk;
-      yield { type: "tool-approval-request", approvalId: decision.id, toolCallId: chunk.toolCallId };
-      await record(decision);
-    } else if (decision && type === "tool-output-error" && !decision.approved)
+    if (type === "finish-step") {
+      arriving.clear();
+      changed();
+    }
+    if (type === "tool-input-available") arriving.add(chunk.toolCallId);
+    const decision = "toolCallId" in chunk ? decisions.get(chunk.toolCallId) : undefined;
+    if (decision && type === "tool-output-error" && !decision.approved)
       yield { type: "tool-output-denied", toolCallId: chunk.toolCallId };
     else if (!decision || type !== "tool-approval-request") yield chunk;
+    if (decision && type === "tool-input-available") {
+      yield { type: "tool-approval-request", approvalId: decision.id, toolCallId: chunk.toolCallId };
+      await record(decision);
+    }
   }
   const onArrival = ({ type }: UIMessageChunk) => {
     // The ledger has what a card shows beside the arguments; a turn that no stream shows changes the chat.

@@ -4,7 +4,7 @@ import { BridgeError } from "../protocol/errors.ts";
 import { isToolPart } from "./approval-info.ts";
 import type { ApprovalLedger } from "./approval-ledger.ts";
 import type { HeldTransport } from "./held-transport.ts";
-import { chatPath, type ServerRequests } from "./server-requests.ts";
+import { chatPath } from "./server-requests.ts";
 import { unsentMessages } from "./unsent-messages.ts";
 
 /** What the server says about a chat beside its messages. */
@@ -25,7 +25,6 @@ interface MessagePage<UI_MESSAGE> {
 export interface ChatSyncOptions<UI_MESSAGE extends UIMessage> {
   chat: AbstractChat<UI_MESSAGE>;
   transport: HeldTransport<UI_MESSAGE>;
-  server: ServerRequests;
   ledger: ApprovalLedger;
   /** The chat has the server's messages now. */
   onShow: () => void;
@@ -54,8 +53,11 @@ const maxResumes = 5;
  * generated or waits. It changes the chat only while no request of the page runs.
  */
 export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<UI_MESSAGE>) {
-  const { chat, transport, server, ledger, onShow, pageSize = 50 } = options;
-  const { refresh } = ledger.approvals;
+  const { chat, transport, ledger, onShow, pageSize = 50 } = options;
+  const {
+    server,
+    approvals: { refresh },
+  } = ledger;
   const unsent = unsentMessages(chat);
   let others: BroadcastChannel | undefined;
   let isClosed = true;

@@ -8,7 +8,7 @@ const longestDelayMs = 10_000;
  * in it, so that the pages of a server that restarts do not all come back at once.
  */
 export function retryDelay(failures: number, random: () => number): number {
-  const longest = Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(failures, 10));
+  const longest = Math.min(longestDelayMs, firstDelayMs * 2 ** failures);
   return longest * (0.5 + random() / 2);
 }
 

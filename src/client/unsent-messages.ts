@@ -86,15 +86,15 @@ function isSame(one: Parts, other: Parts): boolean | undefined {
 }
 
 function isSamePart(one: Word, other: Word): boolean | undefined {
-  if (one.type === "text" || other.type === "text")
-    return one.type === "text" && other.type === "text" && one.text === other.text;
-  const isByValue = ({ url }: FileUIPart) => url.startsWith("data:");
+  if (one.text !== other.text) return false;
+  const isByValue = ({ url }: Word) => url?.startsWith("data:");
   return one.url === other.url || (isByValue(one) === isByValue(other) ? false : undefined);
 }
 
-type Word = TextUIPart | FileUIPart;
+/** A text, or a file. */
+type Word = Partial<Pick<TextUIPart, "text"> & Pick<FileUIPart, "url">>;
 
 /** What the server takes of a user's message. */
 function wordsOf(parts: Parts): Word[] {
-  return parts.filter((part) => (part.type === "text" ? part.text !== "" : part.type === "file")) as Word[];
+  return parts.filter((part) => (part.type === "text" ? part.text : part.type === "file")) as Word[];
 }
