@@ -45,7 +45,10 @@ export function approvalLedger(options: LedgerOptions, { chat, ask, isPaused, on
   /** What streams have reported and the messages may not have yet. */
   const reports = new Map<string, ApprovalData>();
   let clockOffset = 0;
-  let known = { messages: chat.messages, version: -1, infos: new Map<string, ApprovalInfo>() };
+  /** What was made of these messages when the version was this one. */
+  let infos = new Map<string, ApprovalInfo>();
+  let shownMessages: readonly UIMessage[] | undefined;
+  let shownVersion = 0;
   const changed = () => version.set(version.get() + 1);
   const { refresh, open, close } = poll(ask, options, isPaused);
   const outbox = approvalOutbox({
@@ -61,26 +64,27 @@ export function approvalLedger(options: LedgerOptions, { chat, ask, isPaused, on
     },
   });
 
-  function infos(): Map<string, ApprovalInfo> {
+  function current(): Map<string, ApprovalInfo> {
     const { messages, id: chatId } = chat;
-    if (known.messages === messages && known.version === version.get()) return known.infos;
+    if (shownMessages === messages && shownVersion === version.get()) return infos;
     const asked = messages.flatMap(({ parts }) => parts.filter(isAskedPart));
     const parts = new Map(asked.map((part) => [part.approval.id, part]));
     const data = new Map([...reports, ...approvalDataOf(messages)]);
     const next = new Map<string, ApprovalInfo>();
     for (const id of new Set([...parts.keys(), ...rows.keys()])) {
-      const facts = { part: parts.get(id), data: data.get(id), row: rows.get(id), answer: outbox.get(id) };
-      const info = approvalInfo(id, { ...facts, chatId, clockOffset });
-      const before = known.infos.get(id);
+      const [part, row, answer] = [parts.get(id), rows.get(id), outbox.get(id)];
+      const info = approvalInfo(id, { part, data: data.get(id), row, answer, chatId, clockOffset });
+      const before = infos.get(id);
       if (info) next.set(id, before && JSON.stringify(before) === JSON.stringify(info) ? before : info);
     }
-    known = { messages, version: version.get(), infos: next };
-    return next;
+    shownMessages = messages;
+    shownVersion = version.get();
+    return (infos = next);
   }
 
   const approvals: KnownApprovals = {
-    get: (approvalId) => infos().get(approvalId),
-    list: () => [...infos().values()],
+    get: (approvalId) => current().get(approvalId),
+    list: () => [...current().values()],
     answer: outbox.send,
     retry(approvalId) {
       const answer = outbox.get(approvalId);

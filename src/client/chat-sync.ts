@@ -67,8 +67,9 @@ export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<
   let before: string | undefined;
   /** The sequence number that the chat's messages show. */
   let shown: number | undefined;
-  /** How often a reply was resumed at the same sequence number. */
-  let resumed = { at: -1, times: 0 };
+  /** The sequence number at which a reply was resumed, and how often. */
+  let resumedAt = -1;
+  let resumes = 0;
   /** True from a request for a reply until its stream is over. The chat is busy only when the server has answered. */
   let isResuming = false;
 
@@ -115,14 +116,17 @@ export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<
     const isLost = chat.status === "error" && isNetworkError(chat.error);
     const isOpen = running || (transport.resumesPaused && isWaiting(last));
     if (isOpen && isResuming) return changed();
-    if (isOpen) resumed = { at: sequence, times: resumed.at === sequence ? resumed.times + 1 : 1 };
+    if (isOpen) {
+      resumes = resumedAt === sequence ? resumes + 1 : 1;
+      resumedAt = sequence;
+    }
     // A reply that waits is resumed once, and again if its connection was lost. Without a stream the page asks now and then.
-    const resumes = isOpen && resumed.times <= (running || isLost ? maxResumes : 1);
-    const isStuck = running && !resumes;
+    const goesOn = isOpen && resumes <= (running || isLost ? maxResumes : 1);
+    const isStuck = running && !goesOn;
     problem = isStuck ? `The reply was resumed ${maxResumes} times without coming further.` : undefined;
-    if (isLost && !resumes && !isStuck && last?.role !== "user") chat.clearError();
+    if (isLost && !goesOn && !isStuck && last?.role !== "user") chat.clearError();
     changed();
-    if (!resumes) return;
+    if (!goesOn) return;
     isResuming = true;
     void chat.resumeStream().finally(() => (isResuming = false));
   }

@@ -17,19 +17,21 @@ export interface RetryOptions extends ClockOptions {
   giveUpMs?: number | undefined;
 }
 
-/** The attempts to reach a server that does not reply. */
+/** The attempts to reach a server that does not reply, by a clock, which comes with them. */
 export function retries(options: RetryOptions) {
   const { giveUpMs = 60_000 } = options;
-  const { now, random } = clockOf(options);
+  const clock = clockOf(options);
+  const { now, random } = clock;
   let since = 0;
   let failures = 0;
   return {
+    ...clock,
     /** The server has replied. */
     reset(): void {
       failures = 0;
     },
     /** An attempt has failed. Returns how long to wait before the next one; 0 when it is time to give up. */
-    next(): number {
+    nextDelay(): number {
       if (failures === 0) since = now();
       const left = Math.max(0, since + giveUpMs - now());
       return Math.min(left, retryDelay(failures++, random));

@@ -64,7 +64,7 @@ async function replyOf<T extends object>(response: Response): Promise<ServerRepl
   const body = (await response.json().catch((error: unknown) => {
     // A refusal without JSON comes from something before the server. Otherwise the connection was cut in the body.
     if (!ok && error instanceof SyntaxError) return {};
-    throw new TypeError("The network connection was cut in the middle of a response.");
+    throw lostReply();
   })) as ServerReply<T>["body"];
   const clockOffset = Math.abs(offset) > 2000 ? offset : 0;
   return { status, body, clockOffset, retryAfter: Number(headers.get("retry-after")) || undefined };
@@ -84,6 +84,11 @@ export function refusalOf({ status, body, retryAfter }: Omit<ServerReply<object>
 /** The error of a response that refuses a request. */
 export async function toError(response: Response): Promise<BridgeError> {
   return refusalOf(await replyOf(response));
+}
+
+/** AI SDK takes a TypeError about the network for a reply that can be resumed. */
+export function lostReply(): TypeError {
+  return new TypeError("The network connection was cut in the middle of the reply.");
 }
 
 /** The path of an approval. */

@@ -1,11 +1,18 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import { decodeSse } from "../protocol/sse.ts";
-import { clockOf } from "./clock.ts";
 import type { ConnectionState } from "./connection-state.ts";
 import { hookedStream, tellEnd, type TransportHooks } from "./held-transport.ts";
 import { pauseWith } from "./pause.ts";
 import { retries } from "./retries.ts";
-import { chatPath, mayPass, refusalOf, type ServerRequest, type ServerRequests, toError } from "./server-requests.ts";
+import {
+  chatPath,
+  mayPass,
+  lostReply,
+  refusalOf,
+  type ServerRequest,
+  type ServerRequests,
+  toError,
+} from "./server-requests.ts";
 import type { SseChatTransportOptions } from "./sse-chat-transport-options.ts";
 import { isHidden, watchReturn } from "./watch-return.ts";
 
@@ -30,8 +37,7 @@ export function sseStream(
   become: (state: ConnectionState) => void,
 ) {
   const { onChunk, silenceMs = 40_000 } = options;
-  const { now, timers } = clockOf(options);
-  const { next, reset } = retries(options);
+  const { now, timers, nextDelay, reset } = retries(options);
   const leave = new AbortController();
   const { signal: left } = leave;
   /** The reading or the wait that goes on. */
@@ -41,7 +47,8 @@ export function sseStream(
   /** The number of the last event. */
   let position: string | undefined;
   /** The last chunk, and when it came. After the end of a step the reply may wait for an answer. */
-  let last = { type: "", at: 0 };
+  let lastType = "";
+  let lastAt = 0;
   /** `sent` and `due`: its request changes the chat and has no response yet; it was sent, or waits to be sent again. */
   let phase: "resuming" | "sent" | "due" | "begun" = "resuming";
   let isReleased = false;
@@ -82,7 +89,7 @@ export function sseStream(
   }
 
   async function pause(): Promise<void> {
-    const delay = next();
+    const delay = nextDelay();
     if (delay === 0) throw new TypeError("The network connection to the chat is lost.");
     if (phase === "sent") phase = "due";
     become({ status: "reconnecting", retryAt: now() + delay });
@@ -146,7 +153,8 @@ export function sseStream(
           for await (const { data, id } of decodeSse(body, { until: start(), onRead: hear })) {
             if (data === "[DONE]") return yield* unnumbered;
             const chunk = JSON.parse(data) as UIMessageChunk;
-            last = { type: chunk.type, at: now() };
+            lastType = chunk.type;
+            lastAt = now();
             transport.hooks.onArrival?.(chunk);
             onChunk?.(chunk);
             // The server has withdrawn what the chat has of this message.
@@ -165,7 +173,7 @@ export function sseStream(
         left.throwIfAborted();
         if (isLost) throw lostReply();
         // Browsers allow few connections to a server. A page that is not seen and waits leaves them to the others.
-        if (last.type === "finish-step") while (isHidden()) await wait();
+        while (lastType === "finish-step" && isHidden()) await wait();
         await pause();
         body = await reopen();
       }
@@ -180,7 +188,7 @@ export function sseStream(
   function hear(): void {
     heardAt = now();
     endAfter(silenceMs);
-    if (isHidden() && last.type === "finish-step" && heardAt - last.at >= hiddenMs) cut();
+    if (lastType === "finish-step" && isHidden() && heardAt - lastAt >= hiddenMs) cut();
   }
 
   /** Opens the next connection. */
@@ -242,9 +250,4 @@ export function sseStream(
       release();
     },
   };
-}
-
-/** AI SDK takes a TypeError about the network for a reply that can be resumed. */
-function lostReply(): TypeError {
-  return new TypeError("The network connection was cut in the middle of the reply.");
 }

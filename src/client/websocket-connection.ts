@@ -1,5 +1,5 @@
-import { BridgeError, signedOutCode } from "../protocol/errors.ts";
-import { clockOf } from "./clock.ts";
+import { BridgeError } from "../protocol/errors.ts";
+import { signedOutCode } from "../protocol/signed-out-code.ts";
 import type { ConnectionState } from "./connection-state.ts";
 import { retries } from "./retries.ts";
 import { parseServerFrame, type ServerFrame } from "./server-frame.ts";
@@ -35,8 +35,7 @@ export function websocketConnection(
   events: WebSocketConnectionEvents,
 ) {
   const { url, pingMs = 10_000, timeoutMs = 10_000 } = options;
-  const { now, timers } = clockOf(options);
-  const { next: nextDelay, reset } = retries(options);
+  const { now, timers, nextDelay, reset } = retries(options);
   /** The socket in use, or the attempt to open it. Late events of an earlier one are ignored. */
   let attempt: { socket?: WebSocketLike } | undefined;
   let openedAt = 0;
