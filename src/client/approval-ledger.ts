@@ -45,11 +45,13 @@ export function approvalLedger(options: LedgerOptions, { chat, ask, isPaused, on
   /** What streams have reported and the messages may not have yet. */
   const reports = new Map<string, ApprovalData>();
   let clockOffset = 0;
-  /** What was made of these messages when the version was this one. */
   let infos = new Map<string, ApprovalInfo>();
-  let shownMessages: readonly UIMessage[] | undefined;
-  let shownVersion = 0;
-  const changed = () => version.set(version.get() + 1);
+  /** The messages of which `infos` was made; undefined when something else has changed. */
+  let made: readonly UIMessage[] | undefined;
+  const changed = () => {
+    made = undefined;
+    version.set(version.get() + 1);
+  };
   const { refresh, open, close } = poll(ask, options, isPaused);
   const outbox = approvalOutbox({
     ...options,
@@ -66,19 +68,24 @@ export function approvalLedger(options: LedgerOptions, { chat, ask, isPaused, on
 
   function current(): Map<string, ApprovalInfo> {
     const { messages, id: chatId } = chat;
-    if (shownMessages === messages && shownVersion === version.get()) return infos;
+    if (made === messages) return infos;
     const asked = messages.flatMap(({ parts }) => parts.filter(isAskedPart));
     const parts = new Map(asked.map((part) => [part.approval.id, part]));
     const data = new Map([...reports, ...approvalDataOf(messages)]);
     const next = new Map<string, ApprovalInfo>();
     for (const id of new Set([...parts.keys(), ...rows.keys()])) {
-      const [part, row, answer] = [parts.get(id), rows.get(id), outbox.get(id)];
-      const info = approvalInfo(id, { part, data: data.get(id), row, answer, chatId, clockOffset });
+      const info = approvalInfo(id, {
+        part: parts.get(id),
+        data: data.get(id),
+        row: rows.get(id),
+        answer: outbox.get(id),
+        chatId,
+        clockOffset,
+      });
       const before = infos.get(id);
       if (info) next.set(id, before && JSON.stringify(before) === JSON.stringify(info) ? before : info);
     }
-    shownMessages = messages;
-    shownVersion = version.get();
+    made = messages;
     return (infos = next);
   }
 

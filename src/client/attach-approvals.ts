@@ -4,15 +4,10 @@ import { isAskedPart } from "./approval-info.ts";
 import { approvalLedger, type LedgerOptions } from "./approval-ledger.ts";
 import type { ChatApprovals } from "./chat-approvals.ts";
 import { chatSync, type ChatSyncOptions, isBusy, type SyncState } from "./chat-sync.ts";
-import type { HeldTransport } from "./held-transport.ts";
 import { isHidden } from "./watch-return.ts";
 
 /** How `attachApprovals` works. Only `transport` is required. */
-export interface AttachOptions<UI_MESSAGE extends UIMessage>
-  extends LedgerOptions, Pick<ChatSyncOptions<UI_MESSAGE>, "pageSize"> {
-  /** The transport of the chat: an `SseChatTransport`, or a `WebSocketChatTransport` with `hold`. */
-  transport: HeldTransport<UI_MESSAGE>;
-}
+export interface AttachOptions<UI_MESSAGE extends UIMessage> extends LedgerOptions, ChatSyncOptions<UI_MESSAGE> {}
 
 /** The approvals of a chat, with what a page needs to stay up to date. */
 export interface AttachedApprovals extends ChatApprovals {
@@ -55,12 +50,12 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
     isPaused: isHidden,
     async onDecided(decided) {
       await recordDecision(decided);
-      onEnd();
+      sync.onEnd();
     },
   });
   const { changed, outbox, reports, approvals } = ledger;
   const { refresh } = approvals;
-  const sync = chatSync<UI_MESSAGE>({ ...options, chat, ledger, onShow: () => arriving.clear() });
+  const sync = chatSync(chat, ledger, options, () => arriving.clear());
 
   /** Gives the part of a call its decision, as AI SDK does. Does nothing for a part that has one. True if no one answered. */
   async function recordDecision(data: ApprovalData): Promise<boolean> {
@@ -111,51 +106,6 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
     // The ledger has what a card shows beside the arguments; a turn that no stream shows changes the chat.
     if (type === "tool-approval-request" || (type === "start" && !isBusy(chat))) void refresh();
   };
-  const onEnd = () => {
-    sync.tellOthers();
-    void refresh();
-  };
-
-  const { sendMessage, regenerate, resumeStream } = chat;
-  /** The last request and the reading of its reply. */
-  let active: Promise<unknown> | undefined;
-  let waiting = 0;
-  const reading = (done: Promise<void>) => {
-    const until = done.then(over, over);
-    function over() {
-      if (active === until) active = undefined;
-    }
-    active = until;
-    return done;
-  };
-  /** A chat reads one stream at a time: the one before is left when the server has its message. */
-  const alone = (request: () => Promise<void>) => {
-    const before = active;
-    const inTurn = async () => {
-      if (before || isBusy(chat)) {
-        waiting += 1;
-        transport.release();
-        await before;
-        waiting -= 1;
-      }
-      sync.keepUnsent();
-      const done = request();
-      sync.tellOthers();
-      return done;
-    };
-    return reading(inTurn());
-  };
-  /** The requests of messages that were sent in the same moment come one after the other. */
-  const onOpen = () => {
-    if (waiting > 0) transport.release();
-  };
-  chat.sendMessage = (message, ...given) =>
-    alone(() => {
-      if (message?.messageId !== undefined) sync.unsent.edit(message.messageId);
-      return sendMessage(message, ...given);
-    });
-  chat.regenerate = (...given) => alone(() => regenerate(...given));
-  chat.resumeStream = (...given) => reading(resumeStream(...given));
   chat.addToolApprovalResponse = ({ id, ...answer }) => outbox.send(id, answer);
 
   return {
@@ -168,17 +118,13 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
     },
     isArriving: (toolCallId) => arriving.has(toolCallId),
     loadOlder: sync.loadOlder,
-    resend: (messageId) =>
-      alone(async () => {
-        const message = sync.unsent.take(messageId);
-        if (message) await sendMessage(message);
-      }),
+    resend: sync.resend,
     discard: sync.discard,
     open() {
       unsubscribe ??= transport.subscribe(() => {
         if (transport.getState().status === "open") outbox.wake();
       });
-      transport.hooks = { onOpen, onChunk, onArrival, onEnd };
+      transport.hooks = { onOpen: sync.onOpen, onChunk, onArrival, onEnd: sync.onEnd };
       sync.open();
       approvals.open();
     },

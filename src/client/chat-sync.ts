@@ -23,11 +23,8 @@ interface MessagePage<UI_MESSAGE> {
 }
 
 export interface ChatSyncOptions<UI_MESSAGE extends UIMessage> {
-  chat: AbstractChat<UI_MESSAGE>;
+  /** The transport of the chat: an `SseChatTransport`, or a `WebSocketChatTransport` with `hold`. */
   transport: HeldTransport<UI_MESSAGE>;
-  ledger: ApprovalLedger;
-  /** The chat has the server's messages now. */
-  onShow: () => void;
   /** How many messages a page has. Default 50. */
   pageSize?: number | undefined;
 }
@@ -50,10 +47,16 @@ const maxResumes = 5;
 /**
  * Keeps a chat as it is at the server: reads its messages at the start, asks now and then whether it has gone on (in another
  * tab, on another device, by a decision made elsewhere, by an expiry), reads what is new, and resumes a reply that is being
- * generated or waits. It changes the chat only while no request of the page runs.
+ * generated or waits. It changes the chat only while no request of the page runs, and the chat makes one request at a time.
+ * `onShow` is called when the chat has the server's messages.
  */
-export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<UI_MESSAGE>) {
-  const { chat, transport, ledger, onShow, pageSize = 50 } = options;
+export function chatSync<UI_MESSAGE extends UIMessage>(
+  chat: AbstractChat<UI_MESSAGE>,
+  ledger: ApprovalLedger,
+  { transport, pageSize = 50 }: ChatSyncOptions<UI_MESSAGE>,
+  onShow: () => void,
+) {
+  const { sendMessage, regenerate, resumeStream } = chat;
   const {
     server,
     approvals: { refresh },
@@ -61,7 +64,6 @@ export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<
   const unsent = unsentMessages(chat);
   let others: BroadcastChannel | undefined;
   let isClosed = true;
-  let state: SyncState = { isLoaded: false, hasOlder: false, unsent: [] };
   let problem: string | undefined;
   /** Names the page before the first message. */
   let before: string | undefined;
@@ -72,9 +74,20 @@ export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<
   let resumes = 0;
   /** True from a request for a reply until its stream is over. The chat is busy only when the server has answered. */
   let isResuming = false;
+  /** The last request and the reading of its reply. */
+  let active: Promise<unknown> | undefined;
+  /** How many requests wait for their turn. */
+  let waiting = 0;
 
+  const currentState = (): SyncState => ({
+    isLoaded: shown !== undefined,
+    hasOlder: before !== undefined,
+    problem,
+    unsent: unsent.ids(),
+  });
+  let state = currentState();
   const changed = (): void => {
-    state = { isLoaded: shown !== undefined, hasOlder: before !== undefined, problem, unsent: unsent.ids() };
+    state = currentState();
     ledger.changed();
   };
   const keepUnsent = (): void => {
@@ -131,10 +144,60 @@ export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<
     void chat.resumeStream().finally(() => (isResuming = false));
   }
 
+  /** Something of this page has changed the chat: the other tabs ask now. */
+  function tellOthers(): void {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a BroadcastChannel reaches only this origin
+    others?.postMessage("changed");
+  }
+
+  function reading(done: Promise<void>): Promise<void> {
+    const until = done.then(over, over);
+    function over() {
+      if (active === until) active = undefined;
+    }
+    active = until;
+    return done;
+  }
+
+  /** A chat reads one stream at a time: the one before is left when the server has its message. */
+  function alone(request: () => Promise<void>): Promise<void> {
+    const last = active;
+    const inTurn = async () => {
+      if (last || isBusy(chat)) {
+        waiting += 1;
+        transport.release();
+        await last;
+        waiting -= 1;
+      }
+      keepUnsent();
+      const done = request();
+      tellOthers();
+      return done;
+    };
+    return reading(inTurn());
+  }
+
+  chat.sendMessage = (message, ...given) =>
+    alone(() => {
+      if (message?.messageId !== undefined) unsent.edit(message.messageId);
+      return sendMessage(message, ...given);
+    });
+  chat.regenerate = (...given) => alone(() => regenerate(...given));
+  chat.resumeStream = (...given) => reading(resumeStream(...given));
+
   return {
-    unsent,
-    keepUnsent,
     state: (): SyncState => state,
+
+    /** The requests of messages that were sent in the same moment come one after the other. */
+    onOpen(this: void): void {
+      if (waiting > 0) transport.release();
+    },
+
+    /** A stream has ended, or a decision was recorded. */
+    onEnd(this: void): void {
+      tellOthers();
+      void refresh();
+    },
 
     open(): void {
       isClosed = false;
@@ -146,12 +209,6 @@ export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<
       isClosed = true;
       others?.close();
       others = undefined;
-    },
-
-    /** Something of this page has changed the chat: the other tabs ask now. */
-    tellOthers(): void {
-      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a BroadcastChannel reaches only this origin
-      others?.postMessage("changed");
     },
 
     /** Asks the server whether the chat has gone on. */
@@ -169,6 +226,14 @@ export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<
         problem = error instanceof BridgeError ? error.message : "The server cannot be reached.";
         changed();
       }
+    },
+
+    /** Sends an unsent message again. */
+    resend(this: void, messageId: string): Promise<void> {
+      return alone(async () => {
+        const message = unsent.take(messageId);
+        if (message) await sendMessage(message);
+      });
     },
 
     /** Removes an unsent message. Of an edit the message comes back as the server has it. */

@@ -38,6 +38,7 @@ export function sseStream(
 ) {
   const { onChunk, silenceMs = 40_000 } = options;
   const { now, timers, nextDelay, reset } = retries(options);
+  const path = chatPath(chatId);
   const leave = new AbortController();
   const { signal: left } = leave;
   /** The reading or the wait that goes on. */
@@ -98,14 +99,13 @@ export function sseStream(
 
   /** Asks for what comes after the last event, or for the reply from its beginning. */
   function resume(): Promise<Response> {
-    const headers = position === undefined ? undefined : { "last-event-id": position };
-    return server.send(`${chatPath(chatId)}/stream?hold=1`, { headers, signal: left });
+    const headers = position ? { "last-event-id": position } : undefined;
+    return server.send(`${path}/stream?hold=1`, { headers, signal: left });
   }
 
   /** True if the chat has a message with this id. */
   async function has(messageId: string | undefined): Promise<boolean> {
-    const path = `${chatPath(chatId)}/messages?limit=20`;
-    const reply = await server.json<{ messages?: UIMessage[] }>(path, { signal: left });
+    const reply = await server.json<{ messages?: UIMessage[] }>(`${path}/messages?limit=20`, { signal: left });
     if (mayPass(reply)) throw new TypeError(refusalOf(reply).message);
     return reply.body.messages?.some(({ id }) => id === messageId) ?? false;
   }
@@ -238,7 +238,7 @@ export function sseStream(
     stop(): void {
       leave.abort();
       // A request to resume is aborted only to make it once more.
-      if (phase !== "resuming") server.send(`${chatPath(chatId)}/stop`, { body: {} }).catch(() => undefined);
+      if (phase !== "resuming") server.send(`${path}/stop`, { body: {} }).catch(() => undefined);
     },
 
     release,
