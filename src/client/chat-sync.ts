@@ -126,7 +126,9 @@ export function chatSync<UI_MESSAGE extends UIMessage>(
       shown = sequence;
     }
     const last = chat.messages.at(-1);
-    const isLost = chat.status === "error" && isNetworkError(chat.error);
+    const { error } = chat;
+    // A broken connection, as AI SDK recognises one.
+    const isLost = error instanceof TypeError && /network|fetch/i.test(error.message);
     const isOpen = running || (transport.resumesPaused && isWaiting(last));
     if (isOpen && isResuming) return changed();
     if (isOpen) {
@@ -261,11 +263,6 @@ export function chatSync<UI_MESSAGE extends UIMessage>(
 
 export function isBusy({ status }: { status: string }): boolean {
   return status === "submitted" || status === "streaming";
-}
-
-/** True for a broken connection, as AI SDK recognises one. */
-function isNetworkError(error: Error | undefined): boolean {
-  return error instanceof TypeError && /network|fetch/i.test(error.message);
 }
 
 /** True if a call of the message has no outcome. */

@@ -72,7 +72,7 @@ async function replyOf<T extends object>(response: Response): Promise<ServerRepl
 
 /** True if the same request may succeed later. The status of a response that a `fetch` makes of a failure is 0. */
 export function mayPass({ status }: { status: number }): boolean {
-  return status === 0 || status === 408 || status === 429 || status >= 500;
+  return [0, 408, 429].includes(status) || status >= 500;
 }
 
 /** The error of a reply that refuses a request, in the server's words if it has some. */

@@ -4,15 +4,7 @@ import type { ConnectionState } from "./connection-state.ts";
 import { hookedStream, tellEnd, type TransportHooks } from "./held-transport.ts";
 import { pauseWith } from "./pause.ts";
 import { retries } from "./retries.ts";
-import {
-  chatPath,
-  mayPass,
-  lostReply,
-  refusalOf,
-  type ServerRequest,
-  type ServerRequests,
-  toError,
-} from "./server-requests.ts";
+import { chatPath, mayPass, lostReply, type ServerRequest, type ServerRequests, toError } from "./server-requests.ts";
 import type { SseChatTransportOptions } from "./sse-chat-transport-options.ts";
 import { isHidden, watchReturn } from "./watch-return.ts";
 
@@ -106,7 +98,7 @@ export function sseStream(
   /** True if the chat has a message with this id. */
   async function has(messageId: string | undefined): Promise<boolean> {
     const reply = await server.json<{ messages?: UIMessage[] }>(`${path}/messages?limit=20`, { signal: left });
-    if (mayPass(reply)) throw new TypeError(refusalOf(reply).message);
+    if (mayPass(reply)) throw lostReply();
     return reply.body.messages?.some(({ id }) => id === messageId) ?? false;
   }
 
@@ -216,13 +208,12 @@ export function sseStream(
 
     /** Begins with a chat request. That of a new message (`id`) is sent again if it got no response, unless it is in the chat. */
     send(request: ServerRequest, id?: string): Promise<ReadableStream<UIMessageChunk> | null> {
-      let isFirst = true;
       phase = "sent";
       repeats = id !== undefined;
       const attempt = async () => {
+        const isRepeated = phase === "due";
         phase = "sent";
-        if (!isFirst && (await has(id))) return resume();
-        isFirst = false;
+        if (isRepeated && (await has(id))) return resume();
         return server.send("/stream", { ...request, signal: left });
       };
       return begin(() => reach(attempt));
