@@ -24,7 +24,7 @@ export class AllApprovals implements ChatApprovals {
   readonly #ledger: ApprovalLedger;
 
   constructor(options: AllApprovalsOptions = {}) {
-    const ledger = approvalLedger(options, { chat: { messages: [] }, ask });
+    const ledger = approvalLedger(options, { messages: [] }, ask);
     this.#ledger = ledger;
     Object.assign(this, ledger.approvals);
 

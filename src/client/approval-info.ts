@@ -98,7 +98,7 @@ export function approvalInfo(
     expiresAt: here(report?.expiresAt),
     reportBy: here(report?.reportBy),
     answer: answer && { approved: answer.approved, reason: answer.reason },
-    decidedElsewhere: answer?.isElsewhere || undefined,
+    decidedElsewhere: answer?.decidedElsewhere || undefined,
     problem: answer?.problem,
     chatId: known?.chat ?? chatId,
   };

@@ -23,21 +23,20 @@ interface KnownApprovals extends ChatApprovals {
   close(): void;
 }
 
-interface LedgerParts {
-  /** The chat whose approvals these are. Those of all chats have no messages. */
-  chat: { readonly id?: string; readonly messages: readonly UIMessage[] };
-  /** Asks the server for what is new. */
-  ask: () => Promise<void>;
-  /** True while the server is not asked now and then. */
-  isPaused?: () => boolean;
-  /** The server has recorded a decision about an answer of this page. */
-  onDecided?: (decided: ApprovalView) => Promise<void>;
-}
-
 export type ApprovalLedger = ReturnType<typeof approvalLedger>;
 
-/** The approvals that a page knows, of one chat or of all chats, and the way to answer them. */
-export function approvalLedger(options: LedgerOptions, { chat, ask, isPaused, onDecided }: LedgerParts) {
+/**
+ * The approvals that a page knows, and the way to answer them: those of one chat, or of all chats, which has no messages.
+ * `ask` asks the server for what is new, now and then unless that `isPaused`. `onDecided` is called when the server has
+ * recorded a decision about an answer of this page.
+ */
+export function approvalLedger(
+  options: LedgerOptions,
+  chat: { readonly id?: string; readonly messages: readonly UIMessage[] },
+  ask: () => Promise<void>,
+  isPaused?: () => boolean,
+  onDecided?: (decided: ApprovalView) => Promise<void>,
+) {
   const server = serverRequests(options);
   const version = watched(0);
   /** The server's rows. */
@@ -53,17 +52,12 @@ export function approvalLedger(options: LedgerOptions, { chat, ask, isPaused, on
     version.set(version.get() + 1);
   };
   const { refresh, open, close } = poll(ask, options, isPaused);
-  const outbox = approvalOutbox({
-    ...options,
-    server,
-    chatId: chat.id,
-    async onChange({ decided }) {
-      if (decided) {
-        rows.set(decided.approvalId, decided);
-        await onDecided?.(decided);
-      }
-      changed();
-    },
+  const outbox = approvalOutbox(options, server, chat.id, async ({ decided }) => {
+    if (decided) {
+      rows.set(decided.approvalId, decided);
+      await onDecided?.(decided);
+    }
+    changed();
   });
 
   function current(): Map<string, ApprovalInfo> {

@@ -43,16 +43,12 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
   const record = chat.addToolApprovalResponse;
   let unsubscribe: (() => void) | undefined;
 
-  const ledger = approvalLedger(options, {
-    chat,
-    ask: () => sync.ask(),
-    // A page that is shown again asks at once.
-    isPaused: isHidden,
-    async onDecided(decided) {
-      await recordDecision(decided);
-      sync.onEnd();
-    },
-  });
+  const onDecided = async (decided: ApprovalData) => {
+    await recordDecision(decided);
+    sync.onEnd();
+  };
+  // A page that is shown again asks at once.
+  const ledger = approvalLedger(options, chat, () => sync.ask(), isHidden, onDecided);
   const { changed, outbox, reports, approvals } = ledger;
   const { refresh } = approvals;
   const sync = chatSync(chat, ledger, options, () => arriving.clear());
@@ -60,7 +56,7 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
   /** Gives the part of a call its decision, as AI SDK does. Does nothing for a part that has one. True if no one answered. */
   async function recordDecision(data: ApprovalData): Promise<boolean> {
     const { approvalId, state } = data;
-    const asks = chat.messages.findLast(({ parts }) =>
+    const asks = chat.messages.find(({ parts }) =>
       parts.some((part) => isAskedPart(part) && part.approval.id === approvalId && part.state === "approval-requested"),
     );
     if (!asks || state === "pending") return false;

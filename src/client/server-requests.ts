@@ -64,7 +64,7 @@ async function replyOf<T extends object>(response: Response): Promise<ServerRepl
   const body = (await response.json().catch((error: unknown) => {
     // A refusal without JSON comes from something before the server. Otherwise the connection was cut in the body.
     if (!ok && error instanceof SyntaxError) return {};
-    throw lostReply();
+    throw lostConnection();
   })) as ServerReply<T>["body"];
   const clockOffset = Math.abs(offset) > 2000 ? offset : 0;
   return { status, body, clockOffset, retryAfter: Number(headers.get("retry-after")) || undefined };
@@ -87,8 +87,8 @@ export async function toError(response: Response): Promise<BridgeError> {
 }
 
 /** AI SDK takes a TypeError about the network for a reply that can be resumed. */
-export function lostReply(): TypeError {
-  return new TypeError("The network connection was cut in the middle of the reply.");
+export function lostConnection(): TypeError {
+  return new TypeError("The network connection to the chat is lost.");
 }
 
 /** The path of an approval. */

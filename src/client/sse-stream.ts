@@ -4,7 +4,14 @@ import type { ConnectionState } from "./connection-state.ts";
 import { hookedStream, tellEnd, type TransportHooks } from "./held-transport.ts";
 import { pauseWith } from "./pause.ts";
 import { retries } from "./retries.ts";
-import { chatPath, mayPass, lostReply, type ServerRequest, type ServerRequests, toError } from "./server-requests.ts";
+import {
+  chatPath,
+  mayPass,
+  lostConnection,
+  type ServerRequest,
+  type ServerRequests,
+  toError,
+} from "./server-requests.ts";
 import type { SseChatTransportOptions } from "./sse-chat-transport-options.ts";
 import { isHidden, watchReturn } from "./watch-return.ts";
 
@@ -83,7 +90,7 @@ export function sseStream(
 
   async function pause(): Promise<void> {
     const delay = nextDelay();
-    if (delay === 0) throw new TypeError("The network connection to the chat is lost.");
+    if (delay === 0) throw lostConnection();
     if (phase === "sent") phase = "due";
     become({ status: "reconnecting", retryAt: now() + delay });
     await wait(delay);
@@ -98,7 +105,7 @@ export function sseStream(
   /** True if the chat has a message with this id. */
   async function has(messageId: string | undefined): Promise<boolean> {
     const reply = await server.json<{ messages?: UIMessage[] }>(`${path}/messages?limit=20`, { signal: left });
-    if (mayPass(reply)) throw lostReply();
+    if (mayPass(reply)) throw lostConnection();
     return reply.body.messages?.some(({ id }) => id === messageId) ?? false;
   }
 
@@ -118,7 +125,7 @@ export function sseStream(
       left.throwIfAborted();
       if (response.body) return hookedStream(chunks(response.body), transport, () => leave.abort());
       // The reply to a message is over before it could be read.
-      if (isMessage) throw lostReply();
+      if (isMessage) throw lostConnection();
       over("idle");
       return null;
     } catch (error) {
@@ -163,7 +170,7 @@ export function sseStream(
           // The connection was cut.
         }
         left.throwIfAborted();
-        if (isLost) throw lostReply();
+        if (isLost) throw lostConnection();
         // Browsers allow few connections to a server. A page that is not seen and waits leaves them to the others.
         while (lastType === "finish-step" && isHidden()) await wait();
         await pause();
@@ -190,7 +197,7 @@ export function sseStream(
       if (mayPass(resumed)) throw new TypeError((await toError(resumed)).message);
       return resumed;
     });
-    if (!response.body || response.status === 404) throw lostReply();
+    if (!response.body || response.status === 404) throw lostConnection();
     // A server that refuses for good would refuse again.
     if (!response.ok) throw await toError(response);
     return response.body;
