@@ -80,18 +80,14 @@ export interface ApprovalFacts {
 export function approvalInfo(
   approvalId: string,
   { part, data, row, answer, chatId, clockOffset }: ApprovalFacts,
-): ApprovalInfo | undefined {
+): ApprovalInfo {
   const known = row ?? answer?.decided;
   const report = newest(newest(row, data), answer?.decided);
-  const called = part && calledIn(part);
-  const told = report ?? called;
-  if (!told) return undefined;
   const here = (time: number | undefined) => time && time - clockOffset;
   return {
-    input: undefined,
-    ...called,
+    ...(part && calledIn(part)),
     ...known,
-    ...told,
+    ...report,
     approvalId,
     state: cardState(report, part, answer),
     createdAt: here(known?.createdAt),
@@ -101,7 +97,8 @@ export function approvalInfo(
     decidedElsewhere: answer?.decidedElsewhere || undefined,
     problem: answer?.problem,
     chatId: known?.chat ?? chatId,
-  };
+    // The part or the row has the rest.
+  } as ApprovalInfo;
 }
 
 /** What a part says about its call. */

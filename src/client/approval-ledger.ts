@@ -77,7 +77,7 @@ export function approvalLedger(
         clockOffset,
       });
       const before = infos.get(id);
-      if (info) next.set(id, before && JSON.stringify(before) === JSON.stringify(info) ? before : info);
+      next.set(id, before && JSON.stringify(before) === JSON.stringify(info) ? before : info);
     }
     made = messages;
     return (infos = next);

@@ -137,9 +137,8 @@ export function chatSync<UI_MESSAGE extends UIMessage>(
     }
     // A reply that waits is resumed once, and again if its connection was lost. Without a stream the page asks now and then.
     const goesOn = isOpen && resumes <= (running || isLost ? maxResumes : 1);
-    const isStuck = running && !goesOn;
-    problem = isStuck ? `The reply was resumed ${maxResumes} times without coming further.` : undefined;
-    if (isLost && !goesOn && !isStuck && last?.role !== "user") chat.clearError();
+    problem = running && !goesOn ? `The reply was resumed ${maxResumes} times without coming further.` : undefined;
+    if (isLost && !goesOn && !running && last?.role !== "user") chat.clearError();
     changed();
     if (!goesOn) return;
     isResuming = true;

@@ -47,8 +47,8 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
   }
 
   async sendToolResult({ chatId, toolCallId, result }: ToolResult): Promise<void> {
-    const { error, ...rest } = Object(result) as { error?: unknown };
-    const isError = typeof error === "string" && Object.keys(rest).length === 0;
+    const { error } = Object(result) as { error?: unknown };
+    const isError = typeof error === "string" && Object.keys(Object(result)).length === 1;
     const body = { toolCallId, ...(isError ? { error: error.slice(0, 4000) } : { result: result ?? null }) };
     await this.#server.read(`${chatPath(chatId)}/results`, { body });
   }
