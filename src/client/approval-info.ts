@@ -55,9 +55,8 @@ export function isAskedPart(part: Part): part is AskedPart {
 /** The newest `data-approval` of each approval; it can be in any message. */
 export function approvalDataOf(messages: readonly UIMessage[]): Map<string, ApprovalData> {
   const found = new Map<string, ApprovalData>();
-  for (const { parts } of messages)
-    for (const part of parts) {
-      if (part.type !== "data-approval") continue;
+  for (const part of messages.flatMap(({ parts }) => parts))
+    if (part.type === "data-approval") {
       const data = part.data as ApprovalData;
       found.set(data.approvalId, newest(found.get(data.approvalId), data));
     }

@@ -80,8 +80,7 @@ export function approvalOutbox(
   };
 
   const change = (entry: Entry, changed: { [Key in keyof SentAnswer]?: SentAnswer[Key] | undefined }) => {
-    const answer = { ...entry.answer, ...changed };
-    entry.answer = answer;
+    const answer = (entry.answer = { ...entry.answer, ...changed });
     const isOver = answer.decided || answer.problem !== undefined;
     const left = JSON.stringify({ ...kept(), [answer.approvalId]: isOver ? undefined : answer });
     // If the browser forbids storage or has no room, the answer lasts as long as the page.
@@ -94,7 +93,7 @@ export function approvalOutbox(
     const { approvalId, approved, reason, key, at } = entry.answer;
     // Without a connection there is no loop, so the answer goes on until it is too old: only replies are counted.
     for (let attempts = 1, replies = 0; ; attempts += 1) {
-      if (now() - at > maxAgeMs) throw new Error("This answer is too old to be sent. Answer again.");
+      if (now() - at > maxAgeMs) throw new Error("This answer is too old. Answer again.");
       const body = { approved, key, reason };
       const reply = await server
         .json<{ approval?: ApprovalView }>(approvalPath(approvalId), { body })

@@ -41,7 +41,6 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
 ): AttachedApprovals {
   const { transport } = options;
   const record = chat.addToolApprovalResponse;
-  let unsubscribe: (() => void) | undefined;
 
   const onDecided = async (decided: ApprovalData) => {
     await recordDecision(decided);
@@ -104,6 +103,10 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
   };
   chat.addToolApprovalResponse = ({ id, ...answer }) => outbox.send(id, answer);
 
+  transport.subscribe(() => {
+    if (transport.getState().status === "open") outbox.wake();
+  });
+
   return {
     ...approvals,
     get version() {
@@ -117,16 +120,11 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
     resend: sync.resend,
     discard: sync.discard,
     open() {
-      unsubscribe ??= transport.subscribe(() => {
-        if (transport.getState().status === "open") outbox.wake();
-      });
       transport.hooks = { onOpen: sync.onOpen, onChunk, onArrival, onEnd: sync.onEnd };
       sync.open();
       approvals.open();
     },
     close() {
-      unsubscribe?.();
-      unsubscribe = undefined;
       transport.hooks = {};
       sync.close();
       approvals.close();
@@ -143,6 +141,7 @@ function isUnanswered({ state, decidedBy }: ApprovalData): boolean {
 
 /** The decision in the words of AI SDK, which knows no question without an answer. */
 function decisionOf(data: ApprovalData): { id: string; approved: boolean; reason?: string } {
-  const { approvalId: id, state, reason = isUnanswered(data) ? data.errorText : undefined } = data;
-  return { id, approved: state !== "denied" && !isUnanswered(data), reason };
+  const { approvalId: id, state, reason, errorText } = data;
+  const isClosed = isUnanswered(data);
+  return { id, approved: state !== "denied" && !isClosed, reason: reason ?? (isClosed ? errorText : undefined) };
 }

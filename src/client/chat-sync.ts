@@ -96,7 +96,7 @@ export function chatSync<UI_MESSAGE extends UIMessage>(
   };
 
   async function read(earlier?: string): Promise<MessagePage<UI_MESSAGE>> {
-    const from = earlier === undefined ? "" : `&before=${encodeURIComponent(earlier)}`;
+    const from = earlier ? `&before=${encodeURIComponent(earlier)}` : "";
     const { body } = await server.read<MessagePage<UI_MESSAGE>>(
       `${chatPath(chat.id)}/messages?limit=${pageSize}${from}`,
     );
@@ -137,7 +137,7 @@ export function chatSync<UI_MESSAGE extends UIMessage>(
     }
     // A reply that waits is resumed once, and again if its connection was lost. Without a stream the page asks now and then.
     const goesOn = isOpen && resumes <= (running || isLost ? maxResumes : 1);
-    problem = running && !goesOn ? `The reply was resumed ${maxResumes} times without coming further.` : undefined;
+    problem = running && !goesOn ? `The reply was resumed ${maxResumes} times without progress.` : undefined;
     if (isLost && !goesOn && !running && last?.role !== "user") chat.clearError();
     changed();
     if (!goesOn) return;

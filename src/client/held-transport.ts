@@ -77,13 +77,11 @@ export function hookedStream(
   return new ReadableStream<UIMessageChunk>(
     {
       async pull(controller) {
-        try {
-          const { done, value } = await hooked.next();
-          if (!done) return controller.enqueue(value);
-        } catch (error) {
+        const { done, value } = await hooked.next().catch((error: unknown) => {
           end();
           throw error;
-        }
+        });
+        if (!done) return controller.enqueue(value);
         end();
         controller.close();
       },

@@ -31,7 +31,7 @@ export function retries(options: RetryOptions) {
       failures = 0;
     },
     /** An attempt has failed. Returns how long to wait before the next one; 0 when it is time to give up. */
-    nextDelay(): number {
+    next(): number {
       if (failures === 0) since = now();
       const left = Math.max(0, since + giveUpMs - now());
       return Math.min(left, retryDelay(failures++, random));

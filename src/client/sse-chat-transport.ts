@@ -17,9 +17,9 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
   readonly resumeStreamIsReplay = true;
   readonly resumesPaused = true;
   hooks: TransportHooks = {};
+  readonly #state = watched<ConnectionState>({ status: "idle" });
   readonly #options: SseChatTransportOptions;
   readonly #server: ServerRequests;
-  readonly #state = watched<ConnectionState>({ status: "idle" });
   readonly #checkRepeated = repeatedSends();
   readonly #streams = new Set<SseStream>();
 

@@ -36,7 +36,7 @@ export function sseStream(
   become: (state: ConnectionState) => void,
 ) {
   const { onChunk, silenceMs = 40_000 } = options;
-  const { now, timers, nextDelay, reset } = retries(options);
+  const { now, timers, next, reset } = retries(options);
   const path = chatPath(chatId);
   const leave = new AbortController();
   const { signal: left } = leave;
@@ -50,7 +50,7 @@ export function sseStream(
   let lastType = "";
   let lastAt = 0;
   /** `sent` and `due`: its request changes the chat and has no response yet; it was sent, or waits to be sent again. */
-  let phase: "resuming" | "sent" | "due" | "begun" = "resuming";
+  let phase: "reconnecting" | "sent" | "unsent" | "open" = "reconnecting";
   let isReleased = false;
   /** False if the request on its way is the last one. */
   let repeats = true;
@@ -89,9 +89,9 @@ export function sseStream(
   }
 
   async function pause(): Promise<void> {
-    const delay = nextDelay();
+    const delay = next();
     if (delay === 0) throw lostConnection();
-    if (phase === "sent") phase = "due";
+    if (phase === "sent") phase = "unsent";
     become({ status: "reconnecting", retryAt: now() + delay });
     await wait(delay);
   }
@@ -116,9 +116,9 @@ export function sseStream(
     try {
       const response = await request();
       if (!response.ok) throw await toError(response);
-      const isMessage = phase !== "resuming";
+      const isMessage = phase !== "reconnecting";
       // The server has the request.
-      phase = "begun";
+      phase = "open";
       repeats = true;
       reset();
       if (isReleased) leave.abort();
@@ -206,7 +206,7 @@ export function sseStream(
   /** Leaves the stream. A request on its way is not cut, because the server might not get it. */
   function release(): void {
     isReleased = true;
-    if (phase === "resuming" || phase === "begun") leave.abort();
+    if (phase === "reconnecting" || phase === "open") leave.abort();
   }
 
   return {
@@ -218,7 +218,7 @@ export function sseStream(
       phase = "sent";
       repeats = id !== undefined;
       const attempt = async () => {
-        const isRepeated = phase === "due";
+        const isRepeated = phase === "unsent";
         phase = "sent";
         if (isRepeated && (await has(id))) return resume();
         return server.send("/stream", { ...request, signal: left });
@@ -236,7 +236,7 @@ export function sseStream(
     stop(): void {
       leave.abort();
       // A request to resume is aborted only to make it once more.
-      if (phase !== "resuming") server.send(`${path}/stop`, { body: {} }).catch(() => undefined);
+      if (phase !== "reconnecting") server.send(`${path}/stop`, { body: {} }).catch(() => undefined);
     },
 
     release,
@@ -244,7 +244,7 @@ export function sseStream(
     /** The page is left too: a request on its way is the last one. */
     close(): void {
       repeats = false;
-      if (phase === "due") leave.abort();
+      if (phase === "unsent") leave.abort();
       release();
     },
   };

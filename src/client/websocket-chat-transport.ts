@@ -47,8 +47,8 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
   readonly resumeStreamIsReplay = true;
   readonly resumesPaused = false;
   hooks: TransportHooks = {};
-  readonly #options: WebSocketChatTransportOptions;
   readonly #state = watched<ConnectionState>({ status: "idle" });
+  readonly #options: WebSocketChatTransportOptions;
   #loading: Promise<LoadedWebSocketTransport> | undefined;
   /** What does the work, from the moment when its code is here. */
   #loaded: LoadedWebSocketTransport | undefined;
@@ -101,7 +101,7 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
 
   /** Leaves the chat and ends open streams with an error. The next request opens a new connection. */
   close(): void {
-    if (this.#state.get().status !== "idle") this.#state.set({ status: "closed" });
+    if (this.#state.get() === loading) this.#state.set({ status: "closed" });
     this.#tell((loaded) => loaded.close());
   }
 
@@ -128,22 +128,22 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
 
   #load(): Promise<LoadedWebSocketTransport> {
     if (this.#loading) return this.#loading;
-    const loaded = import("./loaded-websocket-transport.ts").then(
+    this.#loading = import("./loaded-websocket-transport.ts").then(
       (module) => module.loadedWebSocketTransport(this.#options, this, this.#state),
       (error: unknown) => {
         // AI SDK takes a TypeError about the network for a request that did not reach the server.
-        const message = `The network connection needs code that could not be loaded (${String(error)}). Reload the page.`;
+        const message = `The network connection needs code that could not be loaded (${error as Error}). Reload the page.`;
         throw new TypeError(message, { cause: error });
       },
     );
     // The first to know, so that calls from before this moment are carried out before those from after it.
-    loaded.then(
+    this.#loading.then(
       (transport) => (this.#loaded = transport),
       () => {
         this.#loading = undefined;
         tellEnd(this);
       },
     );
-    return (this.#loading = loaded);
+    return this.#loading;
   }
 }

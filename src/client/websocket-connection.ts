@@ -35,7 +35,7 @@ export function websocketConnection(
   events: WebSocketConnectionEvents,
 ) {
   const { url, pingMs = 10_000, timeoutMs = 10_000 } = options;
-  const { now, timers, nextDelay, reset } = retries(options);
+  const { now, timers, next: nextDelay, reset } = retries(options);
   /** The socket in use, or the attempt to open it. Late events of an earlier one are ignored. */
   let attempt: { socket?: WebSocketLike } | undefined;
   let openedAt = 0;

@@ -72,9 +72,9 @@ function eventReader(): (piece: string) => Generator<SseEvent, void, void> {
     afterReturn = text.endsWith("\r");
     const lines = text.split(/\r\n?|\n/);
     lines[0] = rest + lines[0];
-    rest = lines.pop() ?? "";
+    rest = lines.pop()!;
     for (const line of lines) {
-      const [, field, value = ""] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
+      const [, field, value] = /^([^:]*):? ?(.*)$/s.exec(line) as unknown as [string, string, string];
       if (field === "data") data += `${value}\n`;
       else if (field === "id" && !value.includes("\0")) id = value;
       else if (line === "" && data) {
