@@ -172,7 +172,7 @@ export function sseStream(
         left.throwIfAborted();
         if (isLost) throw lostConnection();
         // Browsers allow few connections to a server. A page that is not seen and waits leaves them to the others.
-        while (lastType === "finish-step" && isHidden()) await wait();
+        if (lastType === "finish-step") while (isHidden()) await wait();
         await pause();
         body = await reopen();
       }

@@ -85,8 +85,8 @@ type Parts = UIMessage["parts"];
 function isSame(one: Parts, other: Parts): boolean | undefined {
   const [words, others] = [wordsOf(one), wordsOf(other)];
   if (words.length !== others.length) return false;
-  const found = words.map((part, index) => isSamePart(part, others[index]!));
-  return !found.includes(false) && (found.includes(undefined) ? undefined : true);
+  const found = new Set(words.map((part, index) => isSamePart(part, others[index]!)));
+  return !found.has(false) && (found.has(undefined) ? undefined : true);
 }
 
 function isSamePart(one: Word, other: Word): boolean | undefined {

@@ -21,7 +21,7 @@ export interface WebSocketConnectionEvents {
 
 const openState = 1;
 /** Close codes that say that the client's frames are at fault: to connect again would not help. */
-const finalCodes: readonly number[] = [1003, 1007, 1008, 1009];
+const finalCodes: ReadonlySet<number> = new Set([1003, 1007, 1008, 1009]);
 /** A token that was accepted this long ago may have expired. */
 const freshMs = 30_000;
 
@@ -106,7 +106,7 @@ export function websocketConnection(
         if (!isMine()) return;
         const why = `The connection was closed (${code}${reason ? `: ${reason}` : ""}).`;
         if (code === signedOutCode) signOut();
-        else if (finalCodes.includes(code)) giveUp(why);
+        else if (finalCodes.has(code)) giveUp(why);
         else lose(why);
       },
     } satisfies WebSocketHandlers);
