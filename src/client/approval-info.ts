@@ -49,7 +49,7 @@ export function toolNameOf(part: ToolPart): string {
 }
 
 export function isAskedPart(part: Part): part is AskedPart {
-  return isToolPart(part) && part.approval !== undefined;
+  return (part as Partial<AskedPart>).approval !== undefined;
 }
 
 /** The newest `data-approval` of each approval; it can be in any message. */
@@ -84,7 +84,13 @@ export function approvalInfo(
   const report = newest(newest(row, data), answer?.decided);
   const here = (time: number | undefined) => time && time - clockOffset;
   return {
-    ...(part && calledIn(part)),
+    ...(part && {
+      toolCallId: part.toolCallId,
+      toolName: toolNameOf(part),
+      input: part.input,
+      output: part.output,
+      errorText: part.errorText,
+    }),
     ...known,
     ...report,
     approvalId,
@@ -100,27 +106,15 @@ export function approvalInfo(
   } as ApprovalInfo;
 }
 
-/** What a part says about its call. */
-function calledIn(part: AskedPart) {
-  const { toolCallId, input, output, errorText } = part;
-  return { toolCallId, toolName: toolNameOf(part), input, output, errorText };
-}
-
-/** What a part says that has an outcome, if nothing else is known. */
-const outcomes: { [State in ToolPart["state"]]?: CardState } = {
-  "output-available": "done",
-  "output-error": "failed",
-  "output-denied": "denied",
-};
-
 function cardState(
   report: ApprovalData | undefined,
   part: AskedPart | undefined,
   answer: SentAnswer | undefined,
 ): CardState {
   if (report && report.state !== "pending") return shown[report.state] ?? "unknown";
-  const outcome = part && outcomes[part.state];
-  if (outcome) return outcome;
+  if (part?.state === "output-available") return "done";
+  if (part?.state === "output-error") return "failed";
+  if (part?.state === "output-denied") return "denied";
   if (answer) return answer.problem === undefined ? "sending" : "unsent";
   return part?.state === "approval-responded" ? "sending" : "asked";
 }

@@ -58,8 +58,8 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
     const asks = chat.messages.find(({ parts }) =>
       parts.some((part) => isAskedPart(part) && part.approval.id === approvalId && part.state === "approval-requested"),
     );
-    if (!asks || state === "pending") return false;
     const isClosed = isUnanswered(data);
+    if (!asks || state === "pending") return false;
     // Outside the message that is being read, the outcome comes with the server's messages.
     if (isClosed && (!isBusy(chat) || asks !== chat.messages.at(-1))) return false;
     await record(decisionOf(data));

@@ -130,8 +130,8 @@ export function chatSync<UI_MESSAGE extends UIMessage>(
     // A broken connection, as AI SDK recognises one.
     const isLost = error instanceof TypeError && /network|fetch/i.test(error.message);
     const isOpen = running || (transport.resumesPaused && isWaiting(last));
-    if (isOpen && isResuming) return changed();
     if (isOpen) {
+      if (isResuming) return changed();
       resumes = resumedAt === sequence ? resumes + 1 : 1;
       resumedAt = sequence;
     }

@@ -49,9 +49,9 @@ export function serverRequests(options: ServerOptions) {
 
   /** Rejects also if the server refuses. */
   async function read<T extends object>(path: string, request?: ServerRequest): Promise<ServerReply<T>> {
-    const reply = await json<T>(path, request);
-    if (reply.status !== 200) throw refusalOf(reply);
-    return reply;
+    const response = await send(path, request);
+    if (!response.ok) throw await toError(response);
+    return replyOf<T>(response);
   }
 
   return { send, json, read };
