@@ -94,9 +94,8 @@ export function approvalOutbox(
     // Without a connection there is no loop, so the answer goes on until it is too old: only replies are counted.
     for (let attempts = 1, replies = 0; ; attempts += 1) {
       if (now() - at > maxAgeMs) throw new Error("This answer is too old. Answer again.");
-      const body = { approved, key, reason };
       const reply = await server
-        .json<{ approval?: ApprovalView }>(approvalPath(approvalId), { body })
+        .json<{ approval?: ApprovalView }>(approvalPath(approvalId), { body: { approved, key, reason } })
         .catch(() => undefined);
       if (reply) {
         const { approval } = reply.body;

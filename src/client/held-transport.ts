@@ -73,7 +73,14 @@ export function hookedStream(
     onEnd?.();
     tellEnd(transport);
   };
-  const hooked = throughHook(chunks, transport);
+  async function* throughHook() {
+    for await (const chunk of chunks) {
+      const { onChunk } = transport.hooks;
+      if (onChunk) yield* onChunk(chunk);
+      else yield chunk;
+    }
+  }
+  const hooked = throughHook();
   return new ReadableStream<UIMessageChunk>(
     {
       async pull(controller) {
@@ -93,12 +100,4 @@ export function hookedStream(
     },
     { highWaterMark: 0 },
   );
-}
-
-async function* throughHook(chunks: AsyncGenerator<UIMessageChunk>, transport: { hooks: TransportHooks }) {
-  for await (const chunk of chunks) {
-    const { onChunk } = transport.hooks;
-    if (onChunk) yield* onChunk(chunk);
-    else yield chunk;
-  }
 }

@@ -15,6 +15,6 @@ export function repeatedSends(): (body: object) => void {
     last = text;
     if (times < most) return;
     times = 0;
-    throw new Error(`The answer was sent ${most} times without a reply that settles it. Send it again.`);
+    throw new Error(`The answer was sent ${most} times without a reply that settles it.`);
   };
 }

@@ -64,14 +64,14 @@ export function sseStream(
     cut();
   });
 
-  const over = (status: "idle" | "closed"): void => {
+  function over(status: "idle" | "closed"): void {
     leave.abort();
     become({ status });
-  };
+  }
 
   async function wait(ms?: number): Promise<void> {
     left.throwIfAborted();
-    heardAt = -Infinity;
+    heardAt = 0;
     await start(ms);
     left.throwIfAborted();
   }
