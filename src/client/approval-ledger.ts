@@ -77,7 +77,7 @@ export function approvalLedger(
         clockOffset,
       });
       const before = infos.get(id);
-      next.set(id, before && JSON.stringify(before) === JSON.stringify(info) ? before : info);
+      next.set(id, JSON.stringify(before) === JSON.stringify(info) ? before! : info);
     }
     made = messages;
     return (infos = next);
@@ -117,9 +117,9 @@ export function approvalLedger(
     changed,
     version: version.get,
     /** Takes rows from the server. It can be reached. */
-    receive({ body, clockOffset: offset }: ServerReply<{ approvals: ApprovalView[] }>): void {
-      clockOffset = offset;
-      for (const row of body.approvals) rows.set(row.approvalId, row);
+    receive(reply: ServerReply<{ approvals: ApprovalView[] }>): void {
+      ({ clockOffset } = reply);
+      for (const row of reply.body.approvals) rows.set(row.approvalId, row);
       outbox.wake();
     },
   };

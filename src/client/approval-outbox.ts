@@ -147,7 +147,7 @@ export function approvalOutbox(
 
     /** The server can be reached: answers that did not get there are sent now. */
     wake(): void {
-      for (const { wake } of entries.values()) wake?.();
+      for (const entry of entries.values()) entry.wake?.();
     },
 
     /** Sends what an earlier load of this page has left, and what was not delivered before `close`. */

@@ -4,7 +4,7 @@ import { BridgeError } from "../protocol/errors.ts";
 import { isToolPart } from "./approval-info.ts";
 import type { ApprovalLedger } from "./approval-ledger.ts";
 import type { HeldTransport } from "./held-transport.ts";
-import { chatPath } from "./server-requests.ts";
+import { chatPath, lostConnection } from "./server-requests.ts";
 import { unsentMessages } from "./unsent-messages.ts";
 
 /** What the server says about a chat beside its messages. */
@@ -137,7 +137,7 @@ export function chatSync<UI_MESSAGE extends UIMessage>(
     }
     // A reply that waits is resumed once, and again if its connection was lost. Without a stream the page asks now and then.
     const goesOn = isOpen && resumes <= (running || isLost ? maxResumes : 1);
-    problem = running && !goesOn ? `The reply was resumed ${maxResumes} times without progress.` : undefined;
+    problem = running && !goesOn ? "The reply does not go on." : undefined;
     if (isLost && !goesOn && !running && last?.role !== "user") chat.clearError();
     changed();
     if (!goesOn) return;
@@ -224,7 +224,7 @@ export function chatSync<UI_MESSAGE extends UIMessage>(
         await follow(reply.body);
       } catch (error) {
         if (isClosed) return;
-        problem = error instanceof BridgeError ? error.message : "The server cannot be reached.";
+        problem = (error instanceof BridgeError ? error : lostConnection()).message;
         changed();
       }
     },

@@ -102,11 +102,11 @@ export function loadedWebSocketTransport(
   }
 
   return {
-    async sendMessages(given: SendOptions<UIMessage>): Promise<ReadableStream<UIMessageChunk>> {
-      const { chatId, trigger, messageId, abortSignal } = given;
+    async sendMessages(wanted: SendOptions<UIMessage>): Promise<ReadableStream<UIMessageChunk>> {
+      const { chatId, trigger, messageId, abortSignal } = wanted;
       abortSignal?.throwIfAborted();
       // A copy, because it may be sent again after the page has changed its own.
-      const message = JSON.parse(JSON.stringify({ trigger, messageId, messages: unread(given) })) as object;
+      const message = JSON.parse(JSON.stringify({ trigger, messageId, messages: unread(wanted) })) as object;
       checkRepeated(message);
       const request = ask(chatId, message, abortSignal);
       owner.hooks.onOpen?.();
