@@ -92,7 +92,7 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
     if (decision && type === "tool-output-error" && !decision.approved)
       yield { type: "tool-output-denied", toolCallId: chunk.toolCallId };
     else if (!decision || type !== "tool-approval-request") yield chunk;
-    if (decision && type === "tool-input-available") {
+    if (type === "tool-input-available" && decision) {
       yield { type: "tool-approval-request", approvalId: decision.id, toolCallId: chunk.toolCallId };
       await record(decision);
     }

@@ -180,7 +180,7 @@ export function chatSync<UI_MESSAGE extends UIMessage>(
 
   chat.sendMessage = (message, ...given) =>
     alone(() => {
-      if (message?.messageId !== undefined) unsent.edit(message.messageId);
+      if (message?.messageId) unsent.edit(message.messageId);
       return sendMessage(message, ...given);
     });
   chat.regenerate = (...given) => alone(() => regenerate(...given));
@@ -248,7 +248,7 @@ export function chatSync<UI_MESSAGE extends UIMessage>(
     /** Reads the page before the first message. Resolves to false if that was not possible now. */
     async loadOlder(this: void): Promise<boolean> {
       const first = chat.messages[0]?.id;
-      if (before === undefined || isBusy(chat)) return false;
+      if (!before || isBusy(chat)) return false;
       const page = await read(before).catch(() => undefined);
       if (!page || isBusy(chat) || chat.messages[0]?.id !== first) return false;
       const ids = new Set(chat.messages.map(({ id }) => id));

@@ -98,7 +98,7 @@ export function loadedWebSocketTransport(
   }
 
   function readable({ stream }: ChatRequest): ReadableStream<UIMessageChunk> {
-    return hold ? hookedStream(chunksOf(stream.readable), owner) : stream.readable;
+    return hold ? hookedStream(chunksOf(stream.readable), owner, () => stream.close()) : stream.readable;
   }
 
   return {

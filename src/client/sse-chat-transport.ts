@@ -37,7 +37,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
     const { body } = onlyNewMessages({ ...options, id: chatId });
     this.#checkRepeated(body);
     const last = messages.at(-1);
-    const isNew = trigger === "submit-message" && !messageId && last?.role === "user";
+    const isNew = last?.role === "user" && trigger === "submit-message" && !messageId;
     const sent = this.#open(options).send({ body: { ...body, hold: true }, headers }, isNew ? last.id : undefined);
     return sent as Promise<ReadableStream<UIMessageChunk>>;
   }

@@ -67,7 +67,7 @@ function eventReader(): (piece: string) => Generator<SseEvent, void, void> {
   let data = "";
   let id = "";
   return function* read(piece) {
-    if (piece === "") return;
+    if (!piece) return;
     const text = afterReturn ? piece.replace(/^\n/, "") : piece;
     afterReturn = text.endsWith("\r");
     const lines = text.split(/\r\n?|\n/);
@@ -77,7 +77,7 @@ function eventReader(): (piece: string) => Generator<SseEvent, void, void> {
       const [, field, value] = /^([^:]*):? ?(.*)$/s.exec(line) as unknown as [string, string, string];
       if (field === "data") data += `${value}\n`;
       else if (field === "id" && !value.includes("\0")) id = value;
-      else if (line === "" && data) {
+      else if (!line && data) {
         yield { data: data.slice(0, -1), ...(id && { id }) };
         data = "";
       }
