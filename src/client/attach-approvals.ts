@@ -83,15 +83,15 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
       if (isClosed) yield { type: "tool-output-denied", toolCallId: data.toolCallId };
       return;
     }
+    if (type === "tool-input-available") arriving.add(chunk.toolCallId);
     if (type === "finish-step") {
       arriving.clear();
       changed();
     }
-    if (type === "tool-input-available") arriving.add(chunk.toolCallId);
     const decision = "toolCallId" in chunk ? decisions.get(chunk.toolCallId) : undefined;
     if (decision && type === "tool-output-error" && !decision.approved)
       yield { type: "tool-output-denied", toolCallId: chunk.toolCallId };
-    else if (!decision || type !== "tool-approval-request") yield chunk;
+    else if (type !== "tool-approval-request" || !decision) yield chunk;
     if (type === "tool-input-available" && decision) {
       yield { type: "tool-approval-request", approvalId: decision.id, toolCallId: chunk.toolCallId };
       await record(decision);

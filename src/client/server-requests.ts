@@ -77,7 +77,7 @@ export function mayPass({ status }: { status: number }): boolean {
 
 /** The error of a reply that refuses a request, in the server's words if it has some. */
 export function refusalOf({ status, body, retryAfter }: Omit<ServerReply<object>, "clockOffset">): BridgeError {
-  const sentence = body.message ?? `The server replied with ${status}.`;
+  const sentence = body.message ?? `The server replied with status ${status}.`;
   return new BridgeError(body.code ?? "internal", sentence, { retryAfter });
 }
 
