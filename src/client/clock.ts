@@ -10,8 +10,6 @@ export interface ClockOptions {
   timers?: Timers | undefined;
 }
 
-export type Clock = ReturnType<typeof clockOf>;
-
 /** The clock of these options. */
 export function clockOf({ now = Date.now, random = Math.random, timers = globalThis }: ClockOptions) {
   return { now, random, timers };
