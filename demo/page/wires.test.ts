@@ -59,6 +59,17 @@ test("BIDI connects to the page's server, and closes when the mode changes", asy
   expect(seen.filter((status, index) => status !== seen[index - 1])).toEqual(["connecting", undefined]);
 });
 
+test("leaving BIDI before the code of the WebSocket is here opens no WebSocket", async () => {
+  const { wires } = open("bidi");
+  wires.connect();
+  wires.choose("sse");
+  wires.choose("bidi");
+  wires.connect();
+  await expect.poll(() => UnopenedSocket.urls).toHaveLength(1);
+  await nextTask();
+  expect([UnopenedSocket.urls.length, UnopenedSocket.closed]).toEqual([1, 0]);
+});
+
 test("choosing the same mode changes nothing, and leaving the chat closes the WebSocket", async () => {
   const { wires } = open("sse");
   let changes = 0;

@@ -1,7 +1,6 @@
 import type { ApprovalView } from "../protocol/approval.ts";
 import { type ApprovalLedger, approvalLedger, type LedgerOptions } from "./approval-ledger.ts";
 import type { ChatApprovals } from "./chat-approvals.ts";
-import { serverRequests } from "./server-requests.ts";
 
 /** Where the approvals are read, and how answers are sent. All may be left out. */
 export interface AllApprovalsOptions extends LedgerOptions {}
@@ -25,13 +24,12 @@ export class AllApprovals implements ChatApprovals {
   readonly #ledger: ApprovalLedger;
 
   constructor(options: AllApprovalsOptions = {}) {
-    const server = serverRequests(options);
-    const ledger = approvalLedger(options, { server, chat: { messages: [] }, ask });
+    const ledger = approvalLedger(options, { messages: [] }, ask);
     this.#ledger = ledger;
     Object.assign(this, ledger.approvals);
 
     async function ask(): Promise<void> {
-      const { rows, outbox } = ledger;
+      const { server, rows, outbox } = ledger;
       const pages = [];
       for (const state of ["pending", "indeterminate"])
         for (let after: string | undefined = "", page = 0; after !== undefined && page < maxPages; page += 1) {

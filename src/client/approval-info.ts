@@ -22,9 +22,14 @@ const shown: Record<ApprovalState, CardState> = {
 };
 const order = Object.keys(shown);
 
+/** How far a report is: higher in a later state, and lowest without a report. A newer server may have more states. */
+function progressOf(report: ApprovalData | undefined): number {
+  return report ? order.indexOf(report.state) : -2;
+}
+
 /** True if nothing follows this report by itself. */
 export function isSettled(report: ApprovalData | undefined): boolean {
-  return order.indexOf(report?.state ?? "") >= order.indexOf("indeterminate");
+  return progressOf(report) >= order.indexOf("indeterminate");
 }
 
 /** The newer of two reports about an approval, if there are any. */
@@ -32,7 +37,7 @@ function newest<Other extends ApprovalData | undefined>(
   one: ApprovalData | undefined,
   other: Other,
 ): ApprovalData | Other {
-  return one && (!other || order.indexOf(one.state) > order.indexOf(other.state)) ? one : other;
+  return one && progressOf(one) > progressOf(other) ? one : other;
 }
 
 export function isToolPart(part: Part): part is ToolPart {
@@ -44,15 +49,14 @@ export function toolNameOf(part: ToolPart): string {
 }
 
 export function isAskedPart(part: Part): part is AskedPart {
-  return isToolPart(part) && part.approval !== undefined;
+  return (part as Partial<AskedPart>).approval !== undefined;
 }
 
 /** The newest `data-approval` of each approval; it can be in any message. */
 export function approvalDataOf(messages: readonly UIMessage[]): Map<string, ApprovalData> {
   const found = new Map<string, ApprovalData>();
-  for (const { parts } of messages)
-    for (const part of parts) {
-      if (part.type !== "data-approval") continue;
+  for (const part of messages.flatMap(({ parts }) => parts))
+    if (part.type === "data-approval") {
       const data = part.data as ApprovalData;
       found.set(data.approvalId, newest(found.get(data.approvalId), data));
     }
@@ -72,48 +76,45 @@ export interface ApprovalFacts {
 }
 
 /** All that a card shows. A state other than `asked`, `sending` and `unsent` is one that the server has reported. */
-export function approvalInfo(approvalId: string, facts: ApprovalFacts): ApprovalInfo | undefined {
-  const { part, data, row, answer, clockOffset } = facts;
+export function approvalInfo(
+  approvalId: string,
+  { part, data, row, answer, chatId, clockOffset }: ApprovalFacts,
+): ApprovalInfo {
   const known = row ?? answer?.decided;
   const report = newest(newest(row, data), answer?.decided);
-  const called = part && calledIn(part);
-  const told = report ?? called;
-  if (!told) return undefined;
   const here = (time: number | undefined) => time && time - clockOffset;
   return {
-    input: undefined,
-    ...called,
+    ...(part && {
+      toolCallId: part.toolCallId,
+      toolName: toolNameOf(part),
+      input: part.input,
+      output: part.output,
+      errorText: part.errorText,
+    }),
     ...known,
-    ...told,
+    ...report,
     approvalId,
-    state: cardState(report, facts),
+    state: cardState(report, part, answer),
     createdAt: here(known?.createdAt),
     expiresAt: here(report?.expiresAt),
     reportBy: here(report?.reportBy),
     answer: answer && { approved: answer.approved, reason: answer.reason },
-    decidedElsewhere: answer?.isElsewhere || undefined,
+    decidedElsewhere: answer?.decidedElsewhere || undefined,
     problem: answer?.problem,
-    chatId: known?.chat ?? facts.chatId,
-  };
+    chatId: known?.chat ?? chatId,
+    // The part or the row has the rest.
+  } as ApprovalInfo;
 }
 
-/** What a part says about its call. */
-function calledIn(part: AskedPart) {
-  const { toolCallId, input, output, errorText } = part;
-  return { toolCallId, toolName: toolNameOf(part), input, output, errorText };
-}
-
-/** What a part says that has an outcome, if nothing else is known. */
-const outcomes: { [State in ToolPart["state"]]?: CardState } = {
-  "output-available": "done",
-  "output-error": "failed",
-  "output-denied": "denied",
-};
-
-function cardState(report: ApprovalData | undefined, { part, answer }: ApprovalFacts): CardState {
+function cardState(
+  report: ApprovalData | undefined,
+  part: AskedPart | undefined,
+  answer: SentAnswer | undefined,
+): CardState {
   if (report && report.state !== "pending") return shown[report.state] ?? "unknown";
-  const outcome = part && outcomes[part.state];
-  if (outcome) return outcome;
+  if (part?.state === "output-available") return "done";
+  if (part?.state === "output-error") return "failed";
+  if (part?.state === "output-denied") return "denied";
   if (answer) return answer.problem === undefined ? "sending" : "unsent";
   return part?.state === "approval-responded" ? "sending" : "asked";
 }

@@ -4,7 +4,7 @@ import { approvalDataOf, approvalInfo, isAskedPart } from "./approval-info.ts";
 import { approvalOutbox, type OutboxOptions } from "./approval-outbox.ts";
 import type { ApprovalInfo, ApprovalResolution, ChatApprovals } from "./chat-approvals.ts";
 import { poll, type PollOptions } from "./poll.ts";
-import { approvalPath, type ServerOptions, type ServerReply, type ServerRequests } from "./server-requests.ts";
+import { approvalPath, type ServerOptions, type ServerReply, serverRequests } from "./server-requests.ts";
 import { watched } from "./watched.ts";
 
 /** Where approvals are read, and how answers are sent. All may be left out. */
@@ -23,64 +23,69 @@ interface KnownApprovals extends ChatApprovals {
   close(): void;
 }
 
-interface LedgerParts {
-  server: ServerRequests;
-  /** The chat whose approvals these are. Those of all chats have no messages. */
-  chat: { readonly id?: string; readonly messages: readonly UIMessage[] };
-  /** Asks the server for what is new. */
-  ask: () => Promise<void>;
-  /** True while the server is not asked now and then. */
-  isPaused?: () => boolean;
-  /** The server has recorded a decision about an answer of this page. */
-  onDecided?: (decided: ApprovalView) => Promise<void>;
-}
-
 export type ApprovalLedger = ReturnType<typeof approvalLedger>;
 
-/** The approvals that a page knows, of one chat or of all chats, and the way to answer them. */
-export function approvalLedger(options: LedgerOptions, { server, chat, ask, isPaused, onDecided }: LedgerParts) {
+/**
+ * The approvals that a page knows, and the way to answer them: those of one chat, or of all chats, which has no messages.
+ * `ask` asks the server for what is new, now and then unless that `isPaused`. `onDecided` is called when the server has
+ * recorded a decision about an answer of this page.
+ */
+export function approvalLedger(
+  options: LedgerOptions,
+  chat: { readonly id?: string; readonly messages: readonly UIMessage[] },
+  ask: () => Promise<void>,
+  isPaused?: () => boolean,
+  onDecided?: (decided: ApprovalView) => Promise<void>,
+) {
+  const server = serverRequests(options);
   const version = watched(0);
   /** The server's rows. */
   const rows = new Map<string, ApprovalView>();
   /** What streams have reported and the messages may not have yet. */
   const reports = new Map<string, ApprovalData>();
   let clockOffset = 0;
-  let known = { messages: chat.messages, version: -1, infos: new Map<string, ApprovalInfo>() };
-  const changed = () => version.set(version.get() + 1);
+  let infos = new Map<string, ApprovalInfo>();
+  /** The messages of which `infos` was made; undefined when something else has changed. */
+  let made: readonly UIMessage[] | undefined;
+  const changed = () => {
+    made = undefined;
+    version.set(version.get() + 1);
+  };
   const { refresh, open, close } = poll(ask, options, isPaused);
-  const outbox = approvalOutbox({
-    ...options,
-    server,
-    chatId: chat.id,
-    async onChange({ decided }) {
-      if (decided) {
-        rows.set(decided.approvalId, decided);
-        await onDecided?.(decided);
-      }
-      changed();
-    },
+  const outbox = approvalOutbox(options, server, chat.id, async ({ decided }) => {
+    if (decided) {
+      rows.set(decided.approvalId, decided);
+      await onDecided?.(decided);
+    }
+    changed();
   });
 
-  function infos(): Map<string, ApprovalInfo> {
+  function current(): Map<string, ApprovalInfo> {
     const { messages, id: chatId } = chat;
-    if (known.messages === messages && known.version === version.get()) return known.infos;
+    if (made === messages) return infos;
     const asked = messages.flatMap(({ parts }) => parts.filter(isAskedPart));
     const parts = new Map(asked.map((part) => [part.approval.id, part]));
     const data = new Map([...reports, ...approvalDataOf(messages)]);
     const next = new Map<string, ApprovalInfo>();
     for (const id of new Set([...parts.keys(), ...rows.keys()])) {
-      const facts = { part: parts.get(id), data: data.get(id), row: rows.get(id), answer: outbox.get(id) };
-      const info = approvalInfo(id, { ...facts, chatId, clockOffset });
-      const before = known.infos.get(id);
-      if (info) next.set(id, before && JSON.stringify(before) === JSON.stringify(info) ? before : info);
+      const info = approvalInfo(id, {
+        part: parts.get(id),
+        data: data.get(id),
+        row: rows.get(id),
+        answer: outbox.get(id),
+        chatId,
+        clockOffset,
+      });
+      const before = infos.get(id);
+      next.set(id, JSON.stringify(before) === JSON.stringify(info) ? before! : info);
     }
-    known = { messages, version: version.get(), infos: next };
-    return next;
+    made = messages;
+    return (infos = next);
   }
 
   const approvals: KnownApprovals = {
-    get: (approvalId) => infos().get(approvalId),
-    list: () => [...infos().values()],
+    get: (approvalId) => current().get(approvalId),
+    list: () => [...current().values()],
     answer: outbox.send,
     retry(approvalId) {
       const answer = outbox.get(approvalId);
@@ -104,6 +109,7 @@ export function approvalLedger(options: LedgerOptions, { server, chat, ask, isPa
   };
 
   return {
+    server,
     approvals,
     rows,
     reports,
@@ -111,9 +117,9 @@ export function approvalLedger(options: LedgerOptions, { server, chat, ask, isPa
     changed,
     version: version.get,
     /** Takes rows from the server. It can be reached. */
-    receive({ body, clockOffset: offset }: ServerReply<{ approvals: ApprovalView[] }>): void {
-      clockOffset = offset;
-      for (const row of body.approvals) rows.set(row.approvalId, row);
+    receive(reply: ServerReply<{ approvals: ApprovalView[] }>): void {
+      ({ clockOffset } = reply);
+      for (const row of reply.body.approvals) rows.set(row.approvalId, row);
       outbox.wake();
     },
   };

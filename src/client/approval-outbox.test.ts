@@ -16,21 +16,20 @@ function open(
   const timers: { at: number; run: () => void }[] = [];
   const sent: { path: string; body: Record<string, unknown> }[] = [];
   const changes: SentAnswer[] = [];
-  const outbox = approvalOutbox({
-    chatId,
+  const server: Parameters<typeof approvalOutbox>[1] = {
+    async json(path, request) {
+      sent.push({ path, body: (request?.body ?? {}) as Record<string, unknown> });
+      const given = reply();
+      if (!given) throw new TypeError("fetch failed");
+      return { ...given, clockOffset: 0 } as never;
+    },
+  };
+  const options: OutboxOptions = {
     ...whose,
     storage: {
       getItem: (key) => items.get(key) ?? null,
       setItem: (key, value) => void items.set(key, value),
       removeItem: (key) => void items.delete(key),
-    },
-    server: {
-      async json(path, request) {
-        sent.push({ path, body: (request?.body ?? {}) as Record<string, unknown> });
-        const given = reply();
-        if (!given) throw new TypeError("fetch failed");
-        return { ...given, clockOffset: 0 } as never;
-      },
     },
     now: () => clock.now,
     random: () => 0,
@@ -42,8 +41,8 @@ function open(
       },
       clearTimeout: (timer) => void timers.splice(0, timers.length, ...timers.filter((each) => each !== timer)),
     },
-    onChange: (answer) => void changes.push(answer),
-  });
+  };
+  const outbox = approvalOutbox(options, server, chatId, (answer) => void changes.push(answer));
   /** Lets time pass, also much of it at once, as after a sleep. */
   const pass = async (ms: number) => {
     clock.now += ms;
@@ -150,7 +149,7 @@ describe("an outbox", () => {
     await pass(0);
     const refused = answered.catch((error: Error) => error.message);
     await pass(3_600_000);
-    expect(await refused).toContain("too old to be sent");
+    expect(await refused).toContain("too old");
     expect([sent.length, items.size]).toEqual([1, 0]);
     expect(outbox.get("a1")?.problem).toContain("Answer again");
   });
@@ -214,7 +213,7 @@ describe("an outbox", () => {
   it("says which decision counts if another one came first", async () => {
     const { outbox } = open(() => ({ status: 409, body: { approval: row("denied"), message: "Too late." } }));
     await outbox.send("a1", { approved: true });
-    expect(outbox.get("a1")).toMatchObject({ approved: true, isElsewhere: true, decided: { state: "denied" } });
+    expect(outbox.get("a1")).toMatchObject({ approved: true, decidedElsewhere: true, decided: { state: "denied" } });
   });
 
   it.each([400, 401, 403, 404, 413])("does not repeat an answer that is refused with %s", async (status) => {

@@ -19,12 +19,10 @@ export interface SentAnswer extends ApprovalAnswer {
   /** How the approval stands, once the server has recorded a decision. */
   decided?: ApprovalView;
   /** True if another decision counts. */
-  isElsewhere?: boolean;
+  decidedElsewhere?: boolean;
 }
 
 export interface OutboxOptions extends ClockOptions {
-  server: Pick<ServerRequests, "json">;
-  chatId?: string | undefined;
   /** Where the server's routes are: an answer is sent to the server that asked. */
   api?: string | undefined;
   /**
@@ -38,8 +36,6 @@ export interface OutboxOptions extends ClockOptions {
   maxAttempts?: number | undefined;
   /** After how long an answer is no longer sent by itself, because the person may have changed their mind. Default 10 min. */
   maxAgeMs?: number | undefined;
-  /** An answer has changed. If it was decided, what follows from that is awaited before `send` resolves. */
-  onChange: (answer: SentAnswer) => Promise<void> | void;
 }
 
 interface Entry {
@@ -48,8 +44,8 @@ interface Entry {
   delivery?: Promise<void> | undefined;
   /** Between two attempts. */
   pause: ReturnType<typeof pauseWith>;
-  /** True if the last attempt had no reply. */
-  isUnreached?: boolean;
+  /** Ends the pause, if the last attempt had no reply. */
+  wake?: (() => void) | undefined;
 }
 
 /** A server that asks for more time than this is asked before it. */
@@ -57,10 +53,16 @@ const longestWaitMs = 60_000;
 
 /**
  * Delivers answers to the server. An answer counts only when the server has acknowledged it: until then it is kept, also
- * when the page is loaded again, and sent again with the same key after a cut or a failed request.
+ * when the page is loaded again, and sent again with the same key after a cut or a failed request. `onChange` is called when
+ * an answer has changed; if it was decided, what follows from that is awaited before `send` resolves.
  */
-export function approvalOutbox(options: OutboxOptions) {
-  const { server, chatId, api, actor, maxAttempts = 12, maxAgeMs = 600_000, onChange } = options;
+export function approvalOutbox(
+  options: OutboxOptions,
+  server: Pick<ServerRequests, "json">,
+  chatId: string | undefined,
+  onChange: (answer: SentAnswer) => Promise<void> | void,
+) {
+  const { api, actor, maxAttempts = 12, maxAgeMs = 600_000 } = options;
   const { now, random, timers } = clockOf(options);
   const storage = "storage" in options ? options.storage : ifPossible(() => globalThis.sessionStorage);
   /** Answers for another chat, server or person are not those of this outbox. */
@@ -78,11 +80,9 @@ export function approvalOutbox(options: OutboxOptions) {
   };
 
   const change = (entry: Entry, changed: { [Key in keyof SentAnswer]?: SentAnswer[Key] | undefined }) => {
-    const answer = { ...entry.answer, ...changed };
-    entry.answer = answer;
+    const answer = (entry.answer = { ...entry.answer, ...changed });
     const isOver = answer.decided || answer.problem !== undefined;
-    const { [answer.approvalId]: _, ...others } = kept();
-    const left = JSON.stringify(isOver ? others : { ...others, [answer.approvalId]: answer });
+    const left = JSON.stringify({ ...kept(), [answer.approvalId]: isOver ? undefined : answer });
     // If the browser forbids storage or has no room, the answer lasts as long as the page.
     ifPossible(() => (left === "{}" ? storage?.removeItem(name) : storage?.setItem(name, left)));
     return onChange(answer);
@@ -93,14 +93,13 @@ export function approvalOutbox(options: OutboxOptions) {
     const { approvalId, approved, reason, key, at } = entry.answer;
     // Without a connection there is no loop, so the answer goes on until it is too old: only replies are counted.
     for (let attempts = 1, replies = 0; ; attempts += 1) {
-      if (now() - at > maxAgeMs) throw new Error("This answer is too old to be sent. Answer again.");
-      const body = { approved, key, reason };
+      if (now() - at > maxAgeMs) throw new Error("This answer is too old. Answer again.");
       const reply = await server
-        .json<{ approval?: ApprovalView }>(approvalPath(approvalId), { body })
+        .json<{ approval?: ApprovalView }>(approvalPath(approvalId), { body: { approved, key, reason } })
         .catch(() => undefined);
       if (reply) {
         const { approval } = reply.body;
-        if (approval) return change(entry, { decided: approval, isElsewhere: reply.status === 409 });
+        if (approval) return change(entry, { decided: approval, decidedElsewhere: reply.status === 409 });
         if (!mayPass(reply)) throw refusalOf(reply);
         replies += 1;
         if (replies >= maxAttempts)
@@ -108,7 +107,7 @@ export function approvalOutbox(options: OutboxOptions) {
       }
       const asked = Math.min((reply?.retryAfter ?? 0) * 1000, longestWaitMs);
       const delay = Math.max(retryDelay(attempts, random), asked);
-      entry.isUnreached = !reply;
+      entry.wake = reply ? undefined : entry.pause.end;
       // After `close`, the next `open` goes on.
       do await entry.pause.begin(isClosed ? undefined : delay);
       // oxlint-disable-next-line no-unmodified-loop-condition -- `open` and `close` modify it
@@ -148,7 +147,7 @@ export function approvalOutbox(options: OutboxOptions) {
 
     /** The server can be reached: answers that did not get there are sent now. */
     wake(): void {
-      for (const { isUnreached, pause } of entries.values()) if (isUnreached) pause.end();
+      for (const entry of entries.values()) entry.wake?.();
     },
 
     /** Sends what an earlier load of this page has left, and what was not delivered before `close`. */

@@ -4,16 +4,10 @@ import { isAskedPart } from "./approval-info.ts";
 import { approvalLedger, type LedgerOptions } from "./approval-ledger.ts";
 import type { ChatApprovals } from "./chat-approvals.ts";
 import { chatSync, type ChatSyncOptions, isBusy, type SyncState } from "./chat-sync.ts";
-import type { HeldTransport } from "./held-transport.ts";
-import { serverRequests } from "./server-requests.ts";
 import { isHidden } from "./watch-return.ts";
 
 /** How `attachApprovals` works. Only `transport` is required. */
-export interface AttachOptions<UI_MESSAGE extends UIMessage>
-  extends LedgerOptions, Pick<ChatSyncOptions<UI_MESSAGE>, "pageSize"> {
-  /** The transport of the chat: an `SseChatTransport`, or a `WebSocketChatTransport` with `hold`. */
-  transport: HeldTransport<UI_MESSAGE>;
-}
+export interface AttachOptions<UI_MESSAGE extends UIMessage> extends LedgerOptions, ChatSyncOptions<UI_MESSAGE> {}
 
 /** The approvals of a chat, with what a page needs to stay up to date. */
 export interface AttachedApprovals extends ChatApprovals {
@@ -46,52 +40,41 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
   options: AttachOptions<UI_MESSAGE>,
 ): AttachedApprovals {
   const { transport } = options;
-  const server = serverRequests(options);
   const record = chat.addToolApprovalResponse;
-  let unsubscribe: (() => void) | undefined;
 
-  const ledger = approvalLedger(options, {
-    server,
-    chat,
-    ask: () => sync.ask(),
-    // A page that is shown again asks at once.
-    isPaused: isHidden,
-    async onDecided(decided) {
-      await recordDecision(decided);
-      onEnd();
-    },
-  });
+  const onDecided = async (decided: ApprovalData) => {
+    await recordDecision(decided);
+    sync.onEnd();
+  };
+  // A page that is shown again asks at once.
+  const ledger = approvalLedger(options, chat, () => sync.ask(), isHidden, onDecided);
   const { changed, outbox, reports, approvals } = ledger;
   const { refresh } = approvals;
-  const sync = chatSync<UI_MESSAGE>({ ...options, chat, server, ledger, onShow: () => arriving.clear() });
+  const sync = chatSync(chat, ledger, options, () => arriving.clear());
 
-  /** Gives the part of a call its decision, as AI SDK does. Does nothing for a part that has one. */
+  /** Gives the part of a call its decision, as AI SDK does. Does nothing for a part that has one. True if no one answered. */
   async function recordDecision(data: ApprovalData): Promise<boolean> {
     const { approvalId, state } = data;
-    const asks = chat.messages.findLast(({ parts }) =>
+    const asks = chat.messages.find(({ parts }) =>
       parts.some((part) => isAskedPart(part) && part.approval.id === approvalId && part.state === "approval-requested"),
     );
+    const isClosed = isUnanswered(data);
     if (!asks || state === "pending") return false;
     // Outside the message that is being read, the outcome comes with the server's messages.
-    if (isUnanswered(data) && (!isBusy(chat) || asks !== chat.messages.at(-1))) return false;
+    if (isClosed && (!isBusy(chat) || asks !== chat.messages.at(-1))) return false;
     await record(decisionOf(data));
-    return isUnanswered(data);
+    return isClosed;
   }
 
   const arriving = new Set<string>();
-  /** Calls that are decided, by their ids. A stream that repeats their message leaves out the questions. */
-  const decided = new Map<string, ApprovalData>();
+  /** The decisions about calls, by the ids of the calls. A stream that repeats their message leaves out the questions. */
+  const decisions = new Map<string, ReturnType<typeof decisionOf>>();
   async function* onChunk(chunk: UIMessageChunk): AsyncGenerator<UIMessageChunk> {
     const { type } = chunk;
-    if (type === "tool-input-available") arriving.add(chunk.toolCallId);
-    if (type === "finish-step") {
-      arriving.clear();
-      changed();
-    }
     if (type === "data-approval") {
       const data = chunk.data as ApprovalData;
       reports.set(data.approvalId, data);
-      if (data.state !== "pending") decided.set(data.toolCallId, data);
+      if (data.state !== "pending") decisions.set(data.toolCallId, decisionOf(data));
       if (chunk.transient) return;
       const isClosed = await recordDecision(data);
       changed();
@@ -100,66 +83,29 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
       if (isClosed) yield { type: "tool-output-denied", toolCallId: data.toolCallId };
       return;
     }
-    const data = "toolCallId" in chunk ? decided.get(chunk.toolCallId) : undefined;
-    const decision = data && decisionOf(data);
-    if (decision && type === "tool-input-available") {
-      yield chunk;
+    if (type === "tool-input-available") arriving.add(chunk.toolCallId);
+    if (type === "finish-step") {
+      arriving.clear();
+      changed();
+    }
+    const decision = "toolCallId" in chunk ? decisions.get(chunk.toolCallId) : undefined;
+    if (decision && type === "tool-output-error" && !decision.approved)
+      yield { type: "tool-output-denied", toolCallId: chunk.toolCallId };
+    else if (type !== "tool-approval-request" || !decision) yield chunk;
+    if (type === "tool-input-available" && decision) {
       yield { type: "tool-approval-request", approvalId: decision.id, toolCallId: chunk.toolCallId };
       await record(decision);
-    } else if (decision && type === "tool-output-error" && !decision.approved)
-      yield { type: "tool-output-denied", toolCallId: chunk.toolCallId };
-    else if (!decision || type !== "tool-approval-request") yield chunk;
+    }
   }
   const onArrival = ({ type }: UIMessageChunk) => {
     // The ledger has what a card shows beside the arguments; a turn that no stream shows changes the chat.
     if (type === "tool-approval-request" || (type === "start" && !isBusy(chat))) void refresh();
   };
-  const onEnd = () => {
-    sync.tellOthers();
-    void refresh();
-  };
-
-  const { sendMessage, regenerate, resumeStream } = chat;
-  /** The last request and the reading of its reply. */
-  let active: Promise<unknown> | undefined;
-  let waiting = 0;
-  const reading = (done: Promise<void>) => {
-    const until = done.then(over, over);
-    function over() {
-      if (active === until) active = undefined;
-    }
-    active = until;
-    return done;
-  };
-  /** A chat reads one stream at a time: the one before is left when the server has its message. */
-  const alone = (request: () => Promise<void>) => {
-    const before = active;
-    const inTurn = async () => {
-      if (before || isBusy(chat)) {
-        waiting += 1;
-        transport.release();
-        await before;
-        waiting -= 1;
-      }
-      sync.keepUnsent();
-      const done = request();
-      sync.tellOthers();
-      return done;
-    };
-    return reading(inTurn());
-  };
-  /** The requests of messages that were sent in the same moment come one after the other. */
-  const onOpen = () => {
-    if (waiting > 0) transport.release();
-  };
-  chat.sendMessage = (message, ...given) =>
-    alone(() => {
-      if (message?.messageId !== undefined) sync.unsent.edit(message.messageId);
-      return sendMessage(message, ...given);
-    });
-  chat.regenerate = (...given) => alone(() => regenerate(...given));
-  chat.resumeStream = (...given) => reading(resumeStream(...given));
   chat.addToolApprovalResponse = ({ id, ...answer }) => outbox.send(id, answer);
+
+  transport.subscribe(() => {
+    if (transport.getState().status === "open") outbox.wake();
+  });
 
   return {
     ...approvals,
@@ -171,23 +117,14 @@ export function attachApprovals<UI_MESSAGE extends UIMessage>(
     },
     isArriving: (toolCallId) => arriving.has(toolCallId),
     loadOlder: sync.loadOlder,
-    resend: (messageId) =>
-      alone(async () => {
-        const message = sync.unsent.take(messageId);
-        if (message) await sendMessage(message);
-      }),
+    resend: sync.resend,
     discard: sync.discard,
     open() {
-      unsubscribe ??= transport.subscribe(() => {
-        if (transport.getState().status === "open") outbox.wake();
-      });
-      transport.hooks = { onOpen, onChunk, onArrival, onEnd };
+      transport.hooks = { onOpen: sync.onOpen, onChunk, onArrival, onEnd: sync.onEnd };
       sync.open();
       approvals.open();
     },
     close() {
-      unsubscribe?.();
-      unsubscribe = undefined;
       transport.hooks = {};
       sync.close();
       approvals.close();
@@ -204,6 +141,7 @@ function isUnanswered({ state, decidedBy }: ApprovalData): boolean {
 
 /** The decision in the words of AI SDK, which knows no question without an answer. */
 function decisionOf(data: ApprovalData): { id: string; approved: boolean; reason?: string } {
-  const { approvalId: id, state, reason = isUnanswered(data) ? data.errorText : undefined } = data;
-  return { id, approved: state !== "denied" && !isUnanswered(data), reason };
+  const { approvalId: id, state, reason, errorText } = data;
+  const isClosed = isUnanswered(data);
+  return { id, approved: state !== "denied" && !isClosed, reason: reason ?? (isClosed ? errorText : undefined) };
 }

@@ -4,7 +4,7 @@ import { BridgeError } from "../protocol/errors.ts";
 import { isToolPart } from "./approval-info.ts";
 import type { ApprovalLedger } from "./approval-ledger.ts";
 import type { HeldTransport } from "./held-transport.ts";
-import { chatPath, type ServerRequests } from "./server-requests.ts";
+import { chatPath, lostConnection } from "./server-requests.ts";
 import { unsentMessages } from "./unsent-messages.ts";
 
 /** What the server says about a chat beside its messages. */
@@ -23,12 +23,8 @@ interface MessagePage<UI_MESSAGE> {
 }
 
 export interface ChatSyncOptions<UI_MESSAGE extends UIMessage> {
-  chat: AbstractChat<UI_MESSAGE>;
+  /** The transport of the chat: an `SseChatTransport`, or a `WebSocketChatTransport` with `hold`. */
   transport: HeldTransport<UI_MESSAGE>;
-  server: ServerRequests;
-  ledger: ApprovalLedger;
-  /** The chat has the server's messages now. */
-  onShow: () => void;
   /** How many messages a page has. Default 50. */
   pageSize?: number | undefined;
 }
@@ -51,27 +47,47 @@ const maxResumes = 5;
 /**
  * Keeps a chat as it is at the server: reads its messages at the start, asks now and then whether it has gone on (in another
  * tab, on another device, by a decision made elsewhere, by an expiry), reads what is new, and resumes a reply that is being
- * generated or waits. It changes the chat only while no request of the page runs.
+ * generated or waits. It changes the chat only while no request of the page runs, and the chat makes one request at a time.
+ * `onShow` is called when the chat has the server's messages.
  */
-export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<UI_MESSAGE>) {
-  const { chat, transport, server, ledger, onShow, pageSize = 50 } = options;
-  const { refresh } = ledger.approvals;
+export function chatSync<UI_MESSAGE extends UIMessage>(
+  chat: AbstractChat<UI_MESSAGE>,
+  ledger: ApprovalLedger,
+  { transport, pageSize = 50 }: ChatSyncOptions<UI_MESSAGE>,
+  onShow: () => void,
+) {
+  const { sendMessage, regenerate, resumeStream } = chat;
+  const {
+    server,
+    approvals: { refresh },
+  } = ledger;
   const unsent = unsentMessages(chat);
   let others: BroadcastChannel | undefined;
   let isClosed = true;
-  let state: SyncState = { isLoaded: false, hasOlder: false, unsent: [] };
   let problem: string | undefined;
   /** Names the page before the first message. */
   let before: string | undefined;
   /** The sequence number that the chat's messages show. */
   let shown: number | undefined;
-  /** How often a reply was resumed at the same sequence number. */
-  let resumed = { at: -1, times: 0 };
+  /** The sequence number at which a reply was resumed, and how often. */
+  let resumedAt = -1;
+  let resumes = 0;
   /** True from a request for a reply until its stream is over. The chat is busy only when the server has answered. */
   let isResuming = false;
+  /** The last request and the reading of its reply. */
+  let active: Promise<unknown> | undefined;
+  /** How many requests wait for their turn. */
+  let waiting = 0;
 
+  const currentState = (): SyncState => ({
+    isLoaded: shown !== undefined,
+    hasOlder: before !== undefined,
+    problem,
+    unsent: unsent.ids(),
+  });
+  let state = currentState();
   const changed = (): void => {
-    state = { isLoaded: shown !== undefined, hasOlder: before !== undefined, problem, unsent: unsent.ids() };
+    state = currentState();
     ledger.changed();
   };
   const keepUnsent = (): void => {
@@ -80,7 +96,7 @@ export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<
   };
 
   async function read(earlier?: string): Promise<MessagePage<UI_MESSAGE>> {
-    const from = earlier === undefined ? "" : `&before=${encodeURIComponent(earlier)}`;
+    const from = earlier ? `&before=${encodeURIComponent(earlier)}` : "";
     const { body } = await server.read<MessagePage<UI_MESSAGE>>(
       `${chatPath(chat.id)}/messages?limit=${pageSize}${from}`,
     );
@@ -110,25 +126,79 @@ export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<
       shown = sequence;
     }
     const last = chat.messages.at(-1);
-    const isLost = chat.status === "error" && isNetworkError(chat.error);
+    const { error } = chat;
+    // A broken connection, as AI SDK recognises one.
+    const isLost = error instanceof TypeError && /network|fetch/i.test(error.message);
     const isOpen = running || (transport.resumesPaused && isWaiting(last));
-    if (isOpen && isResuming) return changed();
-    if (isOpen) resumed = { at: sequence, times: resumed.at === sequence ? resumed.times + 1 : 1 };
+    if (isOpen) {
+      if (isResuming) return changed();
+      resumes = resumedAt === sequence ? resumes + 1 : 1;
+      resumedAt = sequence;
+    }
     // A reply that waits is resumed once, and again if its connection was lost. Without a stream the page asks now and then.
-    const resumes = isOpen && resumed.times <= (running || isLost ? maxResumes : 1);
-    const isStuck = running && !resumes;
-    problem = isStuck ? `The reply was resumed ${maxResumes} times without coming further.` : undefined;
-    if (isLost && !resumes && !isStuck && last?.role !== "user") chat.clearError();
+    const goesOn = isOpen && resumes <= (running || isLost ? maxResumes : 1);
+    problem = running && !goesOn ? "The reply does not go on." : undefined;
+    if (isLost && !goesOn && !running && last?.role !== "user") chat.clearError();
     changed();
-    if (!resumes) return;
+    if (!goesOn) return;
     isResuming = true;
     void chat.resumeStream().finally(() => (isResuming = false));
   }
 
+  /** Something of this page has changed the chat: the other tabs ask now. */
+  function tellOthers(): void {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a BroadcastChannel reaches only this origin
+    others?.postMessage("changed");
+  }
+
+  function reading(done: Promise<void>): Promise<void> {
+    const until = done.then(over, over);
+    function over() {
+      if (active === until) active = undefined;
+    }
+    active = until;
+    return done;
+  }
+
+  /** A chat reads one stream at a time: the one before is left when the server has its message. */
+  function alone(request: () => Promise<void>): Promise<void> {
+    const last = active;
+    const inTurn = async () => {
+      if (last || isBusy(chat)) {
+        waiting += 1;
+        transport.release();
+        await last;
+        waiting -= 1;
+      }
+      keepUnsent();
+      const done = request();
+      tellOthers();
+      return done;
+    };
+    return reading(inTurn());
+  }
+
+  chat.sendMessage = (message, ...given) =>
+    alone(() => {
+      if (message?.messageId) unsent.edit(message.messageId);
+      return sendMessage(message, ...given);
+    });
+  chat.regenerate = (...given) => alone(() => regenerate(...given));
+  chat.resumeStream = (...given) => reading(resumeStream(...given));
+
   return {
-    unsent,
-    keepUnsent,
     state: (): SyncState => state,
+
+    /** The requests of messages that were sent in the same moment come one after the other. */
+    onOpen(this: void): void {
+      if (waiting > 0) transport.release();
+    },
+
+    /** A stream has ended, or a decision was recorded. */
+    onEnd(this: void): void {
+      tellOthers();
+      void refresh();
+    },
 
     open(): void {
       isClosed = false;
@@ -140,12 +210,6 @@ export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<
       isClosed = true;
       others?.close();
       others = undefined;
-    },
-
-    /** Something of this page has changed the chat: the other tabs ask now. */
-    tellOthers(): void {
-      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a BroadcastChannel reaches only this origin
-      others?.postMessage("changed");
     },
 
     /** Asks the server whether the chat has gone on. */
@@ -160,9 +224,17 @@ export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<
         await follow(reply.body);
       } catch (error) {
         if (isClosed) return;
-        problem = error instanceof BridgeError ? error.message : "The server cannot be reached.";
+        problem = (error instanceof BridgeError ? error : lostConnection()).message;
         changed();
       }
+    },
+
+    /** Sends an unsent message again. */
+    resend(this: void, messageId: string): Promise<void> {
+      return alone(async () => {
+        const message = unsent.take(messageId);
+        if (message) await sendMessage(message);
+      });
     },
 
     /** Removes an unsent message. Of an edit the message comes back as the server has it. */
@@ -176,7 +248,7 @@ export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<
     /** Reads the page before the first message. Resolves to false if that was not possible now. */
     async loadOlder(this: void): Promise<boolean> {
       const first = chat.messages[0]?.id;
-      if (before === undefined || isBusy(chat)) return false;
+      if (!before || isBusy(chat)) return false;
       const page = await read(before).catch(() => undefined);
       if (!page || isBusy(chat) || chat.messages[0]?.id !== first) return false;
       const ids = new Set(chat.messages.map(({ id }) => id));
@@ -190,11 +262,6 @@ export function chatSync<UI_MESSAGE extends UIMessage>(options: ChatSyncOptions<
 
 export function isBusy({ status }: { status: string }): boolean {
   return status === "submitted" || status === "streaming";
-}
-
-/** True for a broken connection, as AI SDK recognises one. */
-function isNetworkError(error: Error | undefined): boolean {
-  return error instanceof TypeError && /network|fetch/i.test(error.message);
 }
 
 /** True if a call of the message has no outcome. */

@@ -1,4 +1,4 @@
-import { systemTimers, type Timers } from "./timers.ts";
+import type { Timers } from "./timers.ts";
 
 /** The time, as a test may want it. */
 export interface ClockOptions {
@@ -10,9 +10,7 @@ export interface ClockOptions {
   timers?: Timers | undefined;
 }
 
-export type Clock = ReturnType<typeof clockOf>;
-
 /** The clock of these options. */
-export function clockOf({ now = Date.now, random = Math.random, timers = systemTimers }: ClockOptions) {
+export function clockOf({ now = Date.now, random = Math.random, timers = globalThis }: ClockOptions) {
   return { now, random, timers };
 }

@@ -1,11 +1,11 @@
 import type { UIMessageChunk } from "ai";
 import { describe, expect, it } from "vitest";
-import { FollowedChat } from "./followed-chat.ts";
+import { followedChat } from "./followed-chat.ts";
 
 /** A chat, requests of it, and the frames of a server that plays its part. */
 function open({ maxKept = 100 } = {}) {
   const seen: string[] = [];
-  const chat = new FollowedChat("c1", { maxKept, onChunk: (chunk) => void seen.push(word(chunk)) });
+  const chat = followedChat("c1", { maxKept, onChunk: (chunk) => void seen.push(word(chunk)) });
   const begin = (turn: string, reply: string, sequence: number) => chat.take({ type: "turn", turn, reply, sequence });
   const say = (text: string, sequence?: number) =>
     chat.take({ type: "chunk", chunk: { type: "text-delta", id: "t", delta: text }, sequence });

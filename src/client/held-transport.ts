@@ -69,38 +69,32 @@ export function hookedStream(
   transport: { hooks: TransportHooks },
   onEnd?: () => void,
 ): ReadableStream<UIMessageChunk> {
-  const end = () => {
-    onEnd?.();
-    tellEnd(transport);
-  };
-  const hooked = throughHook(chunks, transport);
+  async function* throughHook() {
+    try {
+      for await (const chunk of chunks) {
+        const { onChunk } = transport.hooks;
+        if (onChunk) yield* onChunk(chunk);
+        else yield chunk;
+      }
+    } finally {
+      onEnd?.();
+      tellEnd(transport);
+    }
+  }
+  const hooked = throughHook();
   return new ReadableStream<UIMessageChunk>(
     {
       async pull(controller) {
-        try {
-          const { done, value } = await hooked.next();
-          if (!done) return controller.enqueue(value);
-        } catch (error) {
-          end();
-          throw error;
-        }
-        end();
-        controller.close();
+        const { done, value } = await hooked.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
       },
       async cancel() {
-        end();
-        // Not `hooked`, which may be waiting for the next chunk: it would end only after that.
-        await chunks.return(undefined);
+        // It may be waiting for the next chunk.
+        onEnd?.();
+        await hooked.return();
       },
     },
     { highWaterMark: 0 },
   );
-}
-
-async function* throughHook(chunks: AsyncGenerator<UIMessageChunk>, transport: { hooks: TransportHooks }) {
-  for await (const chunk of chunks) {
-    const { onChunk } = transport.hooks;
-    if (onChunk) yield* onChunk(chunk);
-    else yield chunk;
-  }
 }

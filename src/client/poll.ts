@@ -10,7 +10,7 @@ export interface PollOptions extends Pick<ClockOptions, "timers"> {
  * Asks the server, while it is open, now and then and when the person or the network comes back. What is asked while a
  * question is on its way is asked once more after it. A question that fails is asked again the next time.
  */
-export function poll(ask: () => Promise<void>, options: PollOptions, isPaused = () => false) {
+export function poll(ask: () => Promise<void>, options: PollOptions, isPaused?: () => boolean) {
   const { timers } = clockOf(options);
   let asking: Promise<void> | undefined;
   let next: Promise<void> | undefined;
@@ -23,7 +23,7 @@ export function poll(ask: () => Promise<void>, options: PollOptions, isPaused = 
     timers.clearTimeout(timer);
     const over = () => {
       asking = undefined;
-      if (unwatch && !isPaused()) timer = timers.setTimeout(() => void refresh(), options.pollMs ?? 5000);
+      if (unwatch && !isPaused?.()) timer = timers.setTimeout(() => void refresh(), options.pollMs ?? 5000);
     };
     asking = ask().then(over, over);
     return asking;

@@ -10,11 +10,11 @@ export function repeatedSends(): (body: object) => void {
   let times = 0;
   return (body) => {
     const text = JSON.stringify(body);
-    const { messages } = body as { messages?: { role: string }[] };
-    times = messages?.at(-1)?.role === "assistant" && text === last ? times + 1 : 0;
+    const message = (body as { messages?: { role: string }[] }).messages?.at(-1);
+    times = message?.role === "assistant" && text === last ? times + 1 : 0;
     last = text;
     if (times < most) return;
     times = 0;
-    throw new Error(`The answer was sent ${most} times without a reply that settles it. Send it again to go on.`);
+    throw new Error(`The answer was sent ${most} times without a reply that settles it.`);
   };
 }

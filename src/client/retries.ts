@@ -8,7 +8,7 @@ const longestDelayMs = 10_000;
  * in it, so that the pages of a server that restarts do not all come back at once.
  */
 export function retryDelay(failures: number, random: () => number): number {
-  const longest = Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(failures, 10));
+  const longest = Math.min(longestDelayMs, firstDelayMs * 2 ** failures);
   return longest * (0.5 + random() / 2);
 }
 
@@ -17,13 +17,15 @@ export interface RetryOptions extends ClockOptions {
   giveUpMs?: number | undefined;
 }
 
-/** The attempts to reach a server that does not reply. */
+/** The attempts to reach a server that does not reply, by a clock, which comes with them. */
 export function retries(options: RetryOptions) {
   const { giveUpMs = 60_000 } = options;
-  const { now, random } = clockOf(options);
+  const clock = clockOf(options);
+  const { now, random } = clock;
   let since = 0;
   let failures = 0;
   return {
+    ...clock,
     /** The server has replied. */
     reset(): void {
       failures = 0;

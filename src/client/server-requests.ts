@@ -49,9 +49,9 @@ export function serverRequests(options: ServerOptions) {
 
   /** Rejects also if the server refuses. */
   async function read<T extends object>(path: string, request?: ServerRequest): Promise<ServerReply<T>> {
-    const reply = await json<T>(path, request);
-    if (reply.status !== 200) throw refusalOf(reply);
-    return reply;
+    const response = await send(path, request);
+    if (!response.ok) throw await toError(response);
+    return replyOf<T>(response);
   }
 
   return { send, json, read };
@@ -64,7 +64,7 @@ async function replyOf<T extends object>(response: Response): Promise<ServerRepl
   const body = (await response.json().catch((error: unknown) => {
     // A refusal without JSON comes from something before the server. Otherwise the connection was cut in the body.
     if (!ok && error instanceof SyntaxError) return {};
-    throw new TypeError("The network connection was cut in the middle of a response.");
+    throw lostConnection();
   })) as ServerReply<T>["body"];
   const clockOffset = Math.abs(offset) > 2000 ? offset : 0;
   return { status, body, clockOffset, retryAfter: Number(headers.get("retry-after")) || undefined };
@@ -72,7 +72,7 @@ async function replyOf<T extends object>(response: Response): Promise<ServerRepl
 
 /** True if the same request may succeed later. The status of a response that a `fetch` makes of a failure is 0. */
 export function mayPass({ status }: { status: number }): boolean {
-  return status === 0 || status === 408 || status === 429 || status >= 500;
+  return [0, 408, 429].includes(status) || status >= 500;
 }
 
 /** The error of a reply that refuses a request, in the server's words if it has some. */
@@ -84,6 +84,11 @@ export function refusalOf({ status, body, retryAfter }: Omit<ServerReply<object>
 /** The error of a response that refuses a request. */
 export async function toError(response: Response): Promise<BridgeError> {
   return refusalOf(await replyOf(response));
+}
+
+/** AI SDK takes a TypeError about the network for a reply that can be resumed. */
+export function lostConnection(): TypeError {
+  return new TypeError("The network connection to the chat is lost.");
 }
 
 /** The path of an approval. */

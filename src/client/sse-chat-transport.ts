@@ -17,9 +17,9 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
   readonly resumeStreamIsReplay = true;
   readonly resumesPaused = true;
   hooks: TransportHooks = {};
+  readonly #state = watched<ConnectionState>({ status: "idle" });
   readonly #options: SseChatTransportOptions;
   readonly #server: ServerRequests;
-  readonly #state = watched<ConnectionState>({ status: "idle" });
   readonly #checkRepeated = repeatedSends();
   readonly #streams = new Set<SseStream>();
 
@@ -37,7 +37,7 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
     const { body } = onlyNewMessages({ ...options, id: chatId });
     this.#checkRepeated(body);
     const last = messages.at(-1);
-    const isNew = trigger === "submit-message" && messageId === undefined && last?.role === "user";
+    const isNew = last?.role === "user" && trigger === "submit-message" && !messageId;
     const sent = this.#open(options).send({ body: { ...body, hold: true }, headers }, isNew ? last.id : undefined);
     return sent as Promise<ReadableStream<UIMessageChunk>>;
   }
@@ -47,8 +47,8 @@ export class SseChatTransport<UI_MESSAGE extends UIMessage = UIMessage> implemen
   }
 
   async sendToolResult({ chatId, toolCallId, result }: ToolResult): Promise<void> {
-    const { error, ...rest } = Object(result) as { error?: unknown };
-    const isError = typeof error === "string" && Object.keys(rest).length === 0;
+    const { error } = Object(result) as { error?: unknown };
+    const isError = typeof error === "string" && Object.keys(Object(result)).length === 1;
     const body = { toolCallId, ...(isError ? { error: error.slice(0, 4000) } : { result: result ?? null }) };
     await this.#server.read(`${chatPath(chatId)}/results`, { body });
   }

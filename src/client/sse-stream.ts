@@ -1,11 +1,17 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import { decodeSse } from "../protocol/sse.ts";
-import { clockOf } from "./clock.ts";
 import type { ConnectionState } from "./connection-state.ts";
 import { hookedStream, tellEnd, type TransportHooks } from "./held-transport.ts";
 import { pauseWith } from "./pause.ts";
 import { retries } from "./retries.ts";
-import { chatPath, mayPass, refusalOf, type ServerRequest, type ServerRequests, toError } from "./server-requests.ts";
+import {
+  chatPath,
+  mayPass,
+  lostConnection,
+  type ServerRequest,
+  type ServerRequests,
+  toError,
+} from "./server-requests.ts";
 import type { SseChatTransportOptions } from "./sse-chat-transport-options.ts";
 import { isHidden, watchReturn } from "./watch-return.ts";
 
@@ -30,8 +36,8 @@ export function sseStream(
   become: (state: ConnectionState) => void,
 ) {
   const { onChunk, silenceMs = 40_000 } = options;
-  const { now, timers } = clockOf(options);
-  const { next, reset } = retries(options);
+  const { now, timers, next, reset } = retries(options);
+  const path = chatPath(chatId);
   const leave = new AbortController();
   const { signal: left } = leave;
   /** The reading or the wait that goes on. */
@@ -41,9 +47,10 @@ export function sseStream(
   /** The number of the last event. */
   let position: string | undefined;
   /** The last chunk, and when it came. After the end of a step the reply may wait for an answer. */
-  let last = { type: "", at: 0 };
+  let lastType = "";
+  let lastAt = 0;
   /** `sent` and `due`: its request changes the chat and has no response yet; it was sent, or waits to be sent again. */
-  let phase: "resuming" | "sent" | "due" | "begun" = "resuming";
+  let phase: "reconnecting" | "sent" | "unsent" | "open" = "reconnecting";
   let isReleased = false;
   /** False if the request on its way is the last one. */
   let repeats = true;
@@ -57,14 +64,14 @@ export function sseStream(
     cut();
   });
 
-  const over = (status: "idle" | "closed"): void => {
+  function over(status: "idle" | "closed"): void {
     leave.abort();
     become({ status });
-  };
+  }
 
   async function wait(ms?: number): Promise<void> {
     left.throwIfAborted();
-    heardAt = -Infinity;
+    heardAt = 0;
     await start(ms);
     left.throwIfAborted();
   }
@@ -83,23 +90,22 @@ export function sseStream(
 
   async function pause(): Promise<void> {
     const delay = next();
-    if (delay === 0) throw new TypeError("The network connection to the chat is lost.");
-    if (phase === "sent") phase = "due";
+    if (delay === 0) throw lostConnection();
+    if (phase === "sent") phase = "unsent";
     become({ status: "reconnecting", retryAt: now() + delay });
     await wait(delay);
   }
 
   /** Asks for what comes after the last event, or for the reply from its beginning. */
   function resume(): Promise<Response> {
-    const headers = position === undefined ? undefined : { "last-event-id": position };
-    return server.send(`${chatPath(chatId)}/stream?hold=1`, { headers, signal: left });
+    const headers = position ? { "last-event-id": position } : undefined;
+    return server.send(`${path}/stream?hold=1`, { headers, signal: left });
   }
 
   /** True if the chat has a message with this id. */
   async function has(messageId: string | undefined): Promise<boolean> {
-    const path = `${chatPath(chatId)}/messages?limit=20`;
-    const reply = await server.json<{ messages?: UIMessage[] }>(path, { signal: left });
-    if (mayPass(reply)) throw new TypeError(refusalOf(reply).message);
+    const reply = await server.json<{ messages?: UIMessage[] }>(`${path}/messages?limit=20`, { signal: left });
+    if (mayPass(reply)) throw lostConnection();
     return reply.body.messages?.some(({ id }) => id === messageId) ?? false;
   }
 
@@ -110,16 +116,16 @@ export function sseStream(
     try {
       const response = await request();
       if (!response.ok) throw await toError(response);
-      const isMessage = phase !== "resuming";
+      const isMessage = phase !== "reconnecting";
       // The server has the request.
-      phase = "begun";
+      phase = "open";
       repeats = true;
       reset();
       if (isReleased) leave.abort();
       left.throwIfAborted();
       if (response.body) return hookedStream(chunks(response.body), transport, () => leave.abort());
       // The reply to a message is over before it could be read.
-      if (isMessage) throw lostReply();
+      if (isMessage) throw lostConnection();
       over("idle");
       return null;
     } catch (error) {
@@ -128,7 +134,7 @@ export function sseStream(
       // The chat shows the error before. Then it is known whether the server has the message.
       tellEnd(transport);
       if (isLeft) throw left.reason;
-      throw error instanceof TypeError ? new TypeError(`The network request failed. ${error.message}`) : error;
+      throw error instanceof TypeError ? new TypeError(`The network connection failed. ${error.message}`) : error;
     }
   }
 
@@ -146,7 +152,8 @@ export function sseStream(
           for await (const { data, id } of decodeSse(body, { until: start(), onRead: hear })) {
             if (data === "[DONE]") return yield* unnumbered;
             const chunk = JSON.parse(data) as UIMessageChunk;
-            last = { type: chunk.type, at: now() };
+            lastType = chunk.type;
+            lastAt = now();
             transport.hooks.onArrival?.(chunk);
             onChunk?.(chunk);
             // The server has withdrawn what the chat has of this message.
@@ -163,9 +170,9 @@ export function sseStream(
           // The connection was cut.
         }
         left.throwIfAborted();
-        if (isLost) throw lostReply();
+        if (isLost) throw lostConnection();
         // Browsers allow few connections to a server. A page that is not seen and waits leaves them to the others.
-        if (last.type === "finish-step") while (isHidden()) await wait();
+        if (lastType === "finish-step") while (isHidden()) await wait();
         await pause();
         body = await reopen();
       }
@@ -180,7 +187,7 @@ export function sseStream(
   function hear(): void {
     heardAt = now();
     endAfter(silenceMs);
-    if (isHidden() && last.type === "finish-step" && heardAt - last.at >= hiddenMs) cut();
+    if (lastType === "finish-step" && isHidden() && heardAt - lastAt >= hiddenMs) cut();
   }
 
   /** Opens the next connection. */
@@ -190,7 +197,7 @@ export function sseStream(
       if (mayPass(resumed)) throw new TypeError((await toError(resumed)).message);
       return resumed;
     });
-    if (!response.body || response.status === 404) throw lostReply();
+    if (!response.body || response.status === 404) throw lostConnection();
     // A server that refuses for good would refuse again.
     if (!response.ok) throw await toError(response);
     return response.body;
@@ -199,7 +206,7 @@ export function sseStream(
   /** Leaves the stream. A request on its way is not cut, because the server might not get it. */
   function release(): void {
     isReleased = true;
-    if (phase === "resuming" || phase === "begun") leave.abort();
+    if (phase === "reconnecting" || phase === "open") leave.abort();
   }
 
   return {
@@ -208,13 +215,12 @@ export function sseStream(
 
     /** Begins with a chat request. That of a new message (`id`) is sent again if it got no response, unless it is in the chat. */
     send(request: ServerRequest, id?: string): Promise<ReadableStream<UIMessageChunk> | null> {
-      let isFirst = true;
       phase = "sent";
       repeats = id !== undefined;
       const attempt = async () => {
+        const isRepeated = phase === "unsent";
         phase = "sent";
-        if (!isFirst && (await has(id))) return resume();
-        isFirst = false;
+        if (isRepeated && (await has(id))) return resume();
         return server.send("/stream", { ...request, signal: left });
       };
       return begin(() => reach(attempt));
@@ -230,7 +236,7 @@ export function sseStream(
     stop(): void {
       leave.abort();
       // A request to resume is aborted only to make it once more.
-      if (phase !== "resuming") server.send(`${chatPath(chatId)}/stop`, { body: {} }).catch(() => undefined);
+      if (phase !== "reconnecting") server.send(`${path}/stop`, { body: {} }).catch(() => undefined);
     },
 
     release,
@@ -238,13 +244,8 @@ export function sseStream(
     /** The page is left too: a request on its way is the last one. */
     close(): void {
       repeats = false;
-      if (phase === "due") leave.abort();
+      if (phase === "unsent") leave.abort();
       release();
     },
   };
-}
-
-/** AI SDK takes a TypeError about the network for a reply that can be resumed. */
-function lostReply(): TypeError {
-  return new TypeError("The network connection was cut in the middle of the reply.");
 }

@@ -3,5 +3,3 @@ export interface Timers {
   setTimeout(callback: () => void, ms: number): unknown;
   clearTimeout(timer: unknown): void;
 }
-
-export const systemTimers: Timers = globalThis;

@@ -25,15 +25,19 @@ export function unsentMessages<UI_MESSAGE extends UIMessage>(chat: AbstractChat<
 
     /** Remembers the last message if its request failed: later the chat no longer shows that. Returns true for an edit. */
     keep(): boolean {
-      const { id, role } = chat.messages.at(-1) ?? { id: "" };
+      const last = chat.messages.at(-1);
+      if (chat.status !== "error" || last?.role !== "user") return false;
+      const { id } = last;
       const isEdit = received.has(id);
-      if (chat.status !== "error" || role !== "user" || unsent.has(id) || (isEdit && !edits.has(id))) return false;
+      if (unsent.has(id) || (isEdit && !edits.has(id))) return false;
       unsent.add(id);
       return isEdit;
     },
 
     /** A message is about to be sent with other parts. */
-    edit: (id: string): void => void edits.set(id, find(id)?.parts ?? []),
+    edit(id: string): void {
+      edits.set(id, find(id)?.parts ?? []);
+    },
 
     /** The server has these messages. */
     receive(messages: readonly UI_MESSAGE[]): void {
@@ -82,19 +86,19 @@ function isSame(one: Parts, other: Parts): boolean | undefined {
   const [words, others] = [wordsOf(one), wordsOf(other)];
   if (words.length !== others.length) return false;
   const found = new Set(words.map((part, index) => isSamePart(part, others[index]!)));
-  return found.has(false) ? false : found.has(undefined) ? undefined : true;
+  return !found.has(false) && (found.has(undefined) ? undefined : true);
 }
 
 function isSamePart(one: Word, other: Word): boolean | undefined {
-  if (one.type === "text" || other.type === "text")
-    return one.type === "text" && other.type === "text" && one.text === other.text;
-  const isByValue = ({ url }: FileUIPart) => url.startsWith("data:");
+  if (one.text !== other.text) return false;
+  const isByValue = ({ url }: Word) => url?.startsWith("data:");
   return one.url === other.url || (isByValue(one) === isByValue(other) ? false : undefined);
 }
 
-type Word = TextUIPart | FileUIPart;
+/** A text, or a file. */
+type Word = Partial<Pick<TextUIPart, "text"> & Pick<FileUIPart, "url">>;
 
 /** What the server takes of a user's message. */
 function wordsOf(parts: Parts): Word[] {
-  return parts.filter((part) => (part.type === "text" ? part.text !== "" : part.type === "file")) as Word[];
+  return parts.filter((part) => (part.type === "text" ? part.text : part.type === "file")) as Word[];
 }

@@ -13,5 +13,5 @@ export function watchReturn(callback: () => unknown): () => void {
 
 /** True if the person does not see the page. */
 export function isHidden(): boolean {
-  return (globalThis as { document?: Document }).document?.hidden === true;
+  return (globalThis as { document?: Document }).document?.hidden ?? false;
 }

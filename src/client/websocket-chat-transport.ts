@@ -47,15 +47,16 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
   readonly resumeStreamIsReplay = true;
   readonly resumesPaused = false;
   hooks: TransportHooks = {};
-  readonly #options: WebSocketChatTransportOptions;
   readonly #state = watched<ConnectionState>({ status: "idle" });
-  #isLoaded = false;
-  #loaded: Promise<LoadedWebSocketTransport<UI_MESSAGE>> | undefined;
+  readonly #options: WebSocketChatTransportOptions;
+  #loading: Promise<LoadedWebSocketTransport> | undefined;
+  /** What does the work, from the moment when its code is here. */
+  #loaded: LoadedWebSocketTransport | undefined;
 
   constructor(options: WebSocketChatTransportOptions) {
     this.#options = options;
     // A failure here is ignored: the first request loads the module again, and reports it if that fails too.
-    this.#load().catch(() => undefined);
+    void this.#load();
   }
 
   /** The state of the connection; with `subscribe` for `useSyncExternalStore`. */
@@ -100,50 +101,49 @@ export class WebSocketChatTransport<UI_MESSAGE extends UIMessage = UIMessage> im
 
   /** Leaves the chat and ends open streams with an error. The next request opens a new connection. */
   close(): void {
-    if (this.#state.get().status !== "idle") this.#state.set({ status: "closed" });
+    if (this.#state.get() === loading) this.#state.set({ status: "closed" });
     this.#tell((loaded) => loaded.close());
   }
 
   /** Makes a request, as soon as the code is here. */
-  async #ask<T>(
-    request: (loaded: LoadedWebSocketTransport<UI_MESSAGE>) => Promise<T>,
-    signal?: AbortSignal,
-  ): Promise<T> {
+  async #ask<T>(request: (loaded: LoadedWebSocketTransport) => Promise<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
-    if (!this.#isLoaded) this.#state.set(loading);
-    const asked = this.#load()
-      .then(request)
-      .finally(() => this.#loadingEnds("idle"));
+    if (this.#loaded) return request(this.#loaded);
+    this.#state.set(loading);
+    const asked = this.#load().then(request);
     return new Promise((resolve, reject) => {
       signal?.addEventListener("abort", () => reject(signal.reason as Error));
-      asked.then(resolve, reject);
+      asked.then(resolve, reject).finally(() => {
+        // The code has not come, or the request was stopped before it.
+        if (this.#state.get() === loading) this.#state.set({ status: this.#loaded ? "idle" : "closed" });
+      });
     });
   }
 
   /** Passes on a call that has no effect unless a request was made before it. */
-  #tell(say: (loaded: LoadedWebSocketTransport<UI_MESSAGE>) => void): void {
-    this.#loaded?.then(say, () => undefined);
+  #tell(say: (loaded: LoadedWebSocketTransport) => void): void {
+    if (this.#loaded) say(this.#loaded);
+    else this.#loading?.then(say, () => undefined);
   }
 
-  /** The code will not come, or the first request did not connect. */
-  #loadingEnds(status: "idle" | "closed"): void {
-    if (this.#state.get() === loading) this.#state.set({ status });
-  }
-
-  #load(): Promise<LoadedWebSocketTransport<UI_MESSAGE>> {
-    return (this.#loaded ??= import("./loaded-websocket-transport.ts").then(
-      (module) => {
-        this.#isLoaded = true;
-        return new module.LoadedWebSocketTransport<UI_MESSAGE>(this.#options, this, this.#state);
-      },
+  #load(): Promise<LoadedWebSocketTransport> {
+    if (this.#loading) return this.#loading;
+    this.#loading = import("./loaded-websocket-transport.ts").then(
+      (module) => module.loadedWebSocketTransport(this.#options, this, this.#state),
       (error: unknown) => {
-        this.#loaded = undefined;
-        this.#loadingEnds("closed");
-        tellEnd(this);
         // AI SDK takes a TypeError about the network for a request that did not reach the server.
-        const message = `The network connection needs code that could not be loaded (${String(error)}). Reload the page.`;
+        const message = `The network connection needs code that could not be loaded (${error as Error}). Reload the page.`;
         throw new TypeError(message, { cause: error });
       },
-    ));
+    );
+    // The first to know, so that calls from before this moment are carried out before those from after it.
+    this.#loading.then(
+      (transport) => (this.#loaded = transport),
+      () => {
+        this.#loading = undefined;
+        tellEnd(this);
+      },
+    );
+    return this.#loading;
   }
 }

@@ -1,4 +1,5 @@
-import { type ErrorCode, secondsToRetry, signedOutCode } from "./errors.ts";
+import { type ErrorCode, secondsToRetry } from "./errors.ts";
+import { signedOutCode } from "./signed-out-code.ts";
 
 /**
  * The HTTP status and the WebSocket close code of each error code, and after how many seconds the same request may succeed,

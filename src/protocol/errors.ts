@@ -27,9 +27,6 @@ export function retryAfterOf(code: ErrorCode, given?: number): number | undefine
   return seconds && (given ?? seconds);
 }
 
-/** The WebSocket close code of `unauthenticated`. A client has to tell a user who is signed out from a frame that is at fault. */
-export const signedOutCode = 4401;
-
 /** True for the error of something that does not exist, or no longer. */
 export function isNotFound(error: unknown): boolean {
   return error instanceof BridgeError && error.code === "not_found";

@@ -63,22 +63,23 @@ export async function* decodeSse(
 function eventReader(): (piece: string) => Generator<SseEvent, void, void> {
   let rest = "";
   let afterReturn = false;
-  let data: string[] = [];
+  /** The lines of data, each with its end. */
+  let data = "";
   let id = "";
   return function* read(piece) {
-    if (piece === "") return;
-    const text = afterReturn && piece.startsWith("\n") ? piece.slice(1) : piece;
+    if (!piece) return;
+    const text = afterReturn ? piece.replace(/^\n/, "") : piece;
     afterReturn = text.endsWith("\r");
     const lines = text.split(/\r\n?|\n/);
     lines[0] = rest + lines[0];
-    rest = lines.pop() ?? "";
+    rest = lines.pop()!;
     for (const line of lines) {
-      const [, field, value = ""] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
-      if (field === "data") data.push(value);
+      const [, field, value] = /^([^:]*):? ?(.*)$/s.exec(line) as unknown as [string, string, string];
+      if (field === "data") data += `${value}\n`;
       else if (field === "id" && !value.includes("\0")) id = value;
-      else if (line === "" && data.length > 0) {
-        yield { data: data.join("\n"), ...(id && { id }) };
-        data = [];
+      else if (!line && data) {
+        yield { data: data.slice(0, -1), ...(id && { id }) };
+        data = "";
       }
     }
   };
