@@ -220,6 +220,25 @@ describe.each(cases)("a page over %s", (_, ai, over) => {
     await proxy.close();
   });
 
+  it("goes on after the answer if the server was restarted while the question was open", async () => {
+    const world = await openWorld(live);
+    const proxy = await openCutProxy(world.server.url);
+    const page = openPage(ai, { url: proxy.url, over });
+    const id = await ask(page);
+    await world.restart();
+    proxy.forwardTo(world.server.url);
+    const { connections } = proxy;
+    proxy.cut();
+    await page.until(() => proxy.connections > connections && page.transport.getState().status === "open");
+    await page.approvals.answer(id, { approved: true });
+    await page.shows("done");
+    // The model says something about it, over a live connection of its own.
+    await page.until(() => wordsOf(page.chat.messages.at(-1)!) !== "");
+    await expectTruth(page, world, ai);
+    expect(world.payments).toHaveLength(1);
+    await proxy.close();
+  });
+
   it("shows the open question after a reload, and goes on after the answer", async () => {
     const { world, page: before } = await open(ai, over);
     const id = await ask(before);

@@ -568,6 +568,22 @@ for (const { name: store, options } of storeKinds)
       await expectWhole(stage);
     });
 
+    it("while a live question is open, decided outside by someone who is connected: the model is told at once", async () => {
+      const stage = await openLiveStage(options());
+      await stage.say("pay");
+      await stage.crash();
+      const [row] = await stage.rows();
+      const leave = stage.bridge.attach(row!.owner, "chat-1");
+      await stage.decide(row!.id, true);
+      await stage.untilIdle();
+      leave();
+      expect(stage.payments).toHaveLength(1);
+      expect(timesNotified(stage)).toBe(1);
+      await inTime(stage.say("hello"));
+      expect(timesNotified(stage)).toBe(1);
+      await expectWhole(stage);
+    });
+
     /** The process dies at the nth of these moves of a row. */
     const dieAtMove = (stage: LiveStage, event: string, when: "before" | "after") =>
       stage.dieAt(

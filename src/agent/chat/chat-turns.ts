@@ -177,7 +177,7 @@ export class ChatTurns {
   ): Promise<QueuedTurn> {
     const { conversations, unseen } = this.#context;
     const { reply, answered, model = true } = options;
-    const { mode, asksModel, isRequested } = await conversations.continuation(queue.chat.id, reply, options.mode);
+    const { mode, asksModel, isRequested } = await conversations.continuation(queue.chat, options);
     const attended = options.attended ?? isRequested;
     const { owner, name } = queue.chat;
     if (attended && name !== undefined) unseen.noteVisit(owner, name);

@@ -132,6 +132,11 @@ export class ConnectionPool {
     return this.#presence.attach(keyOf(owner, chatName));
   }
 
+  /** True while a client is connected to the chat, at any node. */
+  isUsed(owner: string, chatName: string): Promise<boolean> {
+    return this.#presence.isUsed(keyOf(owner, chatName));
+  }
+
   /** Names the chats that clients of this node are connected to. */
   get presentKeys(): readonly string[] {
     return this.#presence.keys;
@@ -151,7 +156,7 @@ export class ConnectionPool {
 
   async #closeUnused(chat: Session, entry: Entry): Promise<void> {
     const { idle } = entry;
-    const isUsed = await this.#presence.isUsed(keyOf(chat.owner, chat.name ?? ""));
+    const isUsed = await this.isUsed(chat.owner, chat.name ?? "");
     // A turn may have begun or ended meanwhile.
     if (this.#entries.get(chat.id) !== entry || entry.idle !== idle) return;
     if (isUsed) this.closeWhenIdle(chat);
@@ -181,7 +186,7 @@ export class ConnectionPool {
       if (!isOwnLimit && this.#quota.used() < liveConnections) return false;
       const { chat, idle } = entry;
       if (idle === undefined || (isOwnLimit && chat.owner !== owner)) continue;
-      if (await this.#presence.isUsed(keyOf(chat.owner, chat.name ?? ""))) continue;
+      if (await this.isUsed(chat.owner, chat.name ?? "")) continue;
       // A turn may have begun meanwhile.
       if (this.#entries.get(chat.id) !== entry || entry.idle !== idle) continue;
       use(chat.id);

@@ -88,18 +88,19 @@ export class Conversations {
   }
 
   /**
-   * How a chat continues after an outcome. `requested` is the mode of the client that caused it, if one did. Without a
-   * client, the outcome of a live call is only shown, unless the connection is still open: the model is told when someone
-   * talks to it again.
+   * How a chat continues after an outcome. `mode` is that of the client that caused it, if one did. Without a client, the
+   * outcome of a live call is only shown, unless the connection is still open: the model is told when someone talks to it
+   * again. If a person has decided (`attended`) and a client of the chat is connected, the model is told now.
    */
   async continuation(
-    chatId: string,
-    reply: string,
-    requested: Mode | undefined,
+    { id, owner, name = "" }: Session,
+    { reply, mode: requested, attended = false }: { reply: string; mode?: Mode; attended?: boolean },
   ): Promise<{ mode: Mode; asksModel: boolean; isRequested: boolean }> {
-    const mode = requested ?? (this.isOpen(chatId) ? "live" : "request");
-    const isRequested = requested !== undefined;
-    return { mode, isRequested, asksModel: isRequested || (await this.mayAskUnattended(chatId, reply)) };
+    if (requested !== undefined) return { mode: requested, asksModel: true, isRequested: true };
+    const mode = this.isOpen(id) ? "live" : "request";
+    if (await this.mayAskUnattended(id, reply)) return { mode, asksModel: true, isRequested: false };
+    if (!attended || !(await this.#pool.isUsed(owner, name))) return { mode, asksModel: false, isRequested: false };
+    return { mode: "live", asksModel: true, isRequested: false };
   }
 
   /** True when the server may ask the model about this reply although no client is waiting. */
