@@ -45,7 +45,8 @@ describe.each(cases)("an approval over %s", (_, ai, over) => {
     const { world, page } = await open(ai, over);
     const id = await ask(page);
     expect(page.card()).toMatchObject({ toolName: "process_payment", input: { amount: 50, recipient: "Hanako" } });
-    expect(page.chat.status).toBe("streaming");
+    // The card may be known from the ledger a moment before the stream shows it.
+    await page.until(() => page.chat.status === "streaming");
     await page.approvals.answer(id, { approved, reason: "so be it" });
     const [part] = toolParts(ai, page.chat.messages[1]!);
     expect(["approval-responded", "output-available", "output-denied"]).toContain(part?.state);
