@@ -9,12 +9,18 @@ const payment: Record<string, CardField> = {
   currency: { format: "code" },
 };
 
+/** What the server says about the order of the arguments. */
+const mail: Record<string, CardField> = { to: {}, subject: {}, body: {} };
+
 const letter: Record<string, CardField> = { body: { format: "multiline" } };
 
 test.each<[unknown, Record<string, CardField> | undefined, string]>([
   [{ recipient: "Hanako", amount: 50, currency: "USD" }, payment, "$50.00 → Hanako"],
   [{ amount: 50, currency: "USD" }, payment, "$50.00"],
   [{ recipient: "Hanako", amount: "50", currency: "USD" }, payment, "50 → Hanako"],
+  [{ body: "Hello", subject: "Budget", to: "a@b.example" }, mail, "a@b.example · Budget"],
+  [{ body: "Hello\n", to: ["a@b.example"] }, mail, "a@b.example"],
+  [{ amount: 50, currency: "USD", recipient: "Hanako" }, { recipient: {}, amount: {} }, "$50.00 → Hanako"],
   [{ service: "shop", environment: "production", replicas: 3 }, undefined, "shop · production"],
   [{ command: "rm -rf /\nexit" }, undefined, "rm -rf / \\n exit"],
   [{ to: ["a@b.example"], subject: "Budget", body: "Hello,\n\nBest regards" }, undefined, "a@b.example · Budget"],
