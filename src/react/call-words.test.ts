@@ -27,6 +27,7 @@ test.each<[unknown, Record<string, CardField> | undefined, string]>([
   [{ to: ["a@b.example", "c@d.example"], body: "One line" }, letter, "a@b.example, c@d.example"],
   [{ to: [], mixed: ["a", 1], body: "One line" }, letter, "One line"],
   [{ nested: { a: 1 }, list: [1], force: true }, undefined, "true"],
+  [{ dryRun: false, serial: "X1" }, undefined, "X1"],
   [{ recipient: "", amount: 5, currency: "USD" }, payment, "$5.00"],
   [{ recipient: "Ha\u200bna" }, undefined, "Ha U+200B na"],
   [{ recipient: "أحمد", amount: 1, currency: "USD" }, payment, "$1.00 → \u2068أحمد\u2069"],
