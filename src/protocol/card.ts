@@ -11,7 +11,10 @@ export interface ApprovalCard {
   icon?: string;
   /** How much care the decision needs. */
   tone?: CardTone;
-  /** How to show the arguments, by their names. Arguments without an entry are shown too. */
+  /**
+   * How to show the arguments, by their names and in this order. An empty entry says nothing but the place of its argument.
+   * Arguments without an entry are shown too, after these.
+   */
   fields?: Record<string, CardField>;
 }
 
@@ -30,7 +33,7 @@ export const fieldFormats = ["text", "multiline", "code", "number", "money", "da
 /** How to show one argument. A value that does not fit its format is shown as it is. */
 export type FieldFormat = (typeof fieldFormats)[number];
 
-/** How a card shows one argument of a call. */
+/** How a card shows one argument of a call. Without any of these it is shown as an argument without an entry is. */
 export interface CardField {
   /** Shown instead of the argument's name. */
   label?: LocalText;

@@ -11,14 +11,14 @@ interface Argument {
   field: CardField;
 }
 
-/** The arguments of a call: those that the card describes in its order, then the others in theirs. */
+/** The arguments of a call: those that the card has in its order, then the others in theirs. */
 export function argumentsOf(values: Readonly<Record<string, unknown>>, fields: Fields): Argument[] {
   const described = new Map(Object.entries(fields).filter(([name]) => Object.hasOwn(values, name)));
-  return Array.from(new Set([...described.keys(), ...Object.keys(values)]), (name) => ({
-    name,
-    value: values[name],
-    field: described.get(name) ?? inferField(name, values),
-  }));
+  return Array.from(new Set([...described.keys(), ...Object.keys(values)]), (name) => {
+    const field = described.get(name) ?? {};
+    // An empty field says only where the argument is.
+    return { name, value: values[name], field: Object.keys(field).length > 0 ? field : inferField(name, values) };
+  });
 }
 
 /** Whether a value has named entries, as the input of most calls does. */

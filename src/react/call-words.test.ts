@@ -9,18 +9,25 @@ const payment: Record<string, CardField> = {
   currency: { format: "code" },
 };
 
+/** What the server says about the order of the arguments. */
+const mail: Record<string, CardField> = { to: {}, subject: {}, body: {} };
+
 const letter: Record<string, CardField> = { body: { format: "multiline" } };
 
 test.each<[unknown, Record<string, CardField> | undefined, string]>([
   [{ recipient: "Hanako", amount: 50, currency: "USD" }, payment, "$50.00 → Hanako"],
   [{ amount: 50, currency: "USD" }, payment, "$50.00"],
   [{ recipient: "Hanako", amount: "50", currency: "USD" }, payment, "50 → Hanako"],
+  [{ body: "Hello", subject: "Budget", to: "a@b.example" }, mail, "a@b.example · Budget"],
+  [{ body: "Hello\n", to: ["a@b.example"] }, mail, "a@b.example"],
+  [{ amount: 50, currency: "USD", recipient: "Hanako" }, { recipient: {}, amount: {} }, "$50.00 → Hanako"],
   [{ service: "shop", environment: "production", replicas: 3 }, undefined, "shop · production"],
   [{ command: "rm -rf /\nexit" }, undefined, "rm -rf / \\n exit"],
   [{ to: ["a@b.example"], subject: "Budget", body: "Hello,\n\nBest regards" }, undefined, "a@b.example · Budget"],
   [{ to: ["a@b.example", "c@d.example"], body: "One line" }, letter, "a@b.example, c@d.example"],
   [{ to: [], mixed: ["a", 1], body: "One line" }, letter, "One line"],
   [{ nested: { a: 1 }, list: [1], force: true }, undefined, "true"],
+  [{ dryRun: false, serial: "X1" }, undefined, "X1"],
   [{ recipient: "", amount: 5, currency: "USD" }, payment, "$5.00"],
   [{ recipient: "Ha\u200bna" }, undefined, "Ha U+200B na"],
   [{ recipient: "أحمد", amount: 1, currency: "USD" }, payment, "$1.00 → \u2068أحمد\u2069"],

@@ -26,8 +26,8 @@ export function callWords(input: unknown, fields: Fields = {}, language = "en"):
     const text = toText(value, field, language);
     return text === undefined ? [] : [{ text, format: field.format }];
   });
-  // The beginning of a letter does not name a call that has other arguments.
-  const short = found.filter(({ format }) => format !== "multiline");
+  // The beginning of a letter, and a yes or no without its question, do not name a call that has other arguments.
+  const short = found.filter(({ format }) => format !== "multiline" && format !== "boolean");
   // An amount is what a person checks first.
   const isMoney = ({ format }: Value) => format === "money";
   const ordered = (short.length > 0 ? short : found).toSorted((one, other) => +isMoney(other) - +isMoney(one));

@@ -1,12 +1,14 @@
 /** What a policy says about a call is stored with its row and reaches every reader, in both modes and on every store. */
-import { LlmAgent } from "@google/adk";
-import { createBridge, silentLogger, type ToolPolicy } from "adk-stream-protocol";
+import { FunctionTool, LlmAgent } from "@google/adk";
+import { createBridge, idempotencyKey, silentLogger, type ToolPolicy } from "adk-stream-protocol";
 import { actionDigest, type ApprovalData } from "adk-stream-protocol/protocol";
-import { geminiAt } from "adk-stream-protocol/testing";
+import { callWords } from "adk-stream-protocol/react";
+import { call, geminiAt } from "adk-stream-protocol/testing";
 import { memoryStore } from "adk-stream-protocol/stores/memory";
 import { isToolUIPart, type UIMessageChunk } from "ai";
 import { describe, expect, it } from "vitest";
-import { expectWhole, openLiveStage } from "../fixtures/live-stage.ts";
+import { z } from "zod";
+import { expectWhole, liveRules, openLiveStage } from "../fixtures/live-stage.ts";
 import { chat, owner } from "../fixtures/mortal-process.ts";
 import { expectSound } from "../fixtures/sound.ts";
 import { storeKinds } from "../fixtures/store-kinds.ts";
@@ -115,6 +117,57 @@ describe("a card over HTTP", () => {
     expect(dataOf(chunks)).toEqual([]);
     expect((await world.store.listApprovals({})).map((row) => row.card)).toEqual([undefined]);
     expect(hints).toEqual([]);
+  });
+});
+
+describe("a card of a call without a policy", () => {
+  const mail = { to: "hanako@example.com", subject: "Budget", body: "All is well." };
+  const sent = JSON.stringify({ body: mail.body, subject: mail.subject, to: mail.to });
+
+  it.each(["request", "live"] as const)("has the arguments in the order of the tool (%s)", async (mode) => {
+    const live = mode === "live";
+    const mails: unknown[] = [];
+    const sendMail = new FunctionTool({
+      name: "send_mail",
+      description: "Sends a mail.",
+      requireConfirmation: true,
+      parameters: z.object({ to: z.string(), cc: z.string().optional(), subject: z.string(), body: z.string() }),
+      execute: (args, context): void => {
+        stage.effects.push(idempotencyKey(context!));
+        mails.push(args);
+      },
+    });
+    const rules = [{ when: /mail/, say: [call("send_mail", mail)] }, ...liveRules];
+    const stage = await openLiveStage({ tools: [sendMail], rules });
+    const question = await stage.say("mail", { live });
+    const { approvals } = await stage.bridge.approvals(owner, { chat });
+    const [view] = approvals;
+    // A stock client sees no more than before.
+    expect(request(question.chunks)).not.toHaveProperty("reason");
+    for (const given of [view, ...dataOf(question.chunks)])
+      expect(JSON.stringify(given?.card)).toBe('{"fields":{"to":{},"subject":{},"body":{}}}');
+    expect(callWords(view?.input, view?.card?.fields)).toBe("hanako@example.com · Budget");
+
+    // What is stored, digested and run is as it was.
+    const [row] = await stage.store.listApprovals({});
+    if (!row) return expect.fail();
+    expect(row.input).toBe(sent);
+    const { id: approvalId, owner: by, chat: inChat, toolCallId, toolName, digest } = row;
+    expect(digest).toBe(
+      await actionDigest({ approvalId, owner: by, chat: inChat, toolCallId, toolName, input: JSON.parse(sent) }),
+    );
+    const reply = await stage.answer([{ id: approvalId, approved: true }], { live });
+    expect(dataOf(reply.chunks).at(-1)).toMatchObject({ state: "succeeded", card: view?.card });
+    expect(mails).toEqual([mail]);
+    await expectWhole(stage);
+  });
+
+  it("does not exist if every page has the order of the tool anyway", async () => {
+    const world = await openWorld();
+    const question = await say(world, "pay");
+    expect(dataOf(question.chunks)).toMatchObject([{ state: "pending" }]);
+    expect(dataOf(question.chunks)[0]).not.toHaveProperty("card");
+    await expectSound(world);
   });
 });
 

@@ -29,6 +29,7 @@ const file = { file: "a.txt" };
 const rules = (prefix = ""): readonly Rule[] => [
   { when: /^delete$/, say: [call(`${prefix}delete_file`, file)] },
   { when: /^read$/, say: [call(`${prefix}read_file`, file)] },
+  { when: /^mail$/, say: [call("send_mail", { subject: "Budget", to: "hanako@example.com" })] },
   { when: ({ responses }) => responses.length > 0, say: [text("So it is.")] },
   ...liveRules,
 ];
@@ -68,6 +69,19 @@ describe.each(transports)("an MCP server over %s", (transport) => {
       expect(sequence(await yes(stage, live))).toBe(goesOn);
       expect(mcp.calls()).toEqual([{ name: "read_file", args: file }]);
       expect(await outcomes(stage)).toEqual([{ state: "succeeded", outcome: done("read_file") }]);
+      await expectSound(stage);
+    });
+
+    it("has the order of a call's arguments from its own schema", async () => {
+      const string = { type: "string" };
+      const inputSchema = { type: "object" as const, properties: { to: string, cc: string, subject: string } };
+      const mcp = await openMcp(transport, { tools: [{ name: "send_mail", description: "Sends.", inputSchema }] });
+      const stage = await openStory(mcp, { bridge: { toolsets: { confirm: true } } });
+      expect(sequence(await stage.say("mail", { live }))).toBe(asksOnce);
+      const [row] = await stage.rows();
+      expect(JSON.stringify(row?.card)).toBe('{"fields":{"to":{},"subject":{}}}');
+      expect(sequence(await yes(stage, live))).toBe(goesOn);
+      expect(mcp.calls()).toEqual([{ name: "send_mail", args: { subject: "Budget", to: "hanako@example.com" } }]);
       await expectSound(stage);
     });
 

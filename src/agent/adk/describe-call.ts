@@ -1,7 +1,7 @@
 import { type BaseTool, type Context, isAgentTool } from "@google/adk";
 import { inputOf } from "./call-input.ts";
 import type { HeldCall } from "./run-scope.ts";
-import { toolHash } from "./tool-hash.ts";
+import { declaredNames, toolHash } from "./tool-hash.ts";
 
 /** The part of a held call's row that the call itself determines. */
 export function describeCall(tool: BaseTool, args: Record<string, unknown>, context: Context): DescribedCall {
@@ -12,6 +12,7 @@ export function describeCall(tool: BaseTool, args: Record<string, unknown>, cont
     toolName: tool.name,
     args: inputOf(tool, args).shown,
     rawArgs: args,
+    declared: declaredNames(tool),
     isReported: tool.isLongRunning && !isAgentTool(tool),
     session: context.sessionId,
     agent: agentName,
@@ -22,5 +23,14 @@ export function describeCall(tool: BaseTool, args: Record<string, unknown>, cont
 
 type DescribedCall = Pick<
   HeldCall,
-  "toolCallId" | "toolName" | "args" | "rawArgs" | "isReported" | "session" | "agent" | "toolHash" | "branch"
+  | "toolCallId"
+  | "toolName"
+  | "args"
+  | "rawArgs"
+  | "declared"
+  | "isReported"
+  | "session"
+  | "agent"
+  | "toolHash"
+  | "branch"
 >;

@@ -65,6 +65,8 @@ export interface HeldCall {
   args: Record<string, unknown>;
   /** The arguments as the model sent them. */
   rawArgs: Record<string, unknown>;
+  /** The names of the arguments in the order of the tool's declaration. */
+  declared: readonly string[];
   session: string;
   agent: string;
   branch?: string;

@@ -1,8 +1,9 @@
-import { BaseTool, FunctionTool } from "@google/adk";
-import type { FunctionDeclaration } from "@google/genai";
+import { AgentTool, BaseTool, FunctionTool, LlmAgent } from "@google/adk";
+import { type FunctionDeclaration, type Schema, Type } from "@google/genai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { toolHash } from "./tool-hash.ts";
+import { clientTool } from "./client-tool.ts";
+import { declaredNames, toolHash } from "./tool-hash.ts";
 
 const pay = (description = "Pays.", parameters = z.object({ amount: z.number() }), name = "pay") =>
   new FunctionTool({ name, description, parameters, execute: () => ({}) });
@@ -64,5 +65,28 @@ describe("the hash of a tool", () => {
     const cyclic: Record<string, unknown> = {};
     cyclic["self"] = cyclic;
     expect(toolHash(new RemoteTool(cyclic), "agent")).toMatch(/^[0-9a-f]{64}$/);
+  });
+});
+
+describe("the names that a tool declares", () => {
+  const mail = z.object({ to: z.string(), subject: z.string().default("(none)"), body: z.string() });
+  const string = { type: Type.STRING };
+  const schema: Schema = { type: Type.OBJECT, properties: { to: string, subject: string, body: string } };
+  const send = { name: "send", description: "Sends." };
+
+  it.each<[string, BaseTool]>([
+    ["a zod schema", new FunctionTool({ ...send, parameters: mail, execute: () => ({}) })],
+    ["a schema of Gemini", new FunctionTool({ ...send, parameters: schema, execute: () => ({}) })],
+    ["a browser tool", clientTool({ ...send, parameters: mail })],
+    ["an MCP tool", new RemoteTool({ properties: { to: {}, subject: {}, body: {} } })],
+  ])("are in the order of %s", (_, tool) => {
+    expect(declaredNames(tool)).toEqual(["to", "subject", "body"]);
+  });
+
+  it("are the request for an agent as a tool, and none for a tool that declares none", () => {
+    expect(declaredNames(new AgentTool({ agent: new LlmAgent({ name: "clerk" }) }))).toEqual(["request"]);
+    expect(declaredNames(new FunctionTool({ ...send, execute: () => ({}) }))).toEqual([]);
+    for (const odd of [{}, { properties: null }, { properties: true }])
+      expect(declaredNames(new RemoteTool(odd))).toEqual([]);
   });
 });

@@ -23,6 +23,13 @@ export function jsonSchemaOf(tool: BaseTool): unknown {
   return mcpTool?.inputSchema ?? declarationOf(tool)?.parametersJsonSchema;
 }
 
+/** The names of a tool's arguments, in the order of its declaration. */
+export function declaredNames(tool: BaseTool): string[] {
+  const schema = jsonSchemaOf(tool) ?? declarationOf(tool)?.parameters;
+  const { properties } = (schema ?? {}) as { properties?: unknown };
+  return typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
+}
+
 function declarationOf(tool: BaseTool): ReturnType<BaseTool["_getDeclaration"]> {
   try {
     return tool._getDeclaration();

@@ -1,5 +1,16 @@
-/** The longest texts of a card, in UTF-16 units. Every `data-approval` of the call carries them. */
-export const cardLimits = { title: 120, hint: 1000, label: 80, icon: 32, languages: 20, fields: 100 } as const;
+/**
+ * The longest texts of a card, in UTF-16 units; `names` is all that the order of a tool's declaration may add. Every
+ * `data-approval` of the call carries them.
+ */
+export const cardLimits = {
+  title: 120,
+  hint: 1000,
+  label: 80,
+  icon: 32,
+  languages: 20,
+  fields: 100,
+  names: 2000,
+} as const;
 
 const languageTag = /^[a-z]{2,8}(-[a-z0-9]{1,8})*$/i;
 

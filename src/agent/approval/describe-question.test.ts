@@ -23,3 +23,11 @@ test("has the hint of the tool, or else the title, if the policy has no hint", (
   expect(describeQuestion({ card })).toEqual({ descriptor: card, reason: "Send money" });
   expect(describeQuestion({ card: { icon: "$" } })).toEqual({ descriptor: { icon: "$" } });
 });
+
+test("has no reason if the card says nothing but the order of the arguments", () => {
+  const card = { fields: { to: {}, body: {} } };
+  expect(describeQuestion({ card })).toEqual({ descriptor: card });
+  expect(describeQuestion({ card, hint: "Sure?" })).toEqual({ descriptor: { ...card, hint: "Sure?" } });
+  const described = { fields: { to: { label: "To" }, body: {} } };
+  expect(describeQuestion({ card: described, hint: "Sure?" }).reason).toBe("Sure?");
+});

@@ -12,9 +12,14 @@ export interface QuestionTexts {
 export function describeQuestion({ card, hint }: Pick<Approval, "card" | "hint">): QuestionTexts {
   const said = card?.hint ?? hint;
   const descriptor: ApprovalCard = { ...card, ...(said !== undefined && { hint: said }) };
-  const reason: LocalText | undefined = card && (said ?? card.title);
+  const reason: LocalText | undefined = card && isOfPolicy(card) ? (said ?? card.title) : undefined;
   return {
     ...(Object.keys(descriptor).length > 0 && { descriptor }),
     ...(reason !== undefined && { reason: textIn(reason) }),
   };
+}
+
+/** A card without a policy has nothing but the order of the arguments. */
+function isOfPolicy({ fields = {}, ...texts }: ApprovalCard): boolean {
+  return [texts, ...Object.values(fields)].some((said) => Object.keys(said).length > 0);
 }

@@ -20,7 +20,7 @@ async function open(policy: ToolPolicy = {}) {
   const hold = (fields: Partial<HeldCall> = {}, refuseStopped = () => {}) => {
     const args = fields.args ?? { b: 2, a: 1 };
     const call = { toolCallId: "c1", toolName: "pay", args, rawArgs: args, session: chat, agent: "agent", gated: true };
-    return holder.hold({ ...call, external: false, isReported: false, ...fields }, run, refuseStopped);
+    return holder.hold({ ...call, declared: [], external: false, isReported: false, ...fields }, run, refuseStopped);
   };
   return { store, clock, chat, holder, hold };
 }

@@ -51,7 +51,7 @@ export function holdCalls({ store, policies, unseen, logger, limits: waiting, ..
     hasTimeLimit: (toolName) => policies.get(toolName)?.timeoutMs !== undefined,
 
     async hold(call, run, refuseStopped) {
-      const { args, rawArgs, hasRun, isReported, ...fields } = call;
+      const { args, rawArgs, declared, hasRun, isReported, ...fields } = call;
       if (unseen && call.gated && run.isUnattended()) await unseen.refusePast(run.chat);
       const id = newId("apr");
       const input = canonicalJson(args);
@@ -59,7 +59,8 @@ export function holdCalls({ store, policies, unseen, logger, limits: waiting, ..
       const { chat, owner, mode } = run;
       const { toolCallId, toolName } = call;
       const policy = policies.get(toolName) ?? {};
-      const card = call.gated ? await makeCard(policy, { toolName, input, logger }) : undefined;
+      const shown = Object.keys(args);
+      const card = call.gated ? await makeCard(policy, { toolName, input, shown, declared, logger }) : undefined;
       const digest = await actionDigest({ approvalId: id, owner, chat, toolCallId, toolName, input: args });
       const made: NewApproval = {
         ...fields,

@@ -5,11 +5,16 @@ import { type Logger, silentLogger } from "../support/index.ts";
 import { makeCard } from "./make-card.ts";
 import type { CardPolicy } from "./policy.ts";
 
+const cardOf = (policy: CardPolicy, input: string, rest: { declared?: string[]; logger?: Logger } = {}) => {
+  const shown = Object.keys(JSON.parse(input) as object);
+  return makeCard(policy, { toolName: "pay", input, shown, declared: [], logger: silentLogger, ...rest });
+};
+
 /** The card of a call, and what was logged. */
-async function open(policy: CardPolicy | undefined, args: object = { amount: 50, recipient: "Hanako" }) {
+async function open(policy: CardPolicy, args: object = { amount: 50, recipient: "Hanako" }) {
   const warnings: unknown[] = [];
   const logger: Logger = { ...silentLogger, warn: (text, fields) => void warnings.push([text, fields]) };
-  const card = await makeCard(policy, { toolName: "pay", input: JSON.stringify(args), logger });
+  const card = await cardOf(policy, JSON.stringify(args), { logger });
   return { card, warnings };
 }
 
@@ -21,8 +26,7 @@ afterEach(() => {
 });
 
 describe("a card", () => {
-  it("does not exist without a policy, or if the policy says nothing", async () => {
-    expect(await open(undefined)).toEqual({ card: undefined, warnings: [] });
+  it("does not exist if the policy says nothing", async () => {
     expect(await open({})).toEqual({ card: undefined, warnings: [] });
     expect(await open({ fields: { other: { label: "Other" } } })).toEqual({ card: undefined, warnings: [] });
   });
@@ -60,9 +64,31 @@ describe("a card", () => {
 
   it("keeps an argument whose name is special in JavaScript", async () => {
     const fields = JSON.parse('{"__proto__": {"label": "Prototype"}}') as NonNullable<CardPolicy["fields"]>;
-    const logger = silentLogger;
-    const card = await makeCard({ fields }, { toolName: "pay", input: '{"__proto__": 1}', logger });
+    const card = await cardOf({ fields }, '{"__proto__": 1}');
     expect(JSON.stringify(card)).toBe('{"fields":{"__proto__":{"label":"Prototype"}}}');
+  });
+
+  it("has the arguments in the order of the tool's declaration, after those of the policy", async () => {
+    const input = JSON.stringify({ body: "Hello", subject: "Budget", to: "a@b.example" });
+    const declared = ["to", "cc", "subject", "body"];
+    const order = async (policy: CardPolicy) =>
+      Object.entries((await cardOf(policy, input, { declared }))?.fields ?? {});
+    expect(await order({})).toEqual([
+      ["to", {}],
+      ["subject", {}],
+      ["body", {}],
+    ]);
+    const body = { format: "multiline" } as const;
+    expect(await order({ title: "Mail", fields: { body } })).toEqual([
+      ["body", body],
+      ["to", {}],
+      ["subject", {}],
+    ]);
+    const subject = { label: "Subject" };
+    expect(await order({ fields: { to: {}, subject } })).toEqual([
+      ["to", {}],
+      ["subject", subject],
+    ]);
   });
 });
 
@@ -116,7 +142,7 @@ describe("the function of a hint", () => {
       return "ok";
     };
     const fields = { amount: { format: "money", currency: "USD" } } as const;
-    const card = await makeCard({ hint, fields }, { toolName: "pay", input, logger: silentLogger });
+    const card = await cardOf({ hint, fields }, input);
     expect(card).toEqual({ hint: "ok", fields });
     expect(input).toBe(JSON.stringify(args));
   });

@@ -1,21 +1,32 @@
 import type { ApprovalCard, CardField, LocalText } from "../../protocol/index.ts";
 import { describeError, type Logger, within } from "../support/index.ts";
 import { cardLimits, isCurrencyCode, isLanguageTag } from "./card-limits.ts";
+import { withDeclaredOrder } from "./declared-order.ts";
 import type { CardPolicy } from "./policy.ts";
 
 /** How long the function of a hint may take. The question waits for it. */
 const hintMs = 1000;
 
+interface CardCall {
+  toolName: string;
+  /** The arguments as JSON, as they are stored. */
+  input: string;
+  /** The names of the arguments as the chat shows them. */
+  shown: readonly string[];
+  /** The names that the tool declares. */
+  declared: readonly string[];
+  logger: Logger;
+}
+
 /**
- * What a policy says about one call, as it is stored with the row. `input` is the call's arguments as JSON; the function of a
- * hint gets a copy, so that it cannot change what runs. A hint that cannot be made is left out: the arguments are on the
- * card in any case.
+ * What a policy says about one call, and the order of its arguments, as it is stored with the row. The function of a hint gets
+ * a copy of the arguments, so that it cannot change what runs. A hint that cannot be made is left out: the arguments are on
+ * the card in any case.
  */
 export async function makeCard(
-  policy: CardPolicy | undefined,
-  { toolName, input, logger }: { toolName: string; input: string; logger: Logger },
+  policy: CardPolicy,
+  { toolName, input, shown, declared, logger }: CardCall,
 ): Promise<ApprovalCard | undefined> {
-  if (!policy) return undefined;
   const { title, icon, tone } = policy;
   const args = () => JSON.parse(input) as Record<string, unknown>;
   const warn = (error: unknown) =>
@@ -24,13 +35,14 @@ export async function makeCard(
       error: describeError(error),
     });
   const hint = await makeHint(policy.hint, args).catch(warn);
-  const fields = policy.fields && makeFields(policy.fields, args());
+  const described = makeFields(policy.fields ?? {}, args());
+  const fields = withDeclaredOrder(described, { declared, shown, stored: Object.keys(args()) });
   const card: ApprovalCard = {
     ...(title !== undefined && { title }),
     ...(hint !== undefined && { hint }),
     ...(icon !== undefined && { icon }),
     ...(tone !== undefined && { tone }),
-    ...(fields && Object.keys(fields).length > 0 && { fields }),
+    ...(Object.keys(fields).length > 0 && { fields }),
   };
   return Object.keys(card).length > 0 ? card : undefined;
 }
