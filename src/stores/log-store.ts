@@ -5,7 +5,8 @@ import type { Approval, NewEvent } from "./store.ts";
 export interface LogStore {
   /**
    * Appends entries of one chat with consecutive sequence numbers (from 1), in one transaction. Throws `not_found` when
-   * there is no such chat, so that a turn cannot outlive its chat. The same transaction changes the chat's messages: the
+   * there is no such chat, so that a turn cannot outlive its chat, and `conflict` for an `end` of a turn that is not open:
+   * each turn ends once. The same transaction changes the chat's messages: the
    * user's message of a `begin` and the reply of an `end` are stored, a `withdraw` removes those from its number on. With
    * `withdrawal` it also changes the history and the rows that belong to what is withdrawn.
    */

@@ -1,6 +1,6 @@
 import { copyJson, toJsonCopy } from "./json-copy.ts";
 import { logListeners } from "./log-listeners.ts";
-import { toLogged } from "./logged-entry.ts";
+import { notOpen, toLogged } from "./logged-entry.ts";
 import type { LogEntry, LogStore, MessageStore, StoredMessage, Withdrawal } from "./store.ts";
 
 export interface MemoryLog extends LogStore, MessageStore {
@@ -56,6 +56,11 @@ export function memoryLog({ now, requireChat, appOf, noteChange, withdraw }: Mem
   return {
     async append(chat, entries, withdrawal) {
       requireChat(chat);
+      const keyOf = (turn: string) => JSON.stringify([chat, turn]);
+      const open = new Set(turns.keys());
+      for (const { kind, turn } of entries)
+        if (kind === "begin") open.add(keyOf(turn));
+        else if (kind === "end" && !open.delete(keyOf(turn))) throw notOpen(turn);
       if (withdrawal) withdraw(chat, withdrawal);
       const at = now();
       const log = logs.get(chat) ?? [];
@@ -69,7 +74,7 @@ export function memoryLog({ now, requireChat, appOf, noteChange, withdraw }: Mem
       for (const entry of added) log.push(entry);
       for (const [index, entry] of entries.entries()) {
         const sequence = first + index;
-        const turnKey = JSON.stringify([chat, entry.turn]);
+        const turnKey = keyOf(entry.turn);
         if (entry.kind === "begin" || entry.kind === "end") noteChange(chat, at);
         if (entry.kind === "begin") {
           if (!turns.has(turnKey)) turns.set(turnKey, { chat, turn: entry.turn, sequence });
@@ -80,9 +85,9 @@ export function memoryLog({ now, requireChat, appOf, noteChange, withdraw }: Mem
             messagesOf(chat).filter((message) => message.sequence < entry.from),
           );
         } else if (entry.kind === "end") {
-          if (entry.message) save(chat, entry.message, (turns.get(turnKey)?.sequence ?? sequence) + 1, at);
-          const open = turns.get(turnKey);
-          if (open) ended.push({ ...open, last: sequence, at });
+          const begun = turns.get(turnKey);
+          if (entry.message) save(chat, entry.message, (begun?.sequence ?? sequence) + 1, at);
+          if (begun) ended.push({ ...begun, last: sequence, at });
           turns.delete(turnKey);
         }
       }

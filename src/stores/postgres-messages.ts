@@ -1,16 +1,19 @@
 import type { UIMessage } from "ai";
 import type { PostgresDatabase, Statements } from "./postgres-database.ts";
 import { type Row, text } from "./postgres-rows.ts";
+import { notOpen } from "./logged-entry.ts";
 import type { ChatStore, MessageStore, NewLogEntry, StoredMessage } from "./store.ts";
 
 const beginTurn = `INSERT INTO open_turn (chat, turn, sequence) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`;
 /** The turn, its last number and its time; then the reply, which is placed directly after the beginning of the turn. */
 const endTurn = `
 WITH opened AS (DELETE FROM open_turn WHERE chat = $1 AND turn = $2 RETURNING chat, turn, sequence),
-ended AS (INSERT INTO ended_turn (chat, turn, sequence, last, at) SELECT chat, turn, sequence, $3, $4 FROM opened)
-INSERT INTO message (chat, id, sequence, role, at, message)
-SELECT $1, $5, coalesce((SELECT sequence FROM opened), $3) + 1, $6, $4, $7 WHERE $5::text IS NOT NULL
-ON CONFLICT (chat, id) DO UPDATE SET at = excluded.at, message = excluded.message`;
+ended AS (INSERT INTO ended_turn (chat, turn, sequence, last, at) SELECT chat, turn, sequence, $3, $4 FROM opened),
+said AS (
+  INSERT INTO message (chat, id, sequence, role, at, message)
+  SELECT $1, $5, sequence + 1, $6, $4, $7 FROM opened WHERE $5::text IS NOT NULL
+  ON CONFLICT (chat, id) DO UPDATE SET at = excluded.at, message = excluded.message)
+SELECT turn FROM opened`;
 const saveMessage = `INSERT INTO message (chat, id, sequence, role, at, message) VALUES ($1, $2, $3, $4, $5, $6)
   ON CONFLICT (chat, id) DO UPDATE SET at = excluded.at, message = excluded.message`;
 const columns = "message, sequence, at";
@@ -35,7 +38,12 @@ export function applyEntry(
     case "end": {
       const { turn, message } = entry;
       const reply = message ? [message.id, message.role, JSON.stringify(message)] : [null, null, null];
-      return [query(endTurn, [chat, turn, sequence, at, ...reply])];
+      const ended = query(endTurn, [chat, turn, sequence, at, ...reply]);
+      return [
+        ended.then(([open]) => {
+          if (!open) throw notOpen(turn);
+        }),
+      ];
     }
     default:
       return [];

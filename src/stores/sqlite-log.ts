@@ -1,7 +1,7 @@
 import { logListeners } from "./log-listeners.ts";
 import type { SqliteDatabase } from "./sqlite-database.ts";
 import { textToLogEntry } from "./sqlite-rows.ts";
-import { toLogged } from "./logged-entry.ts";
+import { notOpen, toLogged } from "./logged-entry.ts";
 import { sqliteMessages } from "./sqlite-messages.ts";
 import { noteChange, requireChat } from "./sqlite-sessions.ts";
 import { prepareWithdrawal } from "./sqlite-withdrawal.ts";
@@ -53,7 +53,7 @@ export function sqliteLog(db: SqliteDatabase, { now }: { now: () => number }): S
           if (entry.kind === "begin") db.run(insertOpenTurn, chat, entry.turn, sequence);
           if (entry.kind === "begin" || entry.kind === "end") noteChange(db, chat, at);
           if (entry.kind !== "end") continue;
-          db.run(insertEndedTurn, chat, entry.turn, sequence, at);
+          if (db.run(insertEndedTurn, chat, entry.turn, sequence, at) === 0) throw notOpen(entry.turn);
           db.run(deleteOpenTurn, chat, entry.turn);
         }
       };

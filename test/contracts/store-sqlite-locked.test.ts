@@ -115,7 +115,7 @@ describe("a database that another program has locked", () => {
 
   test("a turn that ends while the database is locked leaves the right number for the next entry", async () => {
     const { store, path, chat } = await openStore();
-    await store.append(chat, [chunk("before")]);
+    await store.append(chat, [{ turn: "turn", kind: "begin", reply: "reply" }]);
     const release = lock(path);
     const writes = [store.append(chat, [chunk("a")]), store.append(chat, [{ turn: "turn", kind: "end" }])];
     release();

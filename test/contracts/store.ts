@@ -444,12 +444,12 @@ export function storeContract(name: string, open: OpenStore): void {
         const { store, chat } = await openChat();
         await Promise.all(
           Array.from({ length: 30 }, (_, n) =>
-            store.append(chat.id, [chunk(`${n}a`), chunk(`${n}b`), ...(n % 3 ? [] : [end("turn")])]),
+            store.append(chat.id, [chunk(`${n}a`), chunk(`${n}b`), ...(n % 3 ? [] : [begin(`${n}`), end(`${n}`)])]),
           ),
         );
         const entries = await store.read(chat.id);
         expect(entries.map(({ sequence }) => sequence)).toEqual(entries.map((_, index) => index + 1));
-        expect(entries).toHaveLength(70);
+        expect(entries).toHaveLength(80);
       });
 
       test("appending nothing adds nothing and calls no watcher", async () => {
@@ -494,8 +494,26 @@ export function storeContract(name: string, open: OpenStore): void {
         await store.append(chat.id, [end("one")]);
         await store.append(other.id, [chunk("last", "one"), end("one")]);
         expect(await store.openTurns()).toEqual([{ chat: chat.id, turn: "two", sequence: 4 }]);
-        await store.append(chat.id, [end("two"), end("unknown"), begin("three"), end("three")]);
+        await store.append(chat.id, [end("two"), begin("three"), end("three")]);
         expect(await store.openTurns()).toEqual([]);
+      });
+
+      test("a turn ends once: with the entries and the message of a second end nothing is changed", async () => {
+        const { store, chat } = await openChat();
+        const heard = (text: string): NewLogEntry => ({
+          ...{ turn: "turn", kind: "end" },
+          message: { id: "reply", role: "assistant", parts: [{ type: "text", text }] },
+        });
+        await store.append(chat.id, [begin("turn"), chunk("a"), heard("a")]);
+        const state = async () => [await store.read(chat.id), await store.messages(chat.id), await store.openTurns()];
+        const before = await state();
+        await refusedWith("conflict", store.append(chat.id, [heard("a a")]));
+        await refusedWith("conflict", store.append(chat.id, [chunk("late"), heard("a late")]));
+        await refusedWith("conflict", store.append(chat.id, [begin("next"), end("next"), end("next")]));
+        await refusedWith("conflict", store.append(chat.id, [end("unknown")]));
+        expect(await state()).toEqual(before);
+        const [next] = await store.append(chat.id, [begin("next"), end("next")]);
+        expect(next?.sequence).toBe(4);
       });
 
       test("a turn that begins twice keeps its first place, and may be opened again after its end", async () => {

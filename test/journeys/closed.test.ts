@@ -137,13 +137,14 @@ describe.each(modes)("a workflow that shows itself only at run time, $mode", ({ 
     ["of an agent run as a tool", true],
   ])("is not run as a tool %s that was added after the start", async (_, isInner) => {
     const effects: string[] = [];
-    let holder: LlmAgent | undefined;
+    // Each node has an agent of its own.
+    const holders: LlmAgent[] = [];
     const stage = await openLiveStage({
       agent: ({ model }) => {
         const root = new LlmAgent({ name: "root_agent", model: model(), instruction: "Help.", tools: [] });
         const clerk = new LlmAgent({ name: "clerk", model: model(), description: "Refunds.", tools: [] });
         if (isInner) root.tools.push(new AgentTool({ agent: clerk }));
-        holder = isInner ? clerk : root;
+        holders.push(isInner ? clerk : root);
         return root;
       },
       rules: [
@@ -152,7 +153,7 @@ describe.each(modes)("a workflow that shows itself only at run time, $mode", ({ 
         { say: [call("clerk", { request: "refund" })] },
       ],
     });
-    holder?.tools.push(new NodeTool(workflow(effects)));
+    for (const holder of holders) holder.tools.push(new NodeTool(workflow(effects)));
     const reply = await stage.say("refund", { live });
     expect(effects).toEqual([]);
     expect(errorsIn(reply)).toEqual([expect.stringMatching(notRun)]);

@@ -322,6 +322,8 @@ it("a chat with more files than an import takes is imported with those that have
   await say(world, "hello");
   const { store } = world;
   const chat = (await store.findChat("local", "chat-1", "root_agent"))?.id ?? "";
+  // The node that replied gives the chat back a moment later.
+  await expect.poll(() => store.holdChat(chat, 60_000)).toMatchObject({ node: store.node });
   let saved = 0;
   const add = async (...parts: object[]) => {
     const turn = crypto.randomUUID();
@@ -342,6 +344,7 @@ it("a chat with more files than an import takes is imported with those that have
   for (let count = 0; count < 50; count += 1) await add(await picture(250_000, "#data:image/png;base64,"));
   for (let count = 0; count < 3; count += 1) await add(await picture(4_000_000));
   for (let count = 0; count < 3; count += 1) await add(words("x".repeat(3_000_000)));
+  await store.releaseChats([chat]);
   const { status, body } = await imported(world, await exported(world));
   expect([status, body.message]).toEqual([200, undefined]);
   const users = (await messagesOf(world, body.id)).filter(({ role }) => role === "user");

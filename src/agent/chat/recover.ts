@@ -46,6 +46,7 @@ export async function closeOpenTurns(session: Session, context: RecoveryContext)
   const chat = session.id;
   let interrupted: Interrupted | undefined;
   for (const { turn, sequence } of await store.openTurns({ chat })) {
+    let toContinue: Interrupted | undefined;
     const log = (await store.read(chat, { after: sequence - 1 })).filter((entry) => entry.turn === turn);
     const [begin] = log;
     if (begin?.kind !== "begin") continue;
@@ -88,14 +89,21 @@ export async function closeOpenTurns(session: Session, context: RecoveryContext)
       if (step && !step.hasCalls) entries.push({ turn, kind: "withdraw", from: step.sequence });
       else closeStep();
       const isUnanswered = begin.message && !isAnswered(begin.message, events);
-      interrupted = { reply, actor: origin?.actor, ...(isUnanswered && { message: begin.message }) };
+      toContinue = { reply, actor: origin?.actor, ...(isUnanswered && { message: begin.message }) };
     } else {
       closeStep();
       const again = begin.message ? " Please send your message again." : "";
       write({ type: "error", errorText: `The server stopped in the middle of this reply.${again}` });
     }
     const message = foldMessage(reply, remaining(log, entries), { message: earlier, onError });
-    await store.append(chat, [...entries, { turn, kind: "end", ...(message && { message }) }]);
+    try {
+      await store.append(chat, [...entries, { turn, kind: "end", ...(message && { message }) }]);
+    } catch (error) {
+      // What ran the turn here may have ended it meanwhile: it tries for a while if the store is away.
+      if ((await store.openTurns({ chat })).some((open) => open.turn === turn)) throw error;
+      continue;
+    }
+    interrupted = toContinue ?? interrupted;
     await markTold(rows, store);
   }
   return interrupted;

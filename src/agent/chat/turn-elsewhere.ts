@@ -1,14 +1,15 @@
 import { isSettled } from "../../protocol/index.ts";
 import type { Approval, Store } from "../../stores/index.ts";
+import { isLastChunk } from "../log/read-turn.ts";
 import { aside } from "../support/index.ts";
 import type { QueuedTurn } from "./chat-queue.ts";
 
 type TurnInLog = Pick<QueuedTurn, "id" | "reply" | "after">;
 
-/** How long a turn of another node is waited for that is about to begin, and how often the log is looked at meanwhile. */
+/** How long a turn is waited for that is about to begin, and how often the log is looked at meanwhile. */
 const beginMs = 1000;
 const lookMs = 20;
-/** If a decision or an outcome is older than this, its turn has begun, or there is none. */
+/** If a decision, an outcome or a cut is older than this, its turn has begun, or there is none. */
 const recentMs = 5000;
 /** How many rows of the chat are looked at, the newest. */
 const maxRows = 20;
@@ -30,8 +31,9 @@ export async function findOpenTurn(store: Store, chat: string): Promise<TurnInLo
 }
 
 /**
- * The same, and a turn that another node is about to begin. That node has recorded a decision or an outcome, and its turn
- * is not in the log yet: a page that loads at this moment must not be told that the reply is over.
+ * The same, and a turn that is about to begin: a page that loads at this moment must not be told that the reply is over.
+ * Another node has recorded a decision or an outcome, and its turn is not in the log yet; or a reply was cut off, and the
+ * turn that makes it again has not begun.
  */
 export async function findTurnElsewhere(store: Store, chat: string): Promise<TurnInLog | undefined> {
   const until = performance.now() + beginMs;
@@ -43,11 +45,19 @@ export async function findTurnElsewhere(store: Store, chat: string): Promise<Tur
 }
 
 async function isAboutToBegin(store: Store, chat: string): Promise<boolean> {
+  if (await wasJustCut(store, chat)) return true;
   const lease = await store.leaseOf(chat);
   if (!lease || lease.node === store.node) return false;
   const rows = await store.listApprovals({ chat, newest: maxRows });
   const since = store.now() - recentMs;
   return rows.some((row) => isUnshown(row) && Math.max(row.decidedAt ?? 0, row.finishedAt ?? 0) > since);
+}
+
+/** True if the last turn in the log was ended in the middle of its reply a short time ago. */
+async function wasJustCut(store: Store, chat: string): Promise<boolean> {
+  const [before, end] = await store.read(chat, { after: (await store.lastSequence(chat)) - 2 });
+  if (!before || end?.kind !== "end" || end.at + recentMs < store.now()) return false;
+  return before.kind === "withdraw" || (before.kind === "chunk" && !isLastChunk(before.chunk));
 }
 
 /** True for a row that a turn will show. An agent run as a tool waits for its own calls. */

@@ -40,10 +40,11 @@ describe("the writer of a turn's log", () => {
 
   it("writes what is buffered before what must be written now", async () => {
     const { writer, written } = await open();
+    await writer.begin(undefined);
     writer.writeSoon([delta("a")]);
     await writer.write([delta("b")]);
     await writer.end();
-    expect(await written()).toEqual([JSON.stringify(delta("a")), JSON.stringify(delta("b")), "end"]);
+    expect((await written()).slice(2)).toEqual([JSON.stringify(delta("a")), JSON.stringify(delta("b")), "end"]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -105,6 +106,25 @@ describe("the writer of a turn's log", () => {
     const [stored] = await store.messages(chat);
     const states = stored?.message.parts.flatMap((part) => ("toolCallId" in part ? part.state : []));
     expect(states).toEqual(["input-available", "output-available", "output-error"]);
+  });
+
+  it("leaves the end alone if the turn was ended while it tried again, and the message has each word once", async () => {
+    const { store, chat, writer, append, whole, written } = await open();
+    await writer.begin(undefined);
+    await writer.write([{ type: "text-start", id: "1" }, delta("a"), { type: "text-end", id: "1" }]);
+    append.mockRejectedValueOnce(new Error("away"));
+    const { getMessage } = store;
+    const stored = { id: "msg", role: "assistant" as const, parts: [{ type: "text" as const, text: "a" }] };
+    // It has seen that the turn is open, and what recovers the chat ends it at this moment.
+    vi.spyOn(store, "getMessage").mockImplementationOnce(async (...args) => {
+      await whole(chat, [{ turn: "turn", kind: "end", message: stored }]);
+      return getMessage(...args);
+    });
+    const ended = writer.end();
+    await vi.runAllTimersAsync();
+    await ended;
+    expect((await written()).filter((entry) => entry === "end")).toHaveLength(1);
+    expect((await store.getMessage(chat, "msg"))?.message).toEqual(stored);
   });
 
   it("writes nothing when another node goes on with the turn", async () => {
