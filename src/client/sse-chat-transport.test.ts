@@ -27,6 +27,12 @@ function connection() {
   };
 }
 
+/** A response without content as Chromium has it. */
+function emptyBody(): Response {
+  const body = new ReadableStream({ start: (controller) => controller.close() });
+  return Object.defineProperty(new Response(null, { status: 204 }), "body", { value: body });
+}
+
 /** A transport to a scripted server. Each request takes the next response. */
 function open() {
   const clock = { now: 1000 };
@@ -105,6 +111,17 @@ describe("a held stream over HTTP", () => {
     first.cut();
     if (!(then instanceof Response)) then.event(9, start);
     expect(await failed).toMatchObject({ name: "TypeError", message: expect.stringContaining("network") });
+  });
+
+  it.each([
+    ["no body", () => new Response(null, { status: 204 })],
+    ["an empty body, as in Chromium", () => emptyBody()],
+  ])("resumes nothing if the server has nothing to stream: %s", async (_, reply) => {
+    const { transport, requests, replies } = open();
+    replies.push(reply());
+    expect(await transport.reconnectToStream({ chatId: "c/1" })).toBeNull();
+    expect(requests).toHaveLength(1);
+    expect(transport.getState()).toEqual({ status: "idle" });
   });
 
   it("ends with the server's sentence if the request is refused, and gives up after a while", async () => {

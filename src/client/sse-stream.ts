@@ -90,16 +90,18 @@ export function sseStream(
 
   async function pause(): Promise<void> {
     const delay = next();
-    if (delay === 0) throw lostConnection();
+    if (!delay) throw lostConnection();
     if (phase === "sent") phase = "unsent";
     become({ status: "reconnecting", retryAt: now() + delay });
     await wait(delay);
   }
 
   /** Asks for what comes after the last event, or for the reply from its beginning. */
-  function resume(): Promise<Response> {
+  async function resume(): Promise<Response> {
     const headers = position ? { "last-event-id": position } : undefined;
-    return server.send(`${path}/stream?hold=1`, { headers, signal: left });
+    const response = await server.send(`${path}/stream?hold=1`, { headers, signal: left });
+    // If the server has nothing to stream, Chromium's response has an empty body instead of none.
+    return response.status === 204 ? new Response() : response;
   }
 
   /** True if the chat has a message with this id. */
@@ -144,7 +146,7 @@ export function sseStream(
         become({ status: "open" });
         // Chunks without a number belong to the next one that has a number: a cut between them repeats all of them.
         let unnumbered: UIMessageChunk[] = [];
-        const isResumed = position !== undefined;
+        const isResumed = Boolean(position);
         let isLost = false;
         try {
           left.throwIfAborted();
@@ -194,7 +196,7 @@ export function sseStream(
   async function reopen(): Promise<ReadableStream<Uint8Array>> {
     const response = await reach(async () => {
       const resumed = await resume();
-      if (mayPass(resumed)) throw new TypeError((await toError(resumed)).message);
+      if (mayPass(resumed)) throw lostConnection();
       return resumed;
     });
     if (!response.body || response.status === 404) throw lostConnection();
@@ -217,13 +219,14 @@ export function sseStream(
     send(request: ServerRequest, id?: string): Promise<ReadableStream<UIMessageChunk> | null> {
       phase = "sent";
       repeats = id !== undefined;
-      const attempt = async () => {
-        const isRepeated = phase === "unsent";
-        phase = "sent";
-        if (isRepeated && (await has(id))) return resume();
-        return server.send("/stream", { ...request, signal: left });
-      };
-      return begin(() => reach(attempt));
+      return begin(() =>
+        reach(async () => {
+          const isRepeated = phase === "unsent";
+          phase = "sent";
+          if (isRepeated && (await has(id))) return resume();
+          return server.send("/stream", { ...request, signal: left });
+        }),
+      );
     },
 
     /** Begins with the reply that runs or waits; null if there is none. */
