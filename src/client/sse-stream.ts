@@ -49,7 +49,7 @@ export function sseStream(
   /** The last chunk, and when it came. After the end of a step the reply may wait for an answer. */
   let lastType = "";
   let lastAt = 0;
-  /** `sent` and `due`: its request changes the chat and has no response yet; it was sent, or waits to be sent again. */
+  /** `sent` and `unsent`: its request changes the chat and has no response yet; it was sent, or waits to be sent again. */
   let phase: "reconnecting" | "sent" | "unsent" | "open" = "reconnecting";
   let isReleased = false;
   /** False if the request on its way is the last one. */

@@ -6,7 +6,7 @@ export function toLogged(entry: NewLogEntry): NewLogEntry {
   return entry.kind === "end" ? { kind: "end", turn: entry.turn } : entry;
 }
 
-/** A turn ends once: whoever ends it a second time has not seen the first end, and has another message for it. */
+/** The error for a second end of a turn. It comes from code that has not seen the first end, and has another message. */
 export function notOpen(turn: string): BridgeError {
   return new BridgeError("conflict", `Turn ${turn} is not open, so it cannot end.`);
 }

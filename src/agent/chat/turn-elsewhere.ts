@@ -9,7 +9,7 @@ type TurnInLog = Pick<QueuedTurn, "id" | "reply" | "after">;
 /** How long a turn is waited for that is about to begin, and how often the log is looked at meanwhile. */
 const beginMs = 1000;
 const lookMs = 20;
-/** If a decision, an outcome or a cut is older than this, its turn has begun, or there is none. */
+/** A turn begins within this time after the decision, the outcome or the cut-off reply that causes it, or not at all. */
 const recentMs = 5000;
 /** How many rows of the chat are looked at, the newest. */
 const maxRows = 20;

@@ -163,7 +163,7 @@ export class ConnectionPool {
     else await this.close(chat.id);
   }
 
-  /** Takes a share for another connection of this owner. If there is none left, an unused connection gives its own. */
+  /** Counts another connection of this owner. If the limit is reached, an unused connection is closed to make room. */
   async #takeShare(owner: string): Promise<Share> {
     let share: Share | undefined;
     // In one go, or another chat could take the share in between.
