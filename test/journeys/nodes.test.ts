@@ -292,6 +292,59 @@ describe("two nodes on one database", () => {
     middle.open();
   });
 
+  it("stop reaches a turn that is not in the log yet", async () => {
+    const [beginning, paying] = [gate(), gate()];
+    const rules: Rule[] = [
+      { when: ({ responses }) => responses.length > 0, say: [text("Paid.")] },
+      { when: /pay/, say: [call("pay", { amount: 3 })] },
+    ];
+    let isDecided = false;
+    const { nodes, payments, gemini } = await openNodes(2, rules, {
+      pace: paying.opened,
+      beforePost: async () => beginning.open(),
+      before: async (index, operation) => {
+        if (index === 0 && operation === "append" && isDecided) await beginning.opened;
+      },
+    });
+    const [one, two] = nodes;
+    await read(one.bridge, await say(one.bridge, "pay"));
+    const [question] = (await one.bridge.approvals("alice", { state: "pending" })).approvals;
+    isDecided = true;
+    await one.bridge.decide("alice", { approvalId: question?.id ?? "", approved: true });
+    await expect.poll(() => payments).toEqual([3]);
+    expect(await two.bridge.stop("alice", "chat")).toBe(true);
+    paying.open();
+    await expect
+      .poll(async () => (await one.bridge.approvals("alice", { chat: "chat" })).approvals, patient)
+      .toMatchObject([{ state: "succeeded" }]);
+    expect(gemini.requests).toHaveLength(1);
+  });
+
+  it("stop holds for a reply whose node has died: no other node goes on with it", async () => {
+    const [middle, again] = [gate(), gate()];
+    const clock = { now: 1_800_000_000_000 };
+    let spoken = 0;
+    const rules: Rule[] = [
+      {
+        say: () => {
+          spoken += 1;
+          return spoken === 1 ? [text("Once upon "), pause(middle.opened)] : [pause(again.opened), text("Again.")];
+        },
+      },
+    ];
+    const { nodes } = await openNodes(2, rules, { leaseMs: 60_000, sweepMs: 0, now: () => clock.now });
+    const [one, two] = nodes;
+    await say(one.bridge, "a story");
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
+    one.kill();
+    clock.now += 61_000;
+    expect(await two.bridge.stop("alice", "chat")).toBe(true);
+    again.open();
+    middle.open();
+    expect(await two.bridge.position("alice", "chat")).toMatchObject({ running: false });
+    expect((await words(two.bridge)).join()).not.toContain("Again.");
+  });
+
   it("go on with the sentence of a node that dies, and each word is there once", async () => {
     const middle = gate();
     let spoken = 0;

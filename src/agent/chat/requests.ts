@@ -13,7 +13,7 @@ import type { Report, Resolution } from "./reports.ts";
 import type { DecisionResult, Settlement } from "./settlement.ts";
 import type { RepeatedAnswers } from "./repeated-answers.ts";
 import type { Reading, Submission, Submissions, Submitted } from "./submissions.ts";
-import { findOpenTurn, findTurnElsewhere, turnElsewhere } from "./turn-elsewhere.ts";
+import { findTurnElsewhere, turnElsewhere } from "./turn-elsewhere.ts";
 
 export interface RequestsContext {
   store: AppStore;
@@ -106,17 +106,12 @@ export class Requests {
     });
   }
 
-  /** Stops what is being generated in a chat. True when there was something. */
+  /** Stops what is being generated in a chat, or is about to be. True when there was something. */
   stop(chat: string): Promise<boolean> {
-    return this.#context.relay.run(
-      async () => {
-        const { turns, store } = this.#context;
-        if (turns.running(chat) || !(await findOpenTurn(store, chat))) return this.#stop(chat);
-        // Taking the chat says which node has it. If none has, what a dead node left is stopped here.
-        return turns.inChat(chat, () => this.#stop(chat));
-      },
-      { relayed: async () => ({ name: "stop", body: { chat } }), receive: (value) => value === true },
-    );
+    return this.#context.relay.run(() => this.#stop(chat), {
+      relayed: async () => ({ name: "stop", body: { chat } }),
+      receive: (value) => value === true,
+    });
   }
 
   /** The turn of a chat that is being generated, at any node. */
@@ -180,8 +175,14 @@ export class Requests {
     return chat ? store.lastSequence(chat.id) : 0;
   }
 
-  #stop(chat: string): Promise<boolean> {
-    return this.#context.turns.stop(chat, stoppedByUser());
+  async #stop(chat: string): Promise<boolean> {
+    const { turns, store } = this.#context;
+    const stopTurns = () => turns.stop(chat, stoppedByUser());
+    if (turns.running(chat)) return stopTurns();
+    // After the sections before it: a decision may have been recorded whose turn is not queued yet.
+    if (await turns.inChat(chat, stopTurns)) return true;
+    // A reply that a dead node left was ended when the chat was taken. The turn that makes it again begins in a moment.
+    return (await findTurnElsewhere(store, chat)) !== undefined && stopTurns();
   }
 
   #elsewhere(chat: string, turn: Pick<QueuedTurn, "id" | "reply" | "after">): QueuedTurn {
