@@ -106,12 +106,6 @@ describe("a stream", () => {
 });
 
 describe("resuming", () => {
-  it("keeps a connection open for longer than balancers do", async () => {
-    const world = await openWorld();
-    const response = await fetch(`${world.server.url}/chats`);
-    expect(response.headers.get("keep-alive")).toBe("timeout=75");
-  });
-
   it("replays the running turn from its start to every reader", async () => {
     const { rules, open } = heldModel();
     const world = await openWorld({ rules });
@@ -446,6 +440,15 @@ describe("listening", () => {
     const { bridge } = await openWorld();
     const server = await listen({ bridge, port: 0, host: "::1" });
     expect(await (await fetch(`${server.url}/health`)).json()).toEqual({ ok: true });
+    await server.close();
+  });
+
+  it("keeps a connection open for longer than balancers do", async () => {
+    const { bridge } = await openWorld();
+    const server = await listen({ bridge, port: 0 });
+    const response = await fetch(`${server.url}/chats`);
+    expect(response.headers.get("keep-alive")).toBe("timeout=75");
+    await response.text();
     await server.close();
   });
 
