@@ -138,13 +138,13 @@ export class Requests {
   async held(chat: string, after?: number): Promise<HeldReading | undefined> {
     const { store } = this.#context;
     const seen = after === undefined ? undefined : await findTurnAt(store, chat, after);
+    const sequence = await store.lastSequence(chat);
     const running = await this.running(chat);
     if (after !== undefined && seen && seen.end !== "cut")
       return { turn: running?.id === seen.id ? running : this.#elsewhere(chat, seen), chat, from: { after } };
     if (running) return { turn: running, chat, from: "turn" };
-    const sequence = await store.lastSequence(chat);
     const paused = await findPausedTurn(store, chat);
-    // A turn has begun meanwhile.
+    // A turn has begun or ended meanwhile.
     if (sequence !== (await store.lastSequence(chat))) return this.held(chat, after);
     return paused && { turn: this.#elsewhere(chat, paused), chat, from: { message: sequence } };
   }

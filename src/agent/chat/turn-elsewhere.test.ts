@@ -28,6 +28,18 @@ it.each<[string, NewLogEntry[]]>([
   expect(await found).toMatchObject({ id: "again", reply });
 });
 
+it("finds a turn that begins just after the look for it", async () => {
+  const { store, chat } = await openChat({ turn: "cut", kind: "withdraw", from: 3 }, end);
+  let hasBegun = false;
+  const openTurns: typeof store.openTurns = async (filter) => {
+    const found = await store.openTurns(filter);
+    if (!hasBegun) await store.append(chat, [begin("again")]);
+    hasBegun = true;
+    return found;
+  };
+  expect(await findTurnElsewhere({ ...store, openTurns }, chat)).toMatchObject({ id: "again" });
+});
+
 it.each<[string, UIMessageChunk]>([
   ["is over", { type: "finish" }],
   ["was stopped", { type: "abort" }],

@@ -38,14 +38,16 @@ export async function findOpenTurn(store: Store, chat: string): Promise<TurnInLo
 export async function findTurnElsewhere(store: Store, chat: string): Promise<TurnInLog | undefined> {
   const until = performance.now() + beginMs;
   for (;;) {
+    // Read first: the turn may begin after the look for it.
+    const sequence = await store.lastSequence(chat);
     const open = await findOpenTurn(store, chat);
-    if (open || performance.now() > until || !(await isAboutToBegin(store, chat))) return open;
+    if (open || performance.now() > until || !(await isAboutToBegin(store, chat, sequence))) return open;
     await aside(() => new Promise((resolve) => setTimeout(resolve, lookMs)));
   }
 }
 
-async function isAboutToBegin(store: Store, chat: string): Promise<boolean> {
-  if (await wasJustCut(store, chat)) return true;
+async function isAboutToBegin(store: Store, chat: string, sequence: number): Promise<boolean> {
+  if (await wasJustCut(store, chat, sequence)) return true;
   const lease = await store.leaseOf(chat);
   if (!lease || lease.node === store.node) return false;
   const rows = await store.listApprovals({ chat, newest: maxRows });
@@ -53,9 +55,9 @@ async function isAboutToBegin(store: Store, chat: string): Promise<boolean> {
   return rows.some((row) => isUnshown(row) && Math.max(row.decidedAt ?? 0, row.finishedAt ?? 0) > since);
 }
 
-/** True if the last turn in the log was ended in the middle of its reply a short time ago. */
-async function wasJustCut(store: Store, chat: string): Promise<boolean> {
-  const [before, end] = await store.read(chat, { after: (await store.lastSequence(chat)) - 2 });
+/** True if the turn that ends with this entry was ended in the middle of its reply a short time ago. */
+async function wasJustCut(store: Store, chat: string, sequence: number): Promise<boolean> {
+  const [before, end] = await store.read(chat, { after: sequence - 2, limit: 2 });
   if (!before || end?.kind !== "end" || end.at + recentMs < store.now()) return false;
   return before.kind === "withdraw" || (before.kind === "chunk" && !isLastChunk(before.chunk));
 }
