@@ -1,8 +1,12 @@
+import { LongRunningFunctionTool } from "@google/adk";
+import { idempotencyKey } from "adk-stream-protocol";
 import { WebSocketChatTransport } from "adk-stream-protocol/client";
-import { gate } from "adk-stream-protocol/testing";
+import { call, gate, type Rule, text } from "adk-stream-protocol/testing";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { z } from "zod";
 import { behindClerk, expectWhole, type LiveStage, openLiveStage } from "../fixtures/live-stage.ts";
+import { owner } from "../fixtures/mortal-process.ts";
 import { majors, stockChat, wordsOf } from "../fixtures/stock-chat.ts";
 import { messagesOf, openWorld, payRules, sequence, states, textOf, userMessage } from "../fixtures/world.ts";
 
@@ -117,6 +121,43 @@ describe("an agent that is run as a tool", () => {
     });
   }
 });
+
+it.each([true, false])(
+  "an edit repeats a note about a call that outlived its agent, and has it once, live: %s",
+  async (live) => {
+    const keys: string[] = [];
+    const deploy = new LongRunningFunctionTool({
+      name: "deploy",
+      description: "Deploys.",
+      parameters: z.object({}),
+      requireConfirmation: true,
+      execute: (_, context) => {
+        if (context) keys.push(idempotencyKey(context));
+        return { begun: true };
+      },
+    });
+    const rules: Rule[] = [
+      {
+        when: ({ toolNames, responses }) => toolNames.includes("deploy") && responses.length === 0,
+        say: [call("deploy")],
+      },
+      { when: ({ text: said, fresh }) => fresh && said === "go", say: [call("clerk", { request: "deploy" })] },
+      { say: [text("Hello.")] },
+    ];
+    const stage = await openLiveStage({ ...behindClerk, rules, tools: [deploy] });
+    await stage.submit({ type: "message", message: userMessage("go", "u-1") }, { live });
+    const [question] = await stage.pending();
+    await stage.answer([{ id: question?.id ?? "", approved: true }], { live });
+    await stage.untilIdle();
+    await stage.bridge.settle(owner, keys[0] ?? "", { error: "No room." });
+    await stage.untilIdle();
+    await stage.say("hello", { id: "u-1", live });
+    const told = live ? lastConnection(stage).join("\n") : JSON.stringify(stage.gemini.requests.at(-1)?.contents);
+    expect(told.split("The earlier call deploy").length - 1).toBe(1);
+    expect(told).toContain("No room.");
+    await expectWhole(stage);
+  },
+);
 
 describe("a second tab", () => {
   it("is told which messages were withdrawn, and ends with the same ones", async () => {

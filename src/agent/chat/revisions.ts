@@ -42,7 +42,7 @@ export class Revisions {
     const reply = newId("msg");
     const rows = await this.#cancel(chat, cut);
     const stored = await this.#context.store.events(chat.id);
-    const history = cutHistory(stored, { withdrawn: idsOf(cut) });
+    const history = cutHistory(stored, { withdrawn: idsOf(cut), callerOf: callersIn(chat.id, rows) });
     const input = { kind: "message", message, record: true } as const;
     return this.#begin(queue, { cut, history, rows, reply, input, message, chunks: [], origin });
   }
@@ -61,6 +61,7 @@ export class Revisions {
     const isWhole = cut.before?.message.id === message.id;
     const history = cutHistory(stored, {
       withdrawn: idsOf(cut),
+      callerOf: callersIn(chat.id, rows),
       ...(isWhole && { after: message.id }),
       remade: { messages: repliesOf(cut), reply, keeps },
     });
@@ -171,6 +172,12 @@ interface Revision {
 
 function idsOf({ withdrawn }: MessageCut): Cut["withdrawn"] {
   return new Set(withdrawn.map(({ message: { id } }) => id));
+}
+
+/** For the id of a call that an agent run as a tool has made: the id of that agent's call in the chat's own history. */
+function callersIn(chat: string, rows: readonly Approval[]): (callId: string) => string | undefined {
+  const callers = new Map(rows.map((row) => [row.toolCallId, callInSession(row, chat, rows)?.toolCallId]));
+  return (callId) => callers.get(callId);
 }
 
 /** The messages of the reply itself: those before the user's next one. */

@@ -71,6 +71,15 @@ describe("an edit", () => {
     expect(cut(events, withdrawn("u1", "m1")).words).toEqual(["stays", old.content?.parts?.[0]?.text]);
   });
 
+  it("removes notes about the calls of an agent that leaves, and keeps those of an agent that left earlier", () => {
+    const callers: Record<string, string> = { inner: "c1", older: "c0" };
+    const events = [
+      ...[user("u1"), model("m1", call("c1", "clerk")), responds("c1")],
+      ...[noteEvent("late-1", "gone", { about: "inner" }), noteEvent("withdrawn-0", "stays", { about: "older" })],
+    ];
+    expect(cut(events, { ...withdrawn("u1", "m1"), callerOf: (id) => callers[id] }).words).toEqual(["stays"]);
+  });
+
   it("works on histories of older releases, which do not name replies", () => {
     const events = [user("u1"), model(undefined, { text: "hi" }), user("u2"), model(undefined, { text: "there" })];
     expect(cut(events, withdrawn("u2", "m2")).words).toEqual(["u1", "hi"]);

@@ -14,6 +14,8 @@ export interface Cut {
   after?: string | undefined;
   /** For a reply that is made again: its messages, the id of the new one, and which of its calls stay. */
   remade?: { messages: ReadonlySet<string>; reply: string; keeps: (call: Call) => boolean };
+  /** For a call that an agent run as a tool has made: the call of that agent. */
+  callerOf?: (callId: string) => string | undefined;
 }
 
 /** What the cut means for the history. */
@@ -66,10 +68,11 @@ export function cutHistory(stored: readonly StoredEvent[], cut: Cut): CutHistory
     }
   }
   const gone = new Set<string | undefined>(removed.map(({ call }) => call.id));
+  gone.delete(undefined);
   const leaving: number[] = [];
   const changed: Event[] = [];
   for (const { position, event } of concerned) {
-    if (isOfOther(event, cut) || staysAsNote(event, gone)) continue;
+    if (isOfOther(event, cut) || staysAsNote(event, (id) => gone.has(id) || gone.has(cut.callerOf?.(id)))) continue;
     const left = withoutCalls(event, gone, cut.remade?.reply);
     if (!left) leaving.push(position);
     else if (left !== event) changed.push(left);
@@ -107,11 +110,11 @@ function isOfOther(event: Event, { withdrawn }: Cut): boolean {
 }
 
 /** True for a note about a call that stays, or about the effect of one that was withdrawn earlier. */
-function staysAsNote(event: Event, gone: ReadonlySet<string | undefined>): boolean {
+function staysAsNote(event: Event, isGone: (callId: string) => boolean): boolean {
   const { about, reply } = metadataOf(event);
   // A note that belongs to a message, which is withdrawn here.
   if (reply !== undefined) return false;
-  if (about !== undefined) return !gone.has(about);
+  if (about !== undefined) return !isGone(about);
   return event.author === "user" && (event.content?.parts?.[0]?.text?.startsWith(notePrefix) ?? false);
 }
 
