@@ -7,6 +7,9 @@ import { ServerBounds } from "./server-bounds.ts";
 import { toNodeHandler } from "./to-node-handler.ts";
 import { attachWebSocket } from "./websocket/index.ts";
 
+/** How long `close` waits for replies after the bridge was closed. */
+const repliesMs = 2000;
+
 /** How `listen` serves a bridge: the options of `createHandler`, and where to listen. */
 export interface ListenOptions extends HandlerOptions {
   /** The port; 0 picks a free one. Default 3000. */
@@ -28,7 +31,10 @@ export interface Listening {
    * then nothing uses the options.
    */
   replace(prepare: () => Promise<HandlerOptions>): Promise<void>;
-  /** Ends open responses and sockets, and stops listening. */
+  /**
+   * Stops listening, and ends open responses and sockets. If the bridge was closed before, replies that are being made get
+   * two seconds to end.
+   */
   close(): Promise<void>;
 }
 
@@ -55,7 +61,8 @@ export async function listen(given: ListenOptions): Promise<Listening> {
     return handle(request);
   });
   /** Connections on which a response is being written. */
-  const replying = new WeakSet<Duplex>();
+  const replying = new Set<Duplex>();
+  let onReplied = () => {};
   // Bounds how long a request may take to arrive, so that half requests cannot pile up. `toRequest` checks the Host.
   const limits = { headersTimeout: 15_000, requestTimeout: 60_000, requireHostHeader: false };
   // Longer than balancers keep connections that no one uses: one that sends a request over a connection which is just being
@@ -66,7 +73,10 @@ export async function listen(given: ListenOptions): Promise<Listening> {
   const server = createServer({ ...limits, keepAliveTimeout, shouldUpgradeCallback }, (incoming, outgoing) => {
     const { socket } = incoming;
     replying.add(socket);
-    outgoing.once("close", () => replying.delete(socket));
+    outgoing.once("close", () => {
+      replying.delete(socket);
+      onReplied();
+    });
     // The client's next request should find another process.
     if (current.bridge.stopping.aborted) outgoing.shouldKeepAlive = false;
     respond(incoming, outgoing);
@@ -99,10 +109,24 @@ export async function listen(given: ListenOptions): Promise<Listening> {
     async close() {
       isClosed = true;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      if (current.bridge.stopping.aborted) await replied();
       server.closeAllConnections();
       await Promise.all([closed, endpoint.close()]);
     },
   };
+
+  /** Resolves when no response is being written, or after a while. */
+  function replied(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, repliesMs);
+      onReplied = () => {
+        if (replying.size > 0) return;
+        clearTimeout(timer);
+        resolve();
+      };
+      onReplied();
+    });
+  }
 
   async function replace(prepare: () => Promise<HandlerOptions>): Promise<void> {
     refuseWhenClosed();

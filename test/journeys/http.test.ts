@@ -452,6 +452,25 @@ describe("listening", () => {
     await server.close();
   });
 
+  it("ends replies in order if the bridge was closed first", async () => {
+    const { bridge } = await openWorld();
+    const [came, known] = [gate(), gate()];
+    const authenticate = async () => {
+      came.open();
+      await known.opened;
+      return { owner: "me" };
+    };
+    const server = await listen({ bridge, port: 0, authenticate });
+    const reply = fetch(`${server.url}/chats`);
+    await came.opened;
+    await bridge.close();
+    const closed = server.close();
+    await expect(fetch(`${server.url}/health`)).rejects.toThrow("fetch failed");
+    known.open();
+    expect((await reply).status).toBe(200);
+    await closed;
+  });
+
   it("goes on with the old options if the next ones would let in everyone", async () => {
     const { bridge } = await openWorld();
     const server = await listen({ bridge, port: 0, host: "0.0.0.0", authenticate: () => undefined });

@@ -22,7 +22,7 @@ export function turnElsewhere(turn: TurnInLog, stop: QueuedTurn["stop"]): Queued
 }
 
 /** The turn of a chat that the log has not to its end, if there is one. */
-export async function findOpenTurn(store: Store, chat: string): Promise<TurnInLog | undefined> {
+async function findOpenTurn(store: Store, chat: string): Promise<TurnInLog | undefined> {
   const [open] = await store.openTurns({ chat });
   if (!open) return undefined;
   const after = open.sequence - 1;
