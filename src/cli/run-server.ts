@@ -7,6 +7,7 @@ import type { AgentServer } from "./agent-server.ts";
 import { installAdk } from "./install-adk.ts";
 import { canHook, hookProjectModules, type ProjectModules } from "./project-modules.ts";
 import type * as ServerParts from "./server-parts.ts";
+import { loadInTime } from "./load-in-time.ts";
 import { canOpenBrowser, openBrowser } from "./open-browser.ts";
 import { ownFolder } from "./own-package.ts";
 import { requirePeers } from "./require-peers.ts";
@@ -46,7 +47,8 @@ export async function runServer(kind: "dev" | "serve", given: ServeArguments, pr
   if (script) useScript(process.env, script.url);
 
   const load = async () => {
-    const loaded = await parts.loadAgent({ file, shown: given.file, modules, isScripted });
+    const loading = parts.loadAgent({ file, shown: given.file, modules, isScripted });
+    const loaded = await loadInTime(loading, given.file, print);
     ({ outline } = loaded);
     return loaded;
   };
