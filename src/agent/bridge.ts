@@ -29,7 +29,7 @@ import {
   readTurn,
 } from "./log/index.ts";
 import { closeParts } from "./close-parts.ts";
-import { describeError } from "./support/index.ts";
+import { Upkeep } from "./upkeep.ts";
 
 /** Starts a bridge: recovers what a crash left behind, then watches for expiry. */
 export async function createBridge(options: BridgeOptions): Promise<Bridge> {
@@ -48,15 +48,16 @@ export async function createBridge(options: BridgeOptions): Promise<Bridge> {
  */
 export class Bridge {
   readonly #parts: BridgeParts;
+  readonly #upkeep: Upkeep;
   readonly #sweepMs: number;
   readonly #drainMs: number;
   #timer: NodeJS.Timeout | undefined;
-  #sweeping: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(options: BridgeOptions) {
     checkOptions(options);
     this.#parts = buildParts(options);
+    this.#upkeep = new Upkeep(this.#parts);
     this.#sweepMs = options.sweepMs ?? 1000;
     this.#drainMs = options.drainMs ?? 5000;
   }
@@ -255,16 +256,7 @@ export class Bridge {
 
   /** Expires approvals that are due, takes over calls whose process died, and removes what is too old. */
   sweep(): Promise<void> {
-    this.#sweeping ??= this.#parts.dueWork
-      .settleDue()
-      .catch((error: unknown) =>
-        this.#parts.logger.error("Looking for due approvals failed.", { error: describeError(error) }),
-      )
-      .then(() => this.#parts.recovery.sweep())
-      .then(() => this.#parts.retention.sweep())
-      .then(() => this.#parts.cache.dropUnused())
-      .finally(() => (this.#sweeping = undefined));
-    return this.#sweeping;
+    return this.#upkeep.sweep();
   }
 
   /** True while no turn and no approved call runs here. A chat that waits for an answer is idle. */
@@ -285,7 +277,7 @@ export class Bridge {
   /** Stops turns and timers, and gives running tools `drainMs` to end. Does not close the store. */
   close(): Promise<void> {
     clearInterval(this.#timer);
-    this.#closing ??= closeParts(this.#parts, { drainMs: this.#drainMs, sweeping: () => this.#sweeping });
+    this.#closing ??= closeParts(this.#parts, { drainMs: this.#drainMs, upkeep: this.#upkeep });
     return this.#closing;
   }
 

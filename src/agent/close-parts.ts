@@ -1,10 +1,11 @@
 import type { BridgeParts } from "./bridge-parts.ts";
 import { atMost } from "./support/index.ts";
+import type { Upkeep } from "./upkeep.ts";
 
 /** Stops the turns of a bridge, and gives running tools `drainMs` to end. */
 export async function closeParts(
   parts: BridgeParts,
-  { drainMs, sweeping }: { drainMs: number; sweeping: () => Promise<void> | undefined },
+  { drainMs, upkeep }: { drainMs: number; upkeep: Upkeep },
 ): Promise<void> {
   parts.readiness.stop();
   parts.relay.close();
@@ -13,7 +14,7 @@ export async function closeParts(
   const end = async () => {
     await parts.turns.close();
     await parts.conversations.closeAll();
-    await sweeping();
+    await upkeep.over();
     // Another node may go on at once. Tools that run record their outcomes without the chat.
     await parts.turns.release();
     await parts.executor.idle();

@@ -407,6 +407,46 @@ describe("two nodes on one database", () => {
       expect(await two.store.read(chat)).toEqual(before);
     });
 
+  it("go on with the turn of a node that dies also while the outcome of a call is being looked up", async () => {
+    const [paying, middle] = [gate(), gate()];
+    const clock = { now: 1_800_000_000_000 };
+    let told = 0;
+    const rules: Rule[] = [
+      { when: /pay/, say: [call("pay", { amount: 3 })] },
+      {
+        say: () => {
+          told += 1;
+          return told === 1 ? [text("Once upon "), pause(middle.opened)] : [text("A story.")];
+        },
+      },
+    ];
+    let looksUp = false;
+    const lookup = async () => {
+      looksUp = true;
+      await paying.opened;
+      return undefined;
+    };
+    const { nodes, payments } = await openNodes(2, rules, {
+      ...{ leaseMs: 60_000, graceMs: 600_000, now: () => clock.now, pace: paying.opened },
+      tools: { pay: { effect: "queryable", lookup } },
+    });
+    const [one, two] = nodes;
+    const message = userMessage("pay");
+    const asking = await one.bridge.submit("alice", "payments", { type: "message", message });
+    await read(one.bridge, asking);
+    const [question] = (await one.bridge.approvals("alice", { state: "pending" })).approvals;
+    await one.bridge.decide("alice", { approvalId: question?.id ?? "", approved: true });
+    await expect.poll(() => payments).toEqual([3]);
+    await say(one.bridge, "a story");
+    await expect.poll(async () => (await two.bridge.position("alice", "chat")).sequence, patient).toBeGreaterThan(2);
+    one.kill();
+    clock.now += 61_000;
+    await expect.poll(() => words(two.bridge), patient).toEqual(["a story", "A story."]);
+    await expect.poll(() => looksUp, patient).toBe(true);
+    paying.open();
+    middle.open();
+  });
+
   it("hand over when one stops: the other goes on at once", async () => {
     const middle = gate();
     let spoken = 0;

@@ -1,7 +1,7 @@
 import { isNotFound } from "../../protocol/index.ts";
 import type { Approval, Session } from "../../stores/index.ts";
 import { cancelFamily } from "../approval/family.ts";
-import { describeError } from "../support/index.ts";
+import { atMost, describeError, Slots } from "../support/index.ts";
 import type { ChatTurns } from "./chat-turns.ts";
 import type { DueWork } from "./due-work.ts";
 import { ChatElsewhere } from "./ownership.ts";
@@ -9,6 +9,10 @@ import { closeOpenTurns, type Interrupted, type RecoveryContext, unattendedAgent
 
 /** How often agents run as tools are looked for whose turn has died with its node. */
 const agentsMs = 30_000;
+
+/** How many chats are taken at once, and how long one of them may keep the others waiting. */
+const maxTaking = 4;
+const takingMs = 5000;
 
 /**
  * Takes over what other processes left: at a start what a crash has left, and later what nodes leave that die. Each chat is
@@ -21,6 +25,7 @@ export class Recovery {
   /** Replies to continue that were found at the start. They are continued together with what is due. */
   #found: Map<string, Interrupted> | undefined;
   #lookedForAgentsAt: number;
+  readonly #taking = new Slots(maxTaking, takingMs);
 
   constructor(context: RecoveryContext, turns: ChatTurns, dueWork: DueWork) {
     this.#context = context;
@@ -79,8 +84,9 @@ export class Recovery {
   }
 
   async #takeOpen(): Promise<void> {
-    for (const { chat } of await this.#context.store.openTurns())
-      if (!this.#turns.isBusy(chat)) await this.#turns.inChat(chat, async () => undefined).catch(this.#report(chat));
+    const take = (chat: string) => this.#turns.inChat(chat, async () => undefined).catch(this.#report(chat));
+    const left = (await this.#context.store.openTurns()).filter(({ chat }) => !this.#turns.isBusy(chat));
+    await Promise.all(left.map(({ chat }) => this.#taking.run(() => atMost(takingMs, take(chat)))));
   }
 
   async #recover(chat: Session): Promise<void> {
