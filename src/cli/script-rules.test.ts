@@ -152,3 +152,18 @@ test("runs code if the agent has code execution", () => {
   const pieces = ask("run some code", { body: { tools: [{ codeExecution: {} }] } });
   expect(pieces.some((piece) => piece.kind === "part" && "executableCode" in piece.part)).toBe(true);
 });
+
+test("an agent of a sequence says in live mode that it is done, after its results", () => {
+  const declared = ["pay", "task_completed"];
+  expect(callsOf(ask("call pay", { declared }))).toMatchObject([{ name: "pay" }]);
+  const response = { name: "pay", response: { paid: 1 }, args: {} };
+  const contents = [
+    { role: "user", parts: [{ text: "call pay" }] },
+    { role: "model", parts: [{ functionCall: { name: "pay", args: {} } }] },
+    { role: "user", parts: [{ functionResponse: response }] },
+  ];
+  const after = ask("call pay", { declared, fresh: false, responses: [response], contents } as never);
+  expect(textOf(after)).toContain('{"paid":1}');
+  expect(callsOf(after)).toEqual([{ name: "task_completed", args: {} }]);
+  expect(textOf(ask("Hello", { declared }))).not.toContain("task_completed");
+});

@@ -31,19 +31,24 @@ function respond(ask: GeminiRequest, outline: AgentOutline | undefined): Piece[]
   if (final && !made.includes(finalResponse)) return [...said, call(finalResponse, makeArguments(final.schema))];
   const schema = final ? undefined : outputSchema(ask, outline);
   if (schema !== undefined) return [text(JSON.stringify(makeJson(schema)))];
-  if (said.length > 0 && !ask.fresh) return said;
+  const leave = declared.map(({ name }) => name).find((name) => ends.test(name) && !made.includes(name));
+  const leaving = leave === undefined ? [] : [call(leave, {})];
+  if (said.length > 0 && !ask.fresh) return [...said, ...(leave === taskCompleted ? leaving : [])];
   if (/\b(?:run|write|execute)\b.*\bcode\b|\bcalculate\b|コード|計算/iu.test(ask.text))
     return [...said, ...runCode(ask)];
   const tools = declared.map(({ name }) => name).filter((name) => !ofAdk.has(name));
-  const leave = tools.find((name) => /^exit_?loop$/i.test(name));
   const greeting = text(words.hello({ tools, agents: reachable(ask) }));
-  return [...said, greeting, ...(leave === undefined || made.includes(leave) ? [] : [call(leave, {})])];
+  return [...said, greeting, ...leaving];
 }
 
 const transfer = "transfer_to_agent";
 /** ADK declares it for an agent with an output schema whose model cannot have both a schema and tools. */
 const finalResponse = "set_model_response";
-const ofAdk: ReadonlySet<string> = new Set([transfer, finalResponse]);
+/** ADK declares it for an agent of a sequence in live mode. The next agent begins when it is called. */
+const taskCompleted = "task_completed";
+/** An agent of a loop or a sequence says with it that it is done. */
+const ends = /^(?:exit_?loop|task_completed)$/i;
+const ofAdk: ReadonlySet<string> = new Set([transfer, finalResponse, taskCompleted]);
 
 /** The calls that the user's last message asks for and that the model has not made since. */
 function nextCalls(
