@@ -1,5 +1,5 @@
 /** A store that fails once, at each of its operations in turn: what was recorded is shown all the same, without a restart. */
-import { FunctionTool } from "@google/adk";
+import { AgentTool, FunctionTool, LlmAgent } from "@google/adk";
 import { BridgeError } from "adk-stream-protocol/protocol";
 import type { LogEntry, Store } from "adk-stream-protocol/stores";
 import { memoryStore } from "adk-stream-protocol/stores/memory";
@@ -108,6 +108,51 @@ describe.each(storeKinds)("on $name", ({ options }) => {
     expect(rows).toMatchObject([{ state: "denied", told: true }]);
     expect(await world.store.dueApprovals()).toEqual([]);
   });
+});
+
+test("an agent that is run as a tool has not failed because the store did", { timeout: 120_000 }, async () => {
+  const wrong: string[] = [];
+  for (let number = 1; ; number += 1) {
+    let left = Infinity;
+    let failed: string | undefined;
+    const world = await openWorld({
+      bridge,
+      store: (now) =>
+        faulty(memoryStore({ now }), (operation) => {
+          left -= 1;
+          if (left === 0) failed = operation;
+          return left === 0;
+        }),
+      rules: [
+        { when: ({ responses }) => responses.length > 0, say: [text("Done.")] },
+        {
+          when: ({ toolNames }) => toolNames.includes("process_payment"),
+          say: () => {
+            if (failed === undefined) left = number;
+            return [call("process_payment", { amount: 5, recipient: "Hanako" }, { id: "c-1" })];
+          },
+        },
+        { say: [call("clerk", { request: "pay" })] },
+      ],
+      agent: ({ model, tools }) => {
+        const clerk = new LlmAgent({ name: "clerk", description: "Pays.", model: model(), tools });
+        return new LlmAgent({ name: "root_agent", model: model(), tools: [new AgentTool({ agent: clerk })] });
+      },
+    });
+    await say(world, "pay");
+    await quiet(world);
+    world.clock.now += 31_000;
+    await world.bridge.sweep();
+    await quiet(world);
+    left = Infinity;
+    const rows = await world.store.listApprovals({ owner: "local" });
+    for (const { toolName, state, outcome } of rows)
+      if (state === "failed") wrong.push(`${number} ${failed}: ${toolName} is ${state} ${JSON.stringify(outcome)}`);
+    const isOver = failed === undefined;
+    await world.close();
+    if (isOver) break;
+  }
+  expect(wrong).toEqual([]);
 });
 
 test("a sweep that finds the store away ends without an error, so that it does not end the process", async () => {

@@ -53,3 +53,14 @@ export class EnteredRun {
     this.#onLeave();
   }
 }
+
+/** Ends the run if this work fails: a run that the store cannot follow goes no further. */
+export async function endsRun<T>(run: EnteredRun | undefined, work: T | Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const why = error instanceof BridgeError ? error.message : "The reply could not go on. Try again in a moment.";
+    run?.refuse(new RunRefused(why, { cause: error }));
+    throw error;
+  }
+}

@@ -20,7 +20,7 @@ import { attachInputs, inputOf } from "./call-input.ts";
 import { isClientTool } from "./client-tool.ts";
 import { refuseCredentialRequest, refuseCredentialRequests } from "./credential-requests.ts";
 import { describeCall } from "./describe-call.ts";
-import { EnteredRun, HoldUnknown, RunRefused } from "./entered-run.ts";
+import { endsRun, EnteredRun, HoldUnknown, RunRefused } from "./entered-run.ts";
 import { excessError, markExcessCalls } from "./excess-calls.ts";
 import { requireFindable } from "./find-call-tool.ts";
 import { checkAuthor } from "./foreign-events.ts";
@@ -179,7 +179,10 @@ export class GatePlugin extends BasePlugin {
 
   /** K3: what is left in the event after this is what ADK stores, yields and sends. */
   override async onEventCallback({ invocationContext, event }: Invocation & { event: Event }): Promise<undefined> {
-    const scope = this.#runOf(invocationContext)?.scope;
+    const run = this.#runOf(invocationContext);
+    const scope = run?.scope;
+    // ADK makes an event of what `endsRun` has thrown. In the history it would be what the agent has said.
+    if (event.errorCode) run?.throwIfRefused();
     refuseCredentialRequests(event);
     const removed = checkAuthor(event, invocationContext);
     if (removed.length > 0) this.#logger.warn("An event said more than its author may.", { by: event.author, removed });
@@ -209,7 +212,7 @@ export class GatePlugin extends BasePlugin {
     run?.gathered.push(gathered);
     if (agent) prepareStreams(agent);
     repairContents(llmRequest.contents, session.events);
-    await run?.scope.fillIn(llmRequest.contents);
+    await endsRun(run, run?.scope.fillIn(llmRequest.contents));
     return undefined;
   }
 
@@ -220,7 +223,7 @@ export class GatePlugin extends BasePlugin {
     if (!gathered || llmResponse.partial) return undefined;
     const [run, { id }] = [this.#runOf(invocationContext), invocationContext.session];
     const how = { usedIds: () => this.#holder.callIds(id), isInner: run?.scope.chat !== id };
-    const { dropped, usage } = await gathered.take(llmResponse, invocationContext, how);
+    const { dropped, usage } = await endsRun(run, gathered.take(llmResponse, invocationContext, how));
     if (dropped) this.#logger.warn("Calls after a held call were dropped.", { session: invocationContext.session.id });
     if (usage) run?.scope.countUsage(usage);
     return undefined;
