@@ -8,24 +8,30 @@ import type { BaseTool } from "@google/adk";
 export function toolHash(tool: BaseTool, agent: string): string {
   const { name, description } = tool;
   // ADK writes into the schema of an MCP tool when it declares it. The hash is taken after that.
-  declarationOf(tool);
-  const { parameters, ...declaration } = declarationOf(tool) ?? {};
+  if (mcpSchemaOf(tool)) declarationOf(tool);
+  const declared = declarationOf(tool);
+  const { parameters, ...declaration } = declared ?? {};
   const known = { agent, name, description, declaration, parameters: stableText(parameters, true) };
+  const schema = mcpSchemaOf(tool) ?? declared?.parametersJsonSchema;
   return createHash("sha256")
-    .update(stableText({ ...known, schema: jsonSchemaOf(tool) }))
+    .update(stableText({ ...known, schema }))
     .digest("hex");
 }
 
 /** The JSON schema of a tool's arguments: an MCP tool has one, other tools may have one in their declaration. */
 export function jsonSchemaOf(tool: BaseTool): unknown {
-  // ADK declares an MCP tool to Gemini without defaults and most checks. It keeps the server's own schema in the tool.
-  const { mcpTool } = tool as BaseTool & { mcpTool?: { inputSchema?: unknown } };
-  return mcpTool?.inputSchema ?? declarationOf(tool)?.parametersJsonSchema;
+  return mcpSchemaOf(tool) ?? declarationOf(tool)?.parametersJsonSchema;
+}
+
+/** ADK declares an MCP tool to Gemini without defaults and most checks. It keeps the server's own schema in the tool. */
+function mcpSchemaOf(tool: BaseTool): unknown {
+  return (tool as BaseTool & { mcpTool?: { inputSchema?: unknown } }).mcpTool?.inputSchema;
 }
 
 /** The names of a tool's arguments, in the order of its declaration. */
 export function declaredNames(tool: BaseTool): string[] {
-  const schema = jsonSchemaOf(tool) ?? declarationOf(tool)?.parameters;
+  const declared = declarationOf(tool);
+  const schema = mcpSchemaOf(tool) ?? declared?.parametersJsonSchema ?? declared?.parameters;
   const { properties } = (schema ?? {}) as { properties?: unknown };
   return typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
 }
