@@ -1,23 +1,22 @@
 import { callWords, VisibleText } from "adk-stream-protocol/react";
 import { useEffect, useRef, useState } from "react";
-import { isBusy } from "./is-busy.ts";
 import type { Mode } from "./mode.ts";
 import type { Trial } from "./panel-strings.ts";
 import { useWords } from "./preferences.ts";
 import { runTrial } from "./trials.ts";
-import type { BridgeChat } from "./use-bridge-chat.ts";
+import type { PageChat } from "./use-page-chat.ts";
 
 export interface BreakItProps {
   chatId: string;
   mode: Mode;
   debug: boolean;
-  bridge: BridgeChat;
+  chat: PageChat;
 }
 
 const trials: readonly Trial[] = ["double", "tab", "cut", "restart", "expire"];
 
 /** What usually goes wrong, one click each, with what happened beside it in the words of the server's ledger. */
-export function BreakIt({ chatId, mode, debug, bridge }: BreakItProps) {
+export function BreakIt({ chatId, mode, debug, chat }: BreakItProps) {
   const { t, language } = useWords();
   const words = t.panel.breakIt;
   const [told, setTold] = useState<Partial<Record<Trial, readonly string[]>>>({});
@@ -27,7 +26,7 @@ export function BreakIt({ chatId, mode, debug, bridge }: BreakItProps) {
     isGone.current = false;
     return () => void (isGone.current = true);
   }, []);
-  const waiting = bridge.ledger.approvals.find(({ state }) => state === "pending");
+  const waiting = chat.ledger.approvals.find(({ state }) => state === "pending");
 
   const reasonAgainst = (trial: Trial): string | undefined => {
     if (trial === "double" && !waiting) return words.needsQuestion;
@@ -43,14 +42,14 @@ export function BreakIt({ chatId, mode, debug, bridge }: BreakItProps) {
     };
     change(trial, true);
     setTold((before) => ({ ...before, [trial]: [] }));
-    const { send } = bridge;
+    const { send } = chat;
     const expiringSentence = t.panel.samples.expiring.sentence;
     await runTrial(trial, { chatId, words, language, waiting, send, expiringSentence, tell }).catch(() =>
       tell(t.offline),
     );
     if (isGone.current) return;
     change(trial, false);
-    bridge.ledger.refresh();
+    chat.ledger.refresh();
   };
 
   return (
@@ -70,7 +69,7 @@ export function BreakIt({ chatId, mode, debug, bridge }: BreakItProps) {
         {trials.map((trial) => {
           const reason = reasonAgainst(trial);
           const isRunning = running.has(trial);
-          const isBlocked = isRunning || reason !== undefined || (trial === "expire" && isBusy(bridge.status));
+          const isBlocked = isRunning || reason !== undefined || (trial === "expire" && chat.isBusy);
           return (
             <li key={trial} data-trial={trial}>
               <div className="trial-head">

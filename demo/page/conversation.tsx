@@ -1,16 +1,15 @@
 import type { UIMessage } from "ai";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Announcer } from "./announcer.tsx";
-import type { Health, MessagePage } from "./api.ts";
+import type { ApprovalInfo } from "adk-stream-protocol/client";
+import type { Health } from "./api.ts";
 import { ApprovalTrack } from "./approval-track.tsx";
 import { BreakIt } from "./break-it.tsx";
 import { Composer } from "./composer.tsx";
-import type { Card } from "./cards.ts";
 import type { AgentInfo } from "./debug-api.ts";
 import { money } from "./format.ts";
 import { ModelName } from "./header.tsx";
 import { Inspector } from "./inspector.tsx";
-import { isBusy } from "./is-busy.ts";
 import { KeepPlace } from "./keep-place.tsx";
 import { MessageBlockView } from "./message-block-view.tsx";
 import { type MessageBlock, messageBlocks } from "./message-blocks.ts";
@@ -27,43 +26,41 @@ import { StateView } from "./state-view.tsx";
 import type { StreamTap } from "./stream-tap.ts";
 import type { Strings } from "./strings.ts";
 import { useAttachments } from "./use-attachments.ts";
-import { useBridgeChat, type BridgeChat } from "./use-bridge-chat.ts";
 import { useHiddenCards } from "./use-hidden-cards.ts";
+import type { PageChat } from "./use-page-chat.ts";
 import { useShortcuts } from "./use-shortcuts.ts";
 import { useStickToEnd } from "./use-stick-to-end.ts";
 import { UserMessage } from "./user-message.tsx";
 import { useWaitingAnchor } from "./use-waiting-anchor.ts";
 import { WaitingBar } from "./waiting-bar.tsx";
 import { WalletPanel } from "./wallet-panel.tsx";
-import type { Wires } from "./wires.ts";
 
 export interface ConversationProps {
+  chat: PageChat;
   chatId: string;
-  initialPage: MessagePage;
+  /** The page has just created this chat. */
+  isNew: boolean;
   tap: StreamTap;
-  wires: Wires;
   mode: Mode;
   music: Music;
   health: Health | undefined;
   agent: AgentInfo | undefined;
-  onBusy: (busy: boolean) => void;
 }
 
 /** One chat: the conversation on the left, the server's data on the right (on a phone, one at a time). */
 export function Conversation(props: ConversationProps) {
-  const { chatId, initialPage, tap, wires, mode, music, health, agent, onBusy } = props;
+  const { chat, chatId, isNew, tap, mode, music, health, agent } = props;
   const { t, language } = useWords();
-  const bridge = useBridgeChat({ chatId, initialPage, tap, wires, mode, music });
   const [view, setView] = useState<"chat" | "panel">("chat");
-  const all = [...bridge.cards.values()];
-  const waiting = all.filter(({ state }) => state === "asked");
+  const waiting = chat.cards.filter(({ state }) => state === "asked");
   const pending = waiting.map(({ approvalId }) => approvalId);
   const asked = pending.length;
   const [hidden, setHidden] = useState<readonly string[]>([]);
   const [draft, setDraft] = useState("");
   const field = useRef<HTMLTextAreaElement>(null);
   const attachments = useAttachments();
-  const { approvals, wallet } = bridge.ledger;
+  const { ledger, isBusy } = chat;
+  const { approvals, wallet } = ledger;
   const isDemo = health?.demo === true;
   const suggestions = suggestionsFor(health, agent, t);
   const name = agent?.name ?? "adk-stream-protocol";
@@ -71,11 +68,6 @@ export function Conversation(props: ConversationProps) {
   useEffect(() => {
     document.title = asked > 0 ? `(${asked}) ${name}` : name;
   }, [asked, name]);
-  const busy = isBusy(bridge.status);
-  useEffect(() => {
-    onBusy(busy);
-    return () => onBusy(false);
-  }, [busy, onBusy]);
 
   const show = (approvalId: string) => {
     setView("chat");
@@ -94,12 +86,12 @@ export function Conversation(props: ConversationProps) {
   };
   /** A click on a suggestion must not withdraw what waits, so the suggestion waits too. */
   const suggest = (text: string) => {
-    if (asked === 0) return bridge.send(text);
+    if (asked === 0) return chat.send(text);
     setDraft((before) => (before.trim() === "" || suggestions.includes(before) ? text : `${before}\n${text}`));
     field.current?.focus();
   };
   useShortcuts({
-    ...(busy && { Escape: bridge.stop }),
+    ...(isBusy && { Escape: chat.stop }),
     "/": () => field.current?.focus(),
     w: showNext,
     a: () => focusButton("[data-part=approve]"),
@@ -125,30 +117,27 @@ export function Conversation(props: ConversationProps) {
       </nav>
       <main data-view={view}>
         <div className="chat">
-          <Messages {...{ bridge, waiting, suggestions, health, agent }} onHidden={setHidden} onSuggestion={suggest} />
+          <Messages {...{ chat, waiting, suggestions, health, agent }} onHidden={setHidden} onSuggestion={suggest} />
           <div className="dock">
             <div className="column">
-              <Notices bridge={bridge} />
+              <Notices chat={chat} />
               <NowPlaying music={music} />
-              <WaitingBar
-                cards={waiting.filter(({ approvalId }) => hidden.includes(approvalId))}
-                clockOffset={bridge.ledger.clockOffset}
-              />
-              {bridge.messages.length > 0 && (
-                <Suggestions large={false} {...{ bridge, suggestions }} onSuggestion={suggest} />
+              <WaitingBar cards={waiting.filter(({ approvalId }) => hidden.includes(approvalId))} />
+              {chat.messages.length > 0 && (
+                <Suggestions large={false} {...{ isBusy, suggestions }} onSuggestion={suggest} />
               )}
               <Composer
-                busy={busy}
-                failed={bridge.status === "error"}
-                answering={bridge.isAtWork || all.some(({ state }) => state === "sending")}
+                busy={isBusy}
+                failed={chat.hasFailed}
+                answering={chat.isAtWork || chat.cards.some(({ state }) => state === "sending")}
                 pending={pending}
                 mode={mode}
                 draft={draft}
                 onDraft={setDraft}
                 field={field}
                 attachments={attachments}
-                onSend={bridge.send}
-                onStop={bridge.stop}
+                onSend={chat.send}
+                onStop={chat.stop}
                 onLeave={leave}
               />
             </div>
@@ -169,25 +158,25 @@ export function Conversation(props: ConversationProps) {
           </section>
           {isDemo && (
             <>
-              <WalletPanel wallet={wallet} onReset={bridge.ledger.refresh} />
-              <Samples mode={mode} bridge={bridge} />
-              <BreakIt chatId={chatId} mode={mode} debug={health.debug === true} bridge={bridge} />
+              <WalletPanel wallet={wallet} onReset={ledger.refresh} />
+              <Samples mode={mode} chat={chat} />
+              <BreakIt chatId={chatId} mode={mode} debug={health.debug === true} chat={chat} />
             </>
           )}
           <Inspector
             {...{ tap, chatId, mode }}
             debug={health?.debug === true}
-            hasHistory={initialPage.messages.length > 0}
-            sequence={bridge.ledger.sequence}
+            hasHistory={!isNew}
+            sequence={ledger.sequence}
           />
-          {health?.debug === true && <StateView chatId={chatId} sequence={bridge.ledger.sequence} />}
+          {health?.debug === true && <StateView chatId={chatId} sequence={ledger.sequence} />}
           <p className="panel-foot">
             <ModelName health={health} mode={mode} />
             <span>AI SDK {__AI_MAJOR__}</span>
           </p>
         </aside>
       </main>
-      <Announcer status={bridge.status} />
+      <Announcer chat={chat} />
     </>
   );
 }
@@ -215,8 +204,8 @@ function suggestionsFor(health: Health | undefined, agent: AgentInfo | undefined
 }
 
 interface MessagesProps {
-  bridge: BridgeChat;
-  waiting: readonly Card[];
+  chat: PageChat;
+  waiting: readonly ApprovalInfo[];
   suggestions: readonly string[];
   health: Health | undefined;
   agent: AgentInfo | undefined;
@@ -225,10 +214,10 @@ interface MessagesProps {
   onSuggestion: (text: string) => void;
 }
 
-function Messages({ bridge, waiting, suggestions, health, agent, onHidden, onSuggestion }: MessagesProps) {
+function Messages({ chat, waiting, suggestions, health, agent, onHidden, onSuggestion }: MessagesProps) {
   const { t } = useWords();
-  const { messages, cards, outbox } = bridge;
-  const content = useMemo(() => ({ messages, cards, outbox }), [messages, cards, outbox]);
+  const { messages, cards, kept, older, isBusy } = chat;
+  const content = useMemo(() => ({ messages, cards }), [messages, cards]);
   const pending = waiting.map(({ approvalId }) => approvalId);
   const { anchor, pass } = useWaitingAnchor<HTMLDivElement>(pending);
   const { box, atEnd, onScroll, goToEnd } = useStickToEnd<HTMLDivElement>(content, nearEndPx, anchor);
@@ -260,29 +249,29 @@ function Messages({ bridge, waiting, suggestions, health, agent, onHidden, onSug
                 <circle className="dot-next" cx="112" cy="17" r="5" />
               </svg>
               <Welcome health={health} agent={agent} />
-              <Suggestions large {...{ bridge, suggestions }} onSuggestion={onSuggestion} />
+              <Suggestions large {...{ isBusy, suggestions }} onSuggestion={onSuggestion} />
             </div>
           )}
-          <OlderButton older={bridge.older} box={box} first={messages[0]?.id} />
-          <KeepPlace box={box} first={messages[0]?.id} isOn={!bridge.older.isGoingToBeginning}>
+          <OlderButton older={older} box={box} first={messages[0]?.id} />
+          <KeepPlace box={box} first={messages[0]?.id} isOn={!older.isGoingToBeginning}>
             {blocks.map((block) => (
               <MessageBlockView
                 key={block.id}
-                {...{ block, bridge, box }}
+                {...{ block, chat, box }}
                 isLast={block === blocks.at(-1)}
-                isPaused={bridge.older.isGoingToBeginning}
+                isPaused={older.isGoingToBeginning}
               />
             ))}
           </KeepPlace>
-          {outbox.overtaken.map((message) => (
+          {kept.overtaken.map((message) => (
             <UserMessage
               key={message.id}
-              message={message}
-              onSend={() => void outbox.sendNow(message.id)}
-              onRemove={() => outbox.remove(message.id)}
+              {...{ message, chat }}
+              onSend={() => chat.sendKept(message)}
+              onRemove={() => kept.forget(message.id)}
             />
           ))}
-          {isBusy(bridge.status) && !isSpeaking(messages.at(-1)) && (
+          {isBusy && !isSpeaking(messages.at(-1)) && (
             <p className="thinking" data-testid="thinking">
               <span className="visually-hidden">{t.thinking}</span>
               <span aria-hidden="true" />
@@ -324,13 +313,13 @@ function Welcome({ health, agent }: Pick<MessagesProps, "health" | "agent">) {
 }
 
 interface SuggestionsProps {
-  bridge: BridgeChat;
+  isBusy: boolean;
   large: boolean;
   suggestions: readonly string[];
   onSuggestion: (text: string) => void;
 }
 
-function Suggestions({ bridge, large, suggestions, onSuggestion }: SuggestionsProps) {
+function Suggestions({ isBusy, large, suggestions, onSuggestion }: SuggestionsProps) {
   const { t } = useWords();
   if (suggestions.length === 0) return null;
   return (
@@ -339,8 +328,8 @@ function Suggestions({ bridge, large, suggestions, onSuggestion }: SuggestionsPr
         <li key={text}>
           <button
             type="button"
-            aria-disabled={isBusy(bridge.status)}
-            onClick={(event) => !isSecondClick(event) && !isBusy(bridge.status) && onSuggestion(text)}
+            aria-disabled={isBusy}
+            onClick={(event) => !isSecondClick(event) && !isBusy && onSuggestion(text)}
           >
             {text}
           </button>

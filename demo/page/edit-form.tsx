@@ -1,14 +1,21 @@
 import { useEffect, useId, useRef } from "react";
 import { useWords } from "./preferences.ts";
 import { isSecondClick } from "./second-click.ts";
-import type { Edit } from "./use-edit.ts";
+
+export interface EditFormProps {
+  draft: string;
+  fileCount: number;
+  isBusy: boolean;
+  onDraft: (draft: string) => void;
+  onCancel: () => void;
+  onSubmit: () => void;
+}
 
 /** A message of the person as a form, with what sending it means for the messages after it. */
-export function EditForm({ edit, fileCount, busy }: { edit: Edit; fileCount: number; busy: boolean }) {
+export function EditForm({ draft, fileCount, isBusy, onDraft, onCancel, onSubmit }: EditFormProps) {
   const { t } = useWords();
   const field = useRef<HTMLTextAreaElement>(null);
   const warningId = useId();
-  const draft = edit.draft ?? "";
   useEffect(() => {
     const element = field.current;
     element?.focus();
@@ -19,7 +26,7 @@ export function EditForm({ edit, fileCount, busy }: { edit: Edit; fileCount: num
       className="edit-form"
       onSubmit={(event) => {
         event.preventDefault();
-        if (!busy) edit.submit();
+        if (!isBusy) onSubmit();
       }}
     >
       <textarea
@@ -29,16 +36,16 @@ export function EditForm({ edit, fileCount, busy }: { edit: Edit; fileCount: num
         aria-label={t.chats.editLabel}
         aria-describedby={warningId}
         value={draft}
-        onChange={(event) => edit.change(event.target.value)}
+        onChange={(event) => onDraft(event.target.value)}
         onKeyDown={(event) => {
           if (event.nativeEvent.isComposing || event.keyCode === 229) return;
           if (event.key === "Escape") {
             event.preventDefault();
-            edit.cancel();
+            onCancel();
           }
           if (event.key !== "Enter" || event.shiftKey) return;
           event.preventDefault();
-          if (!busy) edit.submit();
+          if (!isBusy) onSubmit();
         }}
       />
       <p id={warningId} className="withdraws-note">
@@ -46,13 +53,13 @@ export function EditForm({ edit, fileCount, busy }: { edit: Edit; fileCount: num
         {fileCount > 0 && ` ${t.chats.editKeepsFiles(fileCount)}`}
       </p>
       <div className="chat-confirm-buttons">
-        <button type="button" className="button button-small" onClick={edit.cancel}>
+        <button type="button" className="button button-small" onClick={onCancel}>
           {t.chats.cancel}
         </button>
         <button
           type="submit"
           className="button button-small button-primary"
-          disabled={busy || draft.trim() === ""}
+          disabled={isBusy || draft.trim() === ""}
           onClick={(event) => isSecondClick(event) && event.preventDefault()}
         >
           {t.chats.editSend}

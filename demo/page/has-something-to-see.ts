@@ -1,4 +1,5 @@
 import type { UIMessage } from "ai";
+import { failureOf } from "./failure-of.ts";
 import { isCodePart } from "./is-code-part.ts";
 
 /**
@@ -6,7 +7,7 @@ import { isCodePart } from "./is-code-part.ts";
  * it in the call's card. Until the model adds text, the new message has nothing else to show.
  */
 export function hasSomethingToSee({ parts, metadata }: Pick<UIMessage, "parts" | "metadata">): boolean {
-  if (typeof (metadata as { error?: unknown } | undefined)?.error === "string") return true;
+  if (failureOf({ metadata }) !== undefined) return true;
   return parts.some((part) => {
     if (part.type === "text" || part.type === "reasoning") return part.text !== "";
     return part.type !== "step-start" && (!part.type.startsWith("data-") || isCodePart(part));

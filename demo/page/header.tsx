@@ -1,17 +1,17 @@
+import type { ConnectionState as State } from "adk-stream-protocol/client";
 import { ConnectionState } from "adk-stream-protocol/react";
-import { useSyncExternalStore } from "react";
 import type { Health } from "./api.ts";
 import { type Mode, modes } from "./mode.ts";
 import { themes, useWords, type Preferences } from "./preferences.ts";
 import { strings, type Language } from "./strings.ts";
-import type { Wires } from "./wires.ts";
 
 export interface HeaderProps {
   health: Health | undefined;
   /** The name of the agent, if the server tells. */
   name: string | undefined;
   preferences: Preferences;
-  wires: Wires;
+  /** The state of the WebSocket. Undefined in SSE, which has none. */
+  connection: State | undefined;
   mode: Mode;
   /** A reply is being received. */
   busy: boolean;
@@ -23,7 +23,7 @@ export interface HeaderProps {
 }
 
 export function Header(props: HeaderProps) {
-  const { health, name, preferences, wires, mode, busy, onMode, onNewChat, chats, onShortcuts } = props;
+  const { health, name, preferences, connection, mode, busy, onMode, onNewChat, chats, onShortcuts } = props;
   const { t } = useWords();
   const { theme, language } = preferences;
   const nextTheme = themes[(themes.indexOf(theme) + 1) % themes.length] ?? "auto";
@@ -44,7 +44,7 @@ export function Header(props: HeaderProps) {
       </button>
       <h1 title={name}>{name ?? "adk-stream-protocol"}</h1>
       <ModeSwitch mode={mode} busy={busy} onMode={onMode} />
-      <Connection wires={wires} />
+      <ConnectionState connection={connection} always className="connection" />
       <span className="grow" />
       <ModelName health={health} mode={mode} />
       <div className="segments segments-language" role="group" aria-label={t.languageLabel}>
@@ -86,12 +86,6 @@ export function Header(props: HeaderProps) {
       </button>
     </header>
   );
-}
-
-/** The state of the WebSocket. Shows nothing in SSE, which has none. */
-function Connection({ wires }: Pick<HeaderProps, "wires">) {
-  const connection = useSyncExternalStore(wires.subscribe, wires.connection);
-  return <ConnectionState connection={connection} always className="connection" />;
 }
 
 /** The mode cannot be changed during a reply, because one reply should not arrive over two wires. */

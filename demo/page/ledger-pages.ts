@@ -32,7 +32,7 @@ export class LedgerPages {
       first ??= page;
       approvals.push(...page.approvals);
       ({ cursor } = page);
-      if (cursor === undefined) return { approvals, sequence: first.sequence, running: first.running };
+      if (cursor === undefined) return { approvals, sequence: first.sequence };
       isSettled &&= page.approvals.every(({ state }) => final.has(state));
       if (!isSettled) continue;
       this.#settled = [...approvals];

@@ -3,11 +3,11 @@ import { memo, useEffect, useLayoutEffect, useRef, useState, type RefObject } fr
 import type { MessageBlock } from "./message-blocks.ts";
 import { MessageView } from "./message-view.tsx";
 import { moveScroll } from "./move-scroll.ts";
-import type { BridgeChat } from "./use-bridge-chat.ts";
+import type { ShownChat } from "./shown-chat.ts";
 
 export interface MessageBlockProps {
   block: MessageBlock;
-  bridge: BridgeChat;
+  chat: ShownChat;
   /** The box that scrolls. */
   box: RefObject<HTMLElement | null>;
   /** The newest messages are always drawn. */
@@ -25,13 +25,13 @@ const guessedPx = 130;
  * Some messages of a long chat. A block far from what the reader sees is an empty box of the same height; one that is nearer
  * but not in sight is in the document, but the browser does not lay it out and React does not draw it again.
  */
-export function MessageBlockView({ block, bridge, box, isLast, isPaused }: MessageBlockProps) {
+export function MessageBlockView({ block, chat, box, isLast, isPaused }: MessageBlockProps) {
   const element = useRef<HTMLDivElement>(null);
   const height = useRef(block.messages.length * guessedPx);
   const [isNear, setNear] = useState(isLast || !isPaused);
   const [isInSight, setInSight] = useState(true);
   // A card that waits is always there and up to date: its buttons can be reached from elsewhere.
-  const isOpen = hasOpenCard(block, bridge);
+  const isOpen = hasOpenCard(block, chat);
   const isDrawn = isNear || isLast || isOpen;
   const wasDrawn = useRef(isDrawn);
   useLayoutEffect(() => {
@@ -73,8 +73,8 @@ export function MessageBlockView({ block, bridge, box, isLast, isPaused }: Messa
     };
   }, [box, isLast, isPaused]);
 
-  const drawn = useRef({ block, bridge });
-  if (isInSight || isLast || isOpen || drawn.current.block !== block) drawn.current = { block, bridge };
+  const drawn = useRef({ block, chat });
+  if (isInSight || isLast || isOpen || drawn.current.block !== block) drawn.current = { block, chat };
   return (
     <div ref={element} className="message-block" style={isDrawn ? undefined : { height: height.current }}>
       {isDrawn && <Contents {...drawn.current} />}
@@ -82,8 +82,8 @@ export function MessageBlockView({ block, bridge, box, isLast, isPaused }: Messa
   );
 }
 
-const Contents = memo(function Contents({ block, bridge }: Pick<MessageBlockProps, "block" | "bridge">) {
-  return block.messages.map((message) => <MessageView key={message.id} message={message} bridge={bridge} />);
+const Contents = memo(function Contents({ block, chat }: Pick<MessageBlockProps, "block" | "chat">) {
+  return block.messages.map((message) => <MessageView key={message.id} message={message} chat={chat} />);
 });
 
 /** The height that is not the content's. */
@@ -98,15 +98,15 @@ function isInUse(element: Element): boolean {
 }
 
 /** The approvals that a block shows. */
-const approvals = new WeakMap<MessageBlock, readonly string[]>();
+const askedIn = new WeakMap<MessageBlock, readonly string[]>();
 
 /** The states of cards that nothing changes any more. */
 const settled: ReadonlySet<string | undefined> = new Set(["done", "failed", "denied", "expired", "cancelled"]);
 
-function hasOpenCard(block: MessageBlock, { cards }: BridgeChat): boolean {
+function hasOpenCard(block: MessageBlock, { approvals }: ShownChat): boolean {
   const ids =
-    approvals.get(block) ??
+    askedIn.get(block) ??
     block.messages.flatMap(({ parts }) => parts.flatMap((part) => (isToolUIPart(part) && part.approval?.id) || []));
-  approvals.set(block, ids);
-  return ids.some((id) => !settled.has(cards.get(id)?.state));
+  askedIn.set(block, ids);
+  return ids.some((id) => !settled.has(approvals.get(id)?.state));
 }

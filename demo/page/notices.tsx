@@ -1,13 +1,12 @@
 import { errorSentence, isDisconnect } from "./error-sentence.ts";
+import { failureOf } from "./failure-of.ts";
 import { useWords } from "./preferences.ts";
-import type { BridgeChat } from "./use-bridge-chat.ts";
+import type { PageChat } from "./use-page-chat.ts";
 
-/** Shows one error at a time. If an answer was lost, its card says so and this shows nothing. */
-export function Notices({ bridge }: { bridge: BridgeChat }) {
+/** Shows one error at a time. Why a reply ended early is shown with the reply. */
+export function Notices({ chat }: { chat: PageChat }) {
   const { t } = useWords();
-  const { error, ledger } = bridge;
-  const lost = isDisconnect(error);
-  const onCard = [...bridge.cards.values()].some((card) => card.state === "unsent");
+  const { error, ledger } = chat;
   if (ledger.signedOut) {
     return (
       <div className="notice notice-error" role="alert">
@@ -15,7 +14,7 @@ export function Notices({ bridge }: { bridge: BridgeChat }) {
       </div>
     );
   }
-  if (ledger.offline && !onCard) {
+  if (ledger.offline) {
     return (
       <div className="notice notice-offline" role="alert">
         <span className="spinner" aria-hidden="true" />
@@ -23,27 +22,33 @@ export function Notices({ bridge }: { bridge: BridgeChat }) {
       </div>
     );
   }
-  if (ledger.deleted && bridge.messages.length === 0) {
+  if (ledger.deleted && chat.messages.length === 0) {
     return (
       <div className="notice notice-offline" role="status">
         <p>{t.deleted}</p>
       </div>
     );
   }
-  if (!error || (lost && onCard && bridge.messages.at(-1)?.role !== "user")) return null;
+  const last = chat.messages.at(-1);
+  // Whether the connection is back is found out with the ledger.
+  const problem = chat.problem === undefined || /network/.test(chat.problem) ? undefined : new Error(chat.problem);
+  const shown = error ?? problem;
+  if (!shown || (last && failureOf(last) !== undefined)) return null;
   return (
     <div className="notice notice-error" role="alert">
       <div>
         <p className="notice-title">{t.errorTitle}</p>
-        <p className="outside">{lost ? t.connectionLost : errorSentence(error, t)}</p>
+        <p className="outside">{isDisconnect(shown) ? t.connectionLost : errorSentence(shown, t)}</p>
       </div>
       <div className="notice-actions">
-        <button type="button" className="button button-small" onClick={bridge.retry}>
+        <button type="button" className="button button-small" onClick={chat.retry}>
           {t.retry}
         </button>
-        <button type="button" className="button button-small button-quiet" onClick={bridge.dismiss}>
-          {t.dismiss}
-        </button>
+        {error && (
+          <button type="button" className="button button-small button-quiet" onClick={chat.dismiss}>
+            {t.dismiss}
+          </button>
+        )}
       </div>
     </div>
   );

@@ -1,52 +1,17 @@
+import { AgentChat } from "adk-stream-protocol/react";
 import type { UIMessage } from "ai";
-import { approvalDataOf } from "./card-state.ts";
-import { cardsOf } from "./cards.ts";
-import type { BridgeChat } from "./use-bridge-chat.ts";
-
-const nothing = () => undefined;
-const none: ReadonlySet<string> = new Set();
+import type { ShownChat } from "./shown-chat.ts";
 
 /** A recorded conversation for the parts that draw one. Nothing can be sent, and cards show what the recording says. */
-export function readOnlyChat(messages: readonly UIMessage[], clockOffset: number): BridgeChat {
-  const data = approvalDataOf(messages);
-  const rows: BridgeChat["rows"] = new Map();
-  return {
-    messages: [...messages],
-    status: "ready",
-    error: undefined,
-    ledger: {
-      approvals: [],
-      sequence: 0,
-      running: false,
-      wallet: undefined,
-      askedAt: 0,
-      clockOffset,
-      offline: false,
-      deleted: false,
-      signedOut: false,
-      refresh: nothing,
-    },
-    rows,
-    data,
-    running: none,
-    isAtWork: false,
-    cards: cardsOf(messages, { data, rows, running: none, delivering: false }),
-    outbox: {
-      overtaken: [],
-      unsentId: undefined,
-      setAside: async () => undefined,
-      sendNow: async () => undefined,
-      remove: nothing,
-    },
-    older: { state: "none", load: nothing, goToBeginning: nothing, isGoingToBeginning: false, stopGoing: nothing },
-    send: nothing,
-    edit: undefined,
-    again: undefined,
-    answer: nothing,
-    resolve: async () => "unreachable",
-    sendAgain: nothing,
-    retry: nothing,
-    dismiss: nothing,
-    stop: nothing,
-  };
+export function readOnlyChat(messages: readonly UIMessage[], clockOffset: number): ShownChat {
+  // It is never opened, so it asks no server.
+  const chat = new AgentChat({ id: "recording" });
+  chat.messages = [...messages] as typeof chat.messages;
+  const { get, list } = chat.approvals;
+  const approvals = { get, list, answer: refuse, resolve: refuse, retry: () => undefined };
+  return { messages, approvals, clockOffset, isBusy: false, unsent: [] };
+}
+
+async function refuse(): Promise<never> {
+  throw new Error("Nothing in a recording can be decided.");
 }

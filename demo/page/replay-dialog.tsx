@@ -64,7 +64,7 @@ export function ReplayDialog({ log, onClose }: ReplayDialogProps) {
           <fieldset disabled className="column replay-messages">
             <legend className="visually-hidden">{words.messages}</legend>
             {chat.messages.map((message) => (
-              <MessageView key={message.id} message={message} bridge={chat} />
+              <MessageView key={message.id} message={message} chat={chat} />
             ))}
           </fieldset>
         </div>

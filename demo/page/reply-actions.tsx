@@ -2,23 +2,21 @@ import { isToolUIPart, type UIMessage } from "ai";
 import { useState } from "react";
 import { ActionIcon } from "./action-icon.tsx";
 import { CopyButton } from "./copy-button.tsx";
-import { isBusy } from "./is-busy.ts";
 import { messageText, withdrawsMore } from "./message-text.ts";
 import { useWords } from "./preferences.ts";
 import { isSecondClick } from "./second-click.ts";
-import type { BridgeChat } from "./use-bridge-chat.ts";
+import type { ShownChat } from "./shown-chat.ts";
 
 /** Copy a reply, or have it made again. The person is asked first if that withdraws more than this reply. */
-export function ReplyActions({ message, bridge }: { message: UIMessage; bridge: BridgeChat }) {
+export function ReplyActions({ message, chat }: { message: UIMessage; chat: ShownChat }) {
   const { t } = useWords();
   const [asks, setAsks] = useState(false);
-  const { again } = bridge;
+  const { again, isBusy: busy } = chat;
   const text = messageText(message);
-  const busy = isBusy(bridge.status);
-  if (!again || (busy && message.id === bridge.messages.at(-1)?.id)) return null;
+  if (!again || (busy && message.id === chat.messages.at(-1)?.id)) return null;
   const waits = (each: UIMessage) =>
     each.parts.some(
-      (part) => isToolUIPart(part) && part.approval && bridge.cards.get(part.approval.id)?.state === "asked",
+      (part) => isToolUIPart(part) && part.approval && chat.approvals.get(part.approval.id)?.state === "asked",
     );
   const make = () => {
     setAsks(false);
@@ -37,7 +35,7 @@ export function ReplyActions({ message, bridge }: { message: UIMessage; bridge: 
           aria-disabled={busy}
           onClick={(event) => {
             if (busy || isSecondClick(event)) return;
-            if (withdrawsMore(bridge.messages, message.id, waits)) setAsks(true);
+            if (withdrawsMore(chat.messages, message.id, waits)) setAsks(true);
             else make();
           }}
         >

@@ -1,17 +1,16 @@
-import { isBusy } from "./is-busy.ts";
 import type { Mode } from "./mode.ts";
 import type { Sample } from "./panel-strings.ts";
 import { useWords } from "./preferences.ts";
 import { isSecondClick } from "./second-click.ts";
-import type { BridgeChat } from "./use-bridge-chat.ts";
+import type { PageChat } from "./use-page-chat.ts";
 
 const samples: readonly Sample[] = ["email", "shell", "nested", "slow", "failing", "expiring"];
 
 /** Sentences for the sample tools. In SSE a message would withdraw a call that waits, so then none can be sent from here. */
-export function Samples({ mode, bridge }: { mode: Mode; bridge: BridgeChat }) {
+export function Samples({ mode, chat }: { mode: Mode; chat: PageChat }) {
   const { t } = useWords();
-  const isWaiting = mode === "sse" && [...bridge.cards.values()].some(({ state }) => state === "asked");
-  const isBlocked = isWaiting || isBusy(bridge.status);
+  const isWaiting = mode === "sse" && chat.cards.some(({ state }) => state === "asked");
+  const isBlocked = isWaiting || chat.isBusy;
   return (
     <details className="fold">
       <summary>
@@ -26,7 +25,7 @@ export function Samples({ mode, bridge }: { mode: Mode; bridge: BridgeChat }) {
               <button
                 type="button"
                 aria-disabled={isBlocked}
-                onClick={(event) => !isSecondClick(event) && !isBlocked && bridge.send(sentence)}
+                onClick={(event) => !isSecondClick(event) && !isBlocked && chat.send(sentence)}
               >
                 <span className="small muted">{name}</span>
                 <span>{sentence}</span>

@@ -6,7 +6,7 @@ import { decodeSse, type SseEvent } from "adk-stream-protocol/protocol";
  */
 export type TapEntry = { key: number; at: number } & (
   | { kind: "request"; method: string; path: string; body?: unknown }
-  /** A frame that the page sent. The type `answer` is a `message` frame with an answer in it. */
+  /** A frame that the page sent. The type `regenerate` is a `message` frame that asks for another reply. */
   | { kind: "frame"; type: string; body?: unknown }
   | { kind: "socket"; event: "opened" | "lost" }
   | { kind: "chunk"; sequence: number | undefined; type: string; chunk: Record<string, unknown> }
@@ -26,7 +26,7 @@ export interface StreamTap {
   webSocket: new (url: string) => WebSocket;
   entries(): readonly TapEntry[];
   subscribe(listener: () => void): () => void;
-  /** Called for every chunk as it arrives. */
+  /** Called for every chunk when it arrives for the first time. */
   onChunk(listener: (type: string) => void): () => void;
 }
 
@@ -70,7 +70,6 @@ export function createStreamTap(options: TapOptions = {}): StreamTap {
     const chunk = parseObject(event.data);
     if (!chunk) return;
     const type = String(chunk["type"]);
-    for (const listener of chunkListeners) listener(type);
     const sequence = event.id === undefined ? undefined : Number(event.id);
     if (sequence === undefined) {
       if (isReplay && seen.sequence > 0) return;
@@ -79,6 +78,7 @@ export function createStreamTap(options: TapOptions = {}): StreamTap {
       seen = { sequence, data: event.data };
     }
     isOpen = true;
+    for (const listener of chunkListeners) listener(type);
     add({ kind: "chunk", sequence, type, chunk });
   };
 
@@ -168,9 +168,7 @@ function readEvent(text: string): SseEvent {
 
 function frameType(frame: Record<string, unknown> | undefined): string | undefined {
   if (frame?.["type"] !== "message") return frame && String(frame["type"]);
-  if (frame["trigger"] === "regenerate-message") return "regenerate";
-  const messages = frame["messages"] as { role?: unknown }[] | undefined;
-  return messages?.at(-1)?.role === "user" && frame["messageId"] === undefined ? "message" : "answer";
+  return frame["trigger"] === "regenerate-message" ? "regenerate" : "message";
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {

@@ -1,5 +1,5 @@
 import type { CardState } from "adk-stream-protocol/client";
-import type { ApprovalState, ErrorCode } from "adk-stream-protocol/protocol";
+import type { ErrorCode } from "adk-stream-protocol/protocol";
 
 import { type ChatStrings, chatStrings } from "./chat-strings.ts";
 import type { Mode } from "./mode.ts";
@@ -56,12 +56,7 @@ export interface Strings {
   tags: Record<CardState, string>;
   /** Notes for a browser tool's call that was approved and then expired or was cancelled. */
   begun: Partial<Record<CardState, string>>;
-  runsHere: string;
   error: string;
-  /** The states of an approval in a sentence. */
-  states: Record<ApprovalState, string>;
-  /** Why the server did not record what a person said about a call. */
-  resolution: { already: (state: string) => string; missing: string };
   announceReply: string;
   wallet: string;
   balance: string;
@@ -194,24 +189,7 @@ const en: Strings = {
     expired: "No result came in time. The tool may have run in a browser.",
     cancelled: "Withdrawn before its result came. The tool may have run in a browser.",
   },
-  runsHere: "Running in this page…",
   error: "Error",
-  states: {
-    pending: "waiting for an answer",
-    approved: "approved",
-    executing: "running",
-    waiting: "waiting for a report",
-    succeeded: "done",
-    failed: "failed",
-    denied: "denied",
-    expired: "expired",
-    cancelled: "withdrawn",
-    indeterminate: "unknown",
-  },
-  resolution: {
-    already: (state) => `The state is known already: ${state}.`,
-    missing: "The server does not know this call, or you may not decide about it.",
-  },
   announceReply: "The assistant has replied.",
   wallet: "Wallet",
   balance: "Balance",
@@ -351,24 +329,7 @@ const ja: Strings = {
     expired: "期限内に結果が届きませんでした。ブラウザーで実行された可能性があります。",
     cancelled: "結果が届く前に取り下げられました。ブラウザーで実行された可能性があります。",
   },
-  runsHere: "このページで実行しています…",
   error: "エラー",
-  states: {
-    pending: "承認待ち",
-    approved: "承認済み",
-    executing: "実行中",
-    waiting: "報告待ち",
-    succeeded: "完了",
-    failed: "失敗",
-    denied: "拒否",
-    expired: "期限切れ",
-    cancelled: "取り下げ",
-    indeterminate: "不明",
-  },
-  resolution: {
-    already: (state) => `状態はすでに分かっています: ${state}。`,
-    missing: "この呼び出しが見つからないか、決定する権限がありません。",
-  },
   announceReply: "アシスタントが応答しました。",
   wallet: "ウォレット",
   balance: "残高",
@@ -444,6 +405,7 @@ const ja: Strings = {
       /^The server stopped in the middle of this reply\. Please send your message again\.$/,
       "応答の途中でサーバーが停止しました。メッセージをもう一度送ってください。",
     ],
+    [/^The reply does not go on\.$/, "応答が途中で止まっています。"],
     [/^This chat was deleted\.$/, "このチャットは削除されました。"],
     [/^The server stopped in the middle of this reply\.$/, "応答の途中でサーバーが停止しました。"],
     [

@@ -1,6 +1,5 @@
 import type { ApprovalView } from "adk-stream-protocol/protocol";
 import { fetchLedger, fetchWallet } from "./api.ts";
-import { isOver } from "./card-state.ts";
 import { decide, fetchStart, postDebug } from "./debug-api.ts";
 import { clockTime } from "./format.ts";
 import { ledgerLine } from "./ledger-line.ts";
@@ -117,7 +116,7 @@ async function tellLedger({ chatId, words, language, tell }: TrialContext): Prom
 
 /** Whether the row will not move by itself soon: it is over, or waits for a report from outside. */
 function isAtRest(state: ApprovalView["state"]): boolean {
-  return isOver(state) || state === "waiting";
+  return state !== "pending" && state !== "approved" && state !== "executing";
 }
 
 async function countPayments(): Promise<number> {

@@ -1,7 +1,7 @@
 import { useWords } from "./preferences.ts";
 
 /** Says under a message that it was not sent. */
-export function UnsentNote({ onSend, onRemove }: { onSend: () => void; onRemove?: (() => void) | undefined }) {
+export function UnsentNote({ onSend, onRemove }: { onSend: () => void; onRemove: (() => void) | undefined }) {
   const { t } = useWords();
   return (
     <p className="unsent">

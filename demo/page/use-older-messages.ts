@@ -1,9 +1,5 @@
-import type { Chat } from "@ai-sdk/react";
-import type { UIMessage } from "ai";
+import type { AgentChatHelpers } from "adk-stream-protocol/react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { fetchMessages, type MessagePage } from "./api.ts";
-import { isBusy } from "./is-busy.ts";
-import { withPageBefore } from "./older-messages.ts";
 
 export interface OlderMessages {
   state: "none" | "more" | "loading" | "failed";
@@ -14,52 +10,31 @@ export interface OlderMessages {
   stopGoing: () => void;
 }
 
-export interface OlderMessagesOptions {
-  chatId: string;
-  initialPage: MessagePage;
-}
-
-export interface OlderMessagesState {
-  older: OlderMessages;
-  /** The newest page was read again; with the older ones it makes `shown`. */
-  onPage: (page: MessagePage, shown: readonly UIMessage[]) => void;
-}
-
 /** How many messages are loaded at once on the way to the beginning. They are not drawn. */
 const messagesOnTheWay = 500;
 
 /** Reads a long chat page by page, from its end. */
-export function useOlderMessages(chat: Chat<UIMessage>, options: OlderMessagesOptions): OlderMessagesState {
-  const { chatId, initialPage } = options;
-  const [before, setBefore] = useState(initialPage.before);
+export function useOlderMessages({
+  hasOlder,
+  loadOlder,
+}: Pick<AgentChatHelpers, "hasOlder" | "loadOlder">): OlderMessages {
   const [attempt, setAttempt] = useState<"loading" | "failed">();
   const [isGoing, setGoing] = useState(false);
   const loading = useRef(false);
-
   const load = useCallback(
     async (limit?: number) => {
-      // A reply replaces the chat's messages piece by piece, so an older page waits for its end.
-      if (before === undefined || loading.current || isBusy(chat.status)) return;
+      if (loading.current) return;
       loading.current = true;
       setAttempt("loading");
-      const first = chat.messages[0]?.id;
-      const page = await fetchMessages(chatId, before, limit).catch(() => undefined);
+      const isLoaded = await loadOlder(limit);
       loading.current = false;
-      setAttempt(page ? undefined : "failed");
-      // The beginning may have changed meanwhile; this page then does not end where the messages begin.
-      if (!page || isBusy(chat.status) || chat.messages[0]?.id !== first) return;
-      chat.messages = withPageBefore(chat.messages, page);
-      setBefore(page.before);
+      setAttempt(isLoaded ? undefined : "failed");
     },
-    [chat, chatId, before],
+    [loadOlder],
   );
-  const onPage = useCallback((page: MessagePage, shown: readonly UIMessage[]) => {
-    // The older messages were dropped or there are none, so the next older page is the one before this page.
-    if (shown.length === page.messages.length) setBefore(page.before);
-  }, []);
 
-  const state = before === undefined ? "none" : (attempt ?? "more");
-  const isOver = state === "none" || state === "failed" || isBusy(chat.status);
+  const state = hasOlder ? (attempt ?? "more") : "none";
+  const isOver = state === "none" || state === "failed";
   useEffect(() => {
     if (!isGoing) return undefined;
     if (isOver) setGoing(false);
@@ -69,7 +44,7 @@ export function useOlderMessages(chat: Chat<UIMessage>, options: OlderMessagesOp
     return () => cancelAnimationFrame(frame);
   }, [isGoing, isOver, state, load]);
 
-  const older = useMemo(
+  return useMemo(
     (): OlderMessages => ({
       state,
       load: () => void load(),
@@ -79,5 +54,4 @@ export function useOlderMessages(chat: Chat<UIMessage>, options: OlderMessagesOp
     }),
     [state, load, isGoing],
   );
-  return { older, onPage };
 }

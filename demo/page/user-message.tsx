@@ -1,30 +1,29 @@
 import type { UIMessage } from "ai";
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import { ActionIcon } from "./action-icon.tsx";
 import { CopyButton } from "./copy-button.tsx";
 import { EditForm } from "./edit-form.tsx";
 import { FileView } from "./file-view.tsx";
-import { isBusy } from "./is-busy.ts";
 import { messageText } from "./message-text.ts";
 import { useWords } from "./preferences.ts";
+import type { ShownChat } from "./shown-chat.ts";
 import { UnsentNote } from "./unsent-note.tsx";
-import type { BridgeChat } from "./use-bridge-chat.ts";
-import { useEdit } from "./use-edit.ts";
 
 export interface UserMessageProps {
   message: UIMessage;
-  /** Without it the message cannot be edited. */
-  bridge?: BridgeChat;
+  chat: ShownChat;
   /** Only for a message that was not sent. */
-  onSend?: (() => void) | undefined;
+  onSend?: () => void;
   onRemove?: () => void;
 }
 
-export function UserMessage({ message, bridge, onSend, onRemove }: UserMessageProps) {
+export function UserMessage({ message, chat, onSend, onRemove }: UserMessageProps) {
   const { t } = useWords();
-  const edit = useEdit(message, bridge);
-  const busy = bridge !== undefined && isBusy(bridge.status);
-  const isOpen = edit.draft !== undefined;
+  const { edit, isBusy } = chat;
+  const text = messageText(message);
+  /** The words in the form; undefined while no form is open. */
+  const [draft, setDraft] = useState<string>();
+  const isOpen = draft !== undefined;
   const opener = useRef<HTMLButtonElement>(null);
   const wasOpen = useRef(false);
   // The form with the focus disappears, so the focus returns to the button that opened it.
@@ -32,13 +31,26 @@ export function UserMessage({ message, bridge, onSend, onRemove }: UserMessagePr
     if (wasOpen.current && !isOpen) opener.current?.focus({ preventScroll: true });
     wasOpen.current = isOpen;
   }, [isOpen]);
-  const fileCount = message.parts.filter(({ type }) => type === "file").length;
-  if (isOpen) return <EditForm edit={edit} fileCount={fileCount} busy={busy} />;
-  const text = messageText(message);
+  if (draft !== undefined)
+    return (
+      <EditForm
+        draft={draft}
+        fileCount={message.parts.filter(({ type }) => type === "file").length}
+        isBusy={isBusy}
+        onDraft={setDraft}
+        onCancel={() => setDraft(undefined)}
+        onSubmit={() => {
+          const words = draft.trim();
+          if (words === "") return;
+          setDraft(undefined);
+          edit?.(message.id, words);
+        }}
+      />
+    );
   return (
     <>
       <div className="me-row">
-        {bridge?.edit && !onSend && (
+        {edit && !onSend && (
           <span className="message-actions">
             <button
               ref={opener}
@@ -46,8 +58,8 @@ export function UserMessage({ message, bridge, onSend, onRemove }: UserMessagePr
               className="message-action"
               aria-label={t.chats.edit}
               title={t.chats.edit}
-              aria-disabled={busy}
-              onClick={() => !busy && edit.begin()}
+              aria-disabled={isBusy}
+              onClick={() => !isBusy && setDraft(text)}
             >
               <ActionIcon name="edit" />
             </button>

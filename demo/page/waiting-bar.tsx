@@ -1,11 +1,11 @@
+import type { ApprovalInfo } from "adk-stream-protocol/client";
 import { Countdown } from "adk-stream-protocol/react";
 import { cardName } from "./card-name.ts";
-import type { Card } from "./cards.ts";
 import { useWords } from "./preferences.ts";
 import { showCard } from "./show-card.ts";
 
 /** Names the calls that wait for the person and are scrolled out of sight, and leads to the first of them. */
-export function WaitingBar({ cards, clockOffset }: { cards: readonly Card[]; clockOffset: number }) {
+export function WaitingBar({ cards }: { cards: readonly ApprovalInfo[] }) {
   const { t, language } = useWords();
   const [first] = cards;
   if (!first) return null;
@@ -16,7 +16,7 @@ export function WaitingBar({ cards, clockOffset }: { cards: readonly Card[]; clo
       <span className="waiting-bar-words">
         {t.card.waiting(cards.length)} <strong>{name}</strong>
       </span>
-      {first.expiresAt !== undefined && <Countdown expiresAt={first.expiresAt} clockOffset={clockOffset} />}
+      {first.expiresAt !== undefined && <Countdown expiresAt={first.expiresAt} />}
       <button
         type="button"
         className="button button-small"

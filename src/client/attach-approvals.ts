@@ -19,8 +19,8 @@ export interface AttachedApprovals extends ChatApprovals {
   isArriving(toolCallId: string): boolean;
   /** Asks the server now whether the chat has gone on. */
   refresh(): Promise<void>;
-  /** Reads older messages than those of the page. */
-  loadOlder(): Promise<boolean>;
+  /** Reads older messages than those of the page: as many as a page has, or `limit`. */
+  loadOlder(limit?: number): Promise<boolean>;
   /** Sends a message of `sync.unsent` again: an edit in its place, a new message as the last one. */
   resend(messageId: string): Promise<void>;
   /** Removes a message of `sync.unsent`. Of an edit the message comes back as the server has it. */

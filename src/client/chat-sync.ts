@@ -47,7 +47,8 @@ const maxResumes = 5;
 /**
  * Keeps a chat as it is at the server: reads its messages at the start, asks now and then whether it has gone on (in another
  * tab, on another device, by a decision made elsewhere, by an expiry), reads what is new, and resumes a reply that is being
- * generated or waits. It changes the chat only while no request of the page runs, and the chat makes one request at a time.
+ * generated or waits. While a request of the page runs, it only puts older messages before the others, and the chat makes one
+ * request at a time.
  * `onShow` is called when the chat has the server's messages.
  */
 export function chatSync<UI_MESSAGE extends UIMessage>(
@@ -95,11 +96,8 @@ export function chatSync<UI_MESSAGE extends UIMessage>(
     if (unsent.keep()) shown = -1;
   };
 
-  async function read(earlier?: string): Promise<MessagePage<UI_MESSAGE>> {
-    const from = earlier ? `&before=${encodeURIComponent(earlier)}` : "";
-    const { body } = await server.read<MessagePage<UI_MESSAGE>>(
-      `${chatPath(chat.id)}/messages?limit=${pageSize}${from}`,
-    );
+  async function read(limit = pageSize, from = ""): Promise<MessagePage<UI_MESSAGE>> {
+    const { body } = await server.read<MessagePage<UI_MESSAGE>>(`${chatPath(chat.id)}/messages?limit=${limit}${from}`);
     unsent.receive(body.messages);
     return body;
   }
@@ -245,12 +243,12 @@ export function chatSync<UI_MESSAGE extends UIMessage>(
       void refresh();
     },
 
-    /** Reads the page before the first message. Resolves to false if that was not possible now. */
-    async loadOlder(this: void): Promise<boolean> {
+    /** Reads messages before the first one. Resolves to false if that was not possible now. */
+    async loadOlder(this: void, limit?: number): Promise<boolean> {
       const first = chat.messages[0]?.id;
-      if (!before || isBusy(chat)) return false;
-      const page = await read(before).catch(() => undefined);
-      if (!page || isBusy(chat) || chat.messages[0]?.id !== first) return false;
+      if (!before) return false;
+      const page = await read(limit, `&before=${encodeURIComponent(before)}`).catch(() => undefined);
+      if (!page || chat.messages[0]?.id !== first) return false;
       const ids = new Set(chat.messages.map(({ id }) => id));
       chat.messages = [...page.messages.filter(({ id }) => !ids.has(id)), ...chat.messages];
       before = page.before;

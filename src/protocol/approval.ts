@@ -163,7 +163,7 @@ export interface ApprovalData {
   decidedBy?: string;
   /** What the person said, or why the call was cancelled. */
   reason?: string;
-  /** Until when the result of a call that has begun may be reported. In the stream only while it waits. */
+  /** Until when the result of a call that has begun may be reported. In the stream while it waits, and if none came in time. */
   reportBy?: number;
   /** While the call waits: what its tool said when it had begun. */
   interim?: unknown;

@@ -19,7 +19,8 @@ export interface AgentChatHelpers<UI_MESSAGE extends UIMessage = UIMessage> exte
   problem: string | undefined;
   /** True if the chat has older messages than `messages`. */
   hasOlder: boolean;
-  loadOlder: () => Promise<boolean>;
+  /** Reads older messages: as many as a page has, or `limit`. */
+  loadOlder: (limit?: number) => Promise<boolean>;
   /** The ids of messages that could not be sent, and of those of which an edit could not be sent. They are in `messages`. */
   unsent: readonly string[];
   /** Sends such a message again: an edit in its place, a new message as the last one. */

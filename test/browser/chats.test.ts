@@ -411,7 +411,7 @@ describe("a chat of 10,000 messages", () => {
           const body: unknown = await response.json();
           await new Promise<void>((answer) => resolve(answer));
           // Nothing of this waits for another task, so no frame comes in between.
-          return { ok: true, status: 200, json: () => Promise.resolve(body) } as Response;
+          return { ok: true, status: 200, headers: response.headers, json: () => Promise.resolve(body) } as Response;
         };
         box.scrollTo(0, 40);
       });

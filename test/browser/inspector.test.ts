@@ -57,7 +57,7 @@ it("shows folded chunks, the log after a reload, what the model was asked, and r
   await inState(card, "asked");
   const lines = page.locator(".stream-list");
   const paidLine = lines.locator("summary").filter({ hasText: "tool-input-start" });
-  await lines.getByText("[DONE]").waitFor({ timeout: waiting });
+  await lines.getByText("finish-step").waitFor({ timeout: waiting });
   await expect.poll(() => lines.locator(".line-type").getByText("text-delta", { exact: true }).count()).toBe(1);
   await paidLine.hover();
   await page.locator("article[data-lit]").waitFor({ timeout: waiting });
@@ -65,7 +65,10 @@ it("shows folded chunks, the log after a reload, what the model was asked, and r
   await card.getByRole("button", { name: /^Approve/ }).click();
   await inState(card, "done");
   await page.getByText("Done: I sent $50").waitFor({ timeout: waiting });
-  await lines.getByText("[DONE]").nth(1).waitFor({ timeout: waiting });
+  // One request has the whole reply: its stream stays open while the card waits.
+  await lines.getByText("[DONE]").waitFor({ timeout: waiting });
+  await expect.poll(() => lines.getByText("→ POST /stream").count()).toBe(1);
+  await expect.poll(() => lines.getByText("[DONE]").count()).toBe(1);
 
   await page.reload();
   await paidLine.waitFor({ timeout: waiting });

@@ -1,6 +1,6 @@
 /** What a demanding visitor does on the demo page: long and many calls, no mouse, a lost server, high zoom, Japanese. */
 import { call, gate, pause, type ScriptedGemini, startScriptedGemini, text } from "adk-stream-protocol/testing";
-import type { Locator, Page } from "playwright-core";
+import type { Locator, Page, WebSocket } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { demoRules } from "../../demo/script/demo-rules.ts";
 import { type DemoServer, startDemo } from "../fixtures/demo-server.ts";
@@ -8,6 +8,7 @@ import { expectAccessible as expectPageAccessible } from "./accessible.ts";
 import {
   approvalId,
   cards,
+  choose,
   connectionIs,
   expectText,
   inState,
@@ -139,6 +140,21 @@ describe("nothing can be approved that was not seen (W1)", () => {
 });
 
 describe("answers and messages that did not reach the server (W2, W5)", () => {
+  const unsent = () => page.locator(".unsent").getByText("Not sent");
+  const said = async () =>
+    (await page.locator('[data-role="user"]').allInnerTexts()).map((words) => words.replace(/^You:\s*/, ""));
+  /** The server refuses what is said meanwhile. */
+  const refused = async (...messages: string[]) => {
+    await page.route("**/stream", (route) =>
+      route.fulfill({ status: 429, json: { code: "too_many", message: "Too many requests." } }),
+    );
+    for (const [index, message] of messages.entries()) {
+      await say(page, message);
+      await unsent().nth(index).waitFor({ timeout: waiting });
+    }
+    await page.unrouteAll({ behavior: "wait" });
+  };
+
   it("say which answer it was, are kept, and arrive once", async () => {
     await visitor.visit(demo.url + pathOf("sse", "ai@7"));
     await say(page, "Send 7 dollars to Zed");
@@ -147,42 +163,95 @@ describe("answers and messages that did not reach the server (W2, W5)", () => {
     await demo.stop("SIGKILL");
     await card.getByRole("textbox", { name: "Reason", exact: true }).fill("too much");
     await card.getByRole("button", { name: "Deny" }).click();
-    await inState(card, "unsent");
-    await expectText(card, "Not confirmed");
+    await inState(card, "sending");
     await expectText(card, "Your Deny is not confirmed.");
     await expectText(card, "expires in");
-    await button("Try again: Deny $7.00 → Zed").waitFor({ timeout: waiting });
-
-    await say(page, "hello one");
-    const unsent = page.locator(".unsent").getByText("Not sent");
-    await unsent.waitFor({ timeout: waiting });
-    await say(page, "hello two");
-    await unsent.nth(1).waitFor({ timeout: waiting });
-    await page.getByText("hello one").waitFor({ timeout: waiting });
-
-    // The answer is sent as soon as the server is back, and the last message after it.
+    // The answer is sent as soon as the server is back.
     await demo.start();
     await inState(card, "denied");
+    await expectText(card, "too much");
+    await page.getByRole("button", { name: "Send", exact: true }).waitFor({ timeout: waiting });
+
+    await refused("hello one", "hello two");
+    await say(page, "hello three");
     await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
     await page.getByRole("button", { name: "Send", exact: true }).waitFor({ timeout: waiting });
-    await expect.poll(() => page.getByText("hello one").count()).toBe(1);
+    expect(await said()).toEqual(["Send 7 dollars to Zed", "hello one", "hello two", "hello three"]);
     await page.reload();
-    await unsent.waitFor({ timeout: waiting });
+    await unsent().nth(1).waitFor({ timeout: waiting });
+    expect(await said()).toEqual(["Send 7 dollars to Zed", "hello three", "hello one", "hello two"]);
+    await page.locator(".unsent").getByText("Try again").first().click();
+    await page
+      .getByText(/Hello! I can/)
+      .nth(1)
+      .waitFor({ timeout: waiting });
+    await page.locator(".unsent").getByText("Remove").click();
+    await unsent().waitFor({ state: "detached", timeout: waiting });
+    await expect.poll(said, { timeout: waiting }).toEqual(["Send 7 dollars to Zed", "hello three", "hello one"]);
+    await page.reload();
+    await page
+      .getByText(/Hello! I can/)
+      .nth(1)
+      .waitFor({ timeout: waiting });
+    expect(await said()).toEqual(["Send 7 dollars to Zed", "hello three", "hello one"]);
+    expect(await demo.balance()).toBe(before);
+    expect(gemini.requests.flatMap(({ pairingErrors }) => pairingErrors)).toEqual([]);
+  });
+
+  it.each(["sse", "bidi"] as const)("are kept when the person stops them on their way, in %s", async (mode) => {
+    await visitor.visit(demo.url + pathOf(mode, "ai@7"));
+    await say(page, "hello one");
+    await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
+    await page.getByRole("button", { name: "Send", exact: true }).waitFor({ timeout: waiting });
+    await demo.stop("SIGKILL");
+    await page.evaluate(() => window.dispatchEvent(new Event("online")));
+    await page.getByRole("alert").getByText("The server cannot be reached.").waitFor({ timeout: waiting });
+    await say(page, "hello two");
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
+    await unsent().waitFor({ timeout: waiting });
+    await demo.start();
+    await page.getByRole("alert").waitFor({ state: "detached", timeout: waiting });
+    expect(await unsent().count()).toBe(1);
     await page.locator(".unsent").getByText("Try again").click();
     await page
       .getByText(/Hello! I can/)
       .nth(1)
       .waitFor({ timeout: waiting });
-    await unsent.waitFor({ state: "detached", timeout: waiting });
-    await expect
-      .poll(() => page.locator('[data-role="user"]').allInnerTexts())
-      .toEqual([
-        expect.stringContaining("Send 7 dollars"),
-        expect.stringContaining("hello two"),
-        expect.stringContaining("hello one"),
-      ]);
-    expect(await demo.balance()).toBe(before);
-    expect(gemini.requests.flatMap(({ pairingErrors }) => pairingErrors)).toEqual([]);
+    await unsent().waitFor({ state: "detached", timeout: waiting });
+    expect(await said()).toEqual(["hello one", "hello two"]);
+  });
+
+  it("are kept when the mode is changed, and so are the draft and the card", async () => {
+    const sockets: WebSocket[] = [];
+    const note = (socket: WebSocket) => sockets.push(socket);
+    page.on("websocket", note);
+    await visitor.visit(demo.url + pathOf("sse", "ai@6"));
+    await refused("hello one");
+    await say(page, "Send 7 dollars to Zed");
+    const card = cards(page).first();
+    await inState(card, "asked");
+    await draft().fill("a draft");
+    expect(sockets).toEqual([]);
+
+    await choose(page, "bidi");
+    await connectionIs(page, "open");
+    await inState(card, "asked");
+    await unsent().waitFor({ timeout: waiting });
+    expect(await draft().inputValue()).toBe("a draft");
+    await card.getByRole("button", { name: "Approve" }).click();
+    await inState(card, "done");
+    await page.getByRole("button", { name: "Send", exact: true }).waitFor({ timeout: waiting });
+
+    await choose(page, "sse");
+    await expect.poll(() => sockets.map((socket) => socket.isClosed()), { timeout: waiting }).toEqual([true]);
+    await inState(card, "done");
+    await page.locator(".unsent").getByText("Try again").click();
+    await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
+    await unsent().waitFor({ state: "detached", timeout: waiting });
+    expect(await said()).toEqual(["Send 7 dollars to Zed", "hello one"]);
+    expect(await draft().inputValue()).toBe("a draft");
+    expect(await demo.balance()).toBe(before - 7);
+    page.off("websocket", note);
   });
 });
 
@@ -319,7 +388,6 @@ describe("in any window, in Japanese (W9, W11, O13)", () => {
     await expect.poll(() => colourOf(/^承認 /), { timeout: waiting }).not.toBe(await colourOf(/^拒否/));
     await page.emulateMedia({ forcedColors: null });
     await page.setViewportSize({ width: 1280, height: 860 });
-    await page.getByText(/gemini-live.* · 入力 \d+・出力 \d+ トークン/).waitFor({ timeout: waiting });
     await expectAccessible();
 
     gemini.reset([
@@ -338,6 +406,8 @@ describe("in any window, in Japanese (W9, W11, O13)", () => {
       .waitFor({ timeout: waiting });
     await page.getByRole("figure", { name: "コードの出力" }).getByText("2").waitFor({ timeout: waiting });
     await page.getByRole("button", { name: "送信" }).waitFor({ timeout: waiting });
+    // The reply of the live model is over now.
+    await page.getByText(/gemini-live.* · 入力 \d+・出力 \d+ トークン/).waitFor({ timeout: waiting });
     await page.route("**/stream", (route) =>
       route.fulfill({ status: 429, json: { code: "too_many", message: "Too many requests." } }),
     );

@@ -8,7 +8,7 @@ import {
   startScriptedGemini,
   text,
 } from "adk-stream-protocol/testing";
-import type { Page } from "playwright-core";
+import type { Page, Request } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { demoRules } from "../../demo/script/demo-rules.ts";
 import { type DemoServer, startDemo } from "../fixtures/demo-server.ts";
@@ -70,6 +70,12 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
 
     it("pays once after Approve, shows the new balance, and the assistant says so", async () => {
       const before = await demo.balance();
+      const chatRequests: string[] = [];
+      const note = (request: Request) => {
+        if (new URL(request.url()).pathname.startsWith("/stream") && request.method() === "POST")
+          chatRequests.push(request.url());
+      };
+      page.on("request", note);
       await say(page, "花子さんに50ドル送金してください");
       const card = cards(page).first();
       await inState(card, "asked");
@@ -84,6 +90,10 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       expect(await demo.balance()).toBe(before - 50);
       expect(gemini.requests).toHaveLength(2);
       expect(gemini.requests.flatMap(({ pairingErrors }) => pairingErrors)).toEqual([]);
+      // The answer goes beside the stream: the message is the only request of the chat.
+      await page.getByRole("button", { name: "Send", exact: true }).waitFor({ timeout: waiting });
+      expect(chatRequests).toEqual(mode === "sse" ? [`${demo.url}/stream`] : []);
+      page.off("request", note);
     });
 
     it("pays nothing after Deny, and sends the reason to the model", async () => {
@@ -309,7 +319,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       const card = cards(page).first();
       await inState(card, "asked");
       const { opened, open } = gate();
-      await page.route("**/stream", async (route) => {
+      await page.route("**/approvals/*", async (route) => {
         await opened;
         await route.continue();
       });
@@ -324,7 +334,7 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       open();
       await inState(card, "done");
       await expectText(card, "Already approved on another device.");
-      await page.unroute("**/stream");
+      await page.unroute("**/approvals/*");
     });
 
     itAlso?.("shows an answer that was given outside the page", async () => {
@@ -365,23 +375,19 @@ export function tellStories({ mode, major, core = false }: StoryOptions): void {
       await inState(card, "asked");
       await demo.stop("SIGKILL");
       await card.getByRole("button", { name: "Approve" }).click();
-      if (mode === "sse") {
-        await inState(card, "unsent");
-        // A message written now is lost too. The page sends it again after the answer.
-        await say(page, "hello");
-        await page.getByRole("alert").first().waitFor({ timeout: waiting });
-        await card.getByRole("button", { name: "Try again: Approve" }).waitFor({ timeout: waiting });
-        // When the server is back, the page sends both by itself.
-        await demo.start();
-        await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
-        await expect.poll(() => page.locator('[data-role="user"]').count()).toBe(2);
-      } else {
-        // The WebSocket reconnects, and the answer waits for it.
-        await connectionIs(page, "reconnecting");
-        await inState(card, "sending");
-        await demo.start();
-      }
+      await inState(card, "sending");
+      await page.getByRole("alert").getByText("The server cannot be reached.").waitFor({ timeout: waiting });
+      if (mode === "bidi") await connectionIs(page, "reconnecting");
+      // A message written now waits for the answer, and would withdraw the question in SSE if it were sent before.
+      await say(page, "hello");
+      await page.getByText("This message is sent when the reply has ended").waitFor({ timeout: waiting });
+      await inState(card, "sending");
+      // When the server is back, the page sends both by itself.
+      await demo.start();
       await inState(card, "done");
+      await page.getByText(/Hello! I can/).waitFor({ timeout: waiting });
+      await expect.poll(() => page.locator('[data-role="user"]').count()).toBe(2);
+      await expect.poll(() => page.locator(".notice").count()).toBe(0);
       expect(await demo.balance()).toBe(before - 7);
     });
 

@@ -395,6 +395,27 @@ describe.each(cases)("a page over %s", (_, ai, over) => {
     await expectTruth(second, world, ai);
   });
 
+  it("reads older messages while a question waits", async () => {
+    const { world, page: before } = await open(ai, over);
+    await before.chat.sendMessage({ text: "hello" });
+    await before.chat.sendMessage({ text: "good day" });
+    await before.settled();
+    const page = openPage(ai, { url: world.server.url, over, pageSize: 2 });
+    await page.until(() => page.approvals.sync.hasOlder);
+    const id = await ask(page);
+    await page.until(() => page.chat.status === "streaming");
+    expect(await page.approvals.loadOlder(1)).toBe(true);
+    expect(page.chat.messages).toHaveLength(5);
+    expect(await page.approvals.loadOlder()).toBe(true);
+    expect(page.chat.messages).toHaveLength(6);
+    expect(page.approvals.sync.hasOlder).toBe(false);
+    expect(page.chat.status).toBe("streaming");
+    await page.approvals.answer(id, { approved: true });
+    await page.shows("done");
+    await expectTruth(page, world, ai);
+    expect(page.errors).toEqual([]);
+  });
+
   it("shows a run of words once, wherever the connection was cut", async () => {
     const world = await openWorld(live);
     const proxy = await openCutProxy(world.server.url);

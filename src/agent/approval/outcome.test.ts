@@ -213,6 +213,14 @@ describe("a row for its readers", () => {
     expect(data.state).toBe(state);
   });
 
+  it("says until when a report could come, also after that time", () => {
+    expect(approvalToData(row("waiting", { reportBy: 9 }))).toMatchObject({ reportBy: 9 });
+    expect(approvalToData(row("indeterminate", { reportBy: 9 }))).toMatchObject({ reportBy: 9 });
+    // It was not the time that ended this one.
+    expect(approvalToData(row("indeterminate", { reportBy: 10 }))).not.toHaveProperty("reportBy");
+    expect(approvalToData(row("succeeded", { reportBy: 9 }))).not.toHaveProperty("reportBy");
+  });
+
   it("shows what was stored and nothing that was not", () => {
     expect(approvalToView(row("pending", { hint: "Sure?" }))).toEqual({
       approvalId: "apr_1",

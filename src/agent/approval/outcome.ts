@@ -73,11 +73,15 @@ export function isOpen(approval: Approval): boolean {
 }
 
 /** Why it is not known what became of a call. */
-function unknownText({ outcome, reportBy, finishedAt }: Approval): string {
-  const error = outcome?.["error"];
+function unknownText(approval: Approval): string {
+  const error = approval.outcome?.["error"];
   if (typeof error === "string") return error;
-  const isOverdue = reportBy !== undefined && finishedAt !== undefined && finishedAt >= reportBy;
-  return isOverdue ? sentences.unreported : sentences.indeterminate;
+  return isOverdue(approval) ? sentences.unreported : sentences.indeterminate;
+}
+
+/** True if no report came in time, and so it is not known what became of the call. */
+function isOverdue({ state, reportBy, finishedAt }: Approval): boolean {
+  return state === "indeterminate" && reportBy !== undefined && finishedAt !== undefined && finishedAt >= reportBy;
 }
 
 function progressOf(approval: Approval): "asked" | "waiting" | "outside" {
@@ -106,7 +110,7 @@ export function approvalToData(approval: Approval): ApprovalData {
     expiresAt: approval.expiresAt,
     ...(approval.decidedBy !== undefined && { decidedBy: approval.decidedBy }),
     ...(approval.reason !== undefined && { reason: approval.reason }),
-    ...(approval.state === "waiting" && { reportBy: approval.reportBy }),
+    ...((approval.state === "waiting" || isOverdue(approval)) && { reportBy: approval.reportBy }),
     ...(approval.state === "waiting" && approval.interim && { interim: toSafeJson(approval.interim) }),
     ...(approval.resolvedBy !== undefined && { resolvedBy: approval.resolvedBy }),
     ...(approval.state === "succeeded" && { output: toSafeJson(approval.outcome) }),
