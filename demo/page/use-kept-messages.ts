@@ -5,7 +5,6 @@ import { keptMessages, storedMessages, storeMessages } from "./kept-messages.ts"
 export interface KeptMessages {
   /** The messages that were not sent and that are not in the chat: those of before a reload, or of the other mode. */
   overtaken: readonly UIMessage[];
-  keep: (message: UIMessage) => void;
   forget: (messageId: string) => void;
 }
 
@@ -18,7 +17,6 @@ export function useKeptMessages(
   const [kept, setKept] = useState(() => storedMessages(chatId));
   useEffect(() => setKept((before) => keptMessages(before, messages, unsent)), [messages, unsent]);
   useEffect(() => storeMessages(chatId, kept), [chatId, kept]);
-  const keep = useCallback((message: UIMessage) => setKept((all) => [...all, message]), []);
   const forget = useCallback((messageId: string) => setKept((all) => all.filter(({ id }) => id !== messageId)), []);
-  return { overtaken: kept.filter(({ id }) => !messages.some((message) => message.id === id)), keep, forget };
+  return { overtaken: kept.filter(({ id }) => !messages.some((message) => message.id === id)), forget };
 }

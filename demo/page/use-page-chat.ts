@@ -145,15 +145,7 @@ export function usePageChat({ chatId, isNew, tap, mode, music }: PageChatOptions
       void sendMessage(message as Parameters<typeof sendMessage>[0]);
     },
     dismiss: clearError,
-    stop() {
-      const isOnItsWay = ledger.offline && status === "submitted" && last?.role === "user";
-      void stop().then(() => {
-        if (!isOnItsWay) return;
-        // The server may not have it. If it has, the message comes back when the server does.
-        current.setMessages((before) => before.filter(({ id }) => id !== last.id));
-        kept.keep(last);
-      });
-    },
+    stop: () => void stop(),
   };
 }
 

@@ -34,7 +34,7 @@ export function approvalLedger(
   options: LedgerOptions,
   chat: { readonly id?: string; readonly messages: readonly UIMessage[] },
   ask: () => Promise<void>,
-  isPaused?: () => boolean,
+  isPaused?: () => boolean | undefined,
   onDecided?: (decided: ApprovalView) => Promise<void>,
 ) {
   const server = serverRequests(options);

@@ -57,7 +57,7 @@ export function chatSync<UI_MESSAGE extends UIMessage>(
   { transport, pageSize = 50 }: ChatSyncOptions<UI_MESSAGE>,
   onShow: () => void,
 ) {
-  const { sendMessage, regenerate, resumeStream } = chat;
+  const { stop, sendMessage, regenerate, resumeStream } = chat;
   const {
     server,
     approvals: { refresh },
@@ -91,9 +91,9 @@ export function chatSync<UI_MESSAGE extends UIMessage>(
     state = currentState();
     ledger.changed();
   };
-  const keepUnsent = (): void => {
+  const keepUnsent = (status = "error"): void => {
     // The page has dropped what followed an edited message, and the server has not.
-    if (unsent.keep()) shown = -1;
+    if (chat.status === status && unsent.keep()) shown = -1;
   };
 
   async function read(limit = pageSize, from = ""): Promise<MessagePage<UI_MESSAGE>> {
@@ -176,6 +176,11 @@ export function chatSync<UI_MESSAGE extends UIMessage>(
     return reading(inTurn());
   }
 
+  chat.stop = () => {
+    // The server may not have the message. If it has, it says so in a moment.
+    keepUnsent("submitted");
+    return stop();
+  };
   chat.sendMessage = (message, ...given) =>
     alone(() => {
       if (message?.messageId) unsent.edit(message.messageId);
@@ -263,12 +268,9 @@ export function isBusy({ status }: { status: string }): boolean {
 }
 
 /** True if a call of the message has no outcome. */
-function isWaiting(message: UIMessage | undefined): boolean {
-  return (
-    message?.role === "assistant" &&
-    message.parts.some(
-      (part) =>
-        isToolPart(part) && (!part.state.startsWith("output-") || (part as { preliminary?: boolean }).preliminary),
-    )
+function isWaiting(message: UIMessage | undefined): boolean | undefined {
+  return message?.parts.some(
+    (part) =>
+      isToolPart(part) && (!part.state.startsWith("output-") || (part as { preliminary?: boolean }).preliminary),
   );
 }

@@ -10,7 +10,7 @@ export interface PollOptions extends Pick<ClockOptions, "timers"> {
  * Asks the server, while it is open, now and then and when the person or the network comes back. What is asked while a
  * question is on its way is asked once more after it. A question that fails is asked again the next time.
  */
-export function poll(ask: () => Promise<void>, options: PollOptions, isPaused?: () => boolean) {
+export function poll(ask: () => Promise<void>, options: PollOptions, isPaused?: () => boolean | undefined) {
   const { timers } = clockOf(options);
   let asking: Promise<void> | undefined;
   let next: Promise<void> | undefined;

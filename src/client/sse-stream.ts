@@ -136,7 +136,7 @@ export function sseStream(
       // The chat shows the error before. Then it is known whether the server has the message.
       tellEnd(transport);
       if (isLeft) throw left.reason;
-      throw error instanceof TypeError ? new TypeError(`The network connection failed. ${error.message}`) : error;
+      throw error instanceof TypeError ? lostConnection() : error;
     }
   }
 

@@ -23,10 +23,10 @@ export function unsentMessages<UI_MESSAGE extends UIMessage>(chat: AbstractChat<
   return {
     ids: (): string[] => [...unsent],
 
-    /** Remembers the last message if its request failed: later the chat no longer shows that. Returns true for an edit. */
+    /** Remembers the last message, whose request failed: later the chat no longer shows that. Returns true for an edit. */
     keep(): boolean {
       const last = chat.messages.at(-1);
-      if (chat.status !== "error" || last?.role !== "user") return false;
+      if (last?.role !== "user") return false;
       const { id } = last;
       const isEdit = received.has(id);
       if (unsent.has(id) || (isEdit && !edits.has(id))) return false;

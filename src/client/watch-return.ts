@@ -12,6 +12,6 @@ export function watchReturn(callback: () => unknown): () => void {
 }
 
 /** True if the person does not see the page. */
-export function isHidden(): boolean {
-  return (globalThis as { document?: Document }).document?.hidden ?? false;
+export function isHidden(): boolean | undefined {
+  return (globalThis as { document?: Document }).document?.hidden;
 }

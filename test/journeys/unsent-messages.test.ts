@@ -1,4 +1,5 @@
 /** Messages that the server does not have stay on the page, in their place, until the person does something about them. */
+import { gate, pause, text as saying } from "adk-stream-protocol/testing";
 import { describe, expect, it } from "vitest";
 import { type AgentPage, openPage } from "../fixtures/agent-page.ts";
 import { openCutProxy } from "../fixtures/cut-proxy.ts";
@@ -91,6 +92,41 @@ describe.each(cases)("a message that the server does not have, over %s", (_, ai,
     await page.approvals.refresh();
     expect(shown(page)).toEqual(["yes-1", "reply", "no-1", "yes-2", "reply"]);
     await proxy.close();
+  });
+
+  it("stays when it was stopped before the server could be reached", async () => {
+    const world = await openWorld();
+    const proxy = await openCutProxy(world.server.url);
+    const page = openPage(ai, { url: proxy.url, over });
+    await say(page, "yes-1");
+    proxy.refuse(true);
+    proxy.cut();
+    void page.chat.sendMessage({ id: "no-1", parts: [text("hello?")] });
+    await page.until(() => page.chat.status === "submitted");
+    await page.chat.stop();
+    await page.until(() => page.chat.status === "ready");
+    await page.until(() => page.approvals.sync.unsent.includes("no-1"));
+    proxy.refuse(false);
+    await page.approvals.refresh();
+    expect(shown(page)).toEqual(["yes-1", "reply", "no-1"]);
+    await page.approvals.resend("no-1");
+    await page.settled();
+    expect([shown(page), page.approvals.sync.unsent]).toEqual([["yes-1", "reply", "no-1", "reply"], []]);
+    await proxy.close();
+  });
+
+  it("is not a message that was stopped when the server had it", async () => {
+    const held = gate();
+    const world = await openWorld({ rules: [{ say: [pause(held.opened), saying("Hello.")] }] });
+    const page = openPage(ai, { url: world.server.url, over });
+    void page.chat.sendMessage({ id: "yes-1", parts: [text("hello")] });
+    await world.gemini.waitForRequest(1);
+    await page.chat.stop();
+    await page.until(() => page.chat.status === "ready");
+    await page.settled();
+    await page.approvals.refresh();
+    expect([shown(page)[0], page.approvals.sync.unsent]).toEqual(["yes-1", []]);
+    held.open();
   });
 
   it("is not a message that was withdrawn: that one leaves the page", async () => {
