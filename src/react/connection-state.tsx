@@ -11,7 +11,7 @@ export interface ConnectionStateProps extends LanguageProps {
   connection: State | undefined;
   /** Connects at once. Without it there is no button. */
   onRetry?: (() => void) | undefined;
-  /** Shows the state also while the connection is open or is opened for the first time. */
+  /** Shows the state also while the connection is open or is opened for the first time. Before that there is none. */
   always?: boolean | undefined;
   className?: string | undefined;
 }
@@ -36,15 +36,13 @@ function Connection({
   const { status, latencyMs } = connection ?? {};
   const isLost = status === "reconnecting" || status === "closed";
   useAnnounced(status, isLost);
-  if (!status || !(always || isLost || status === "signed-out")) return null;
+  if (!status || status === "idle" || !(always || isLost || status === "signed-out")) return null;
   const words = labels.connection;
   const isWaiting = status === "reconnecting" && seconds > 0;
   return (
     <span data-part="connection" data-connection={status} className={className}>
       <span data-part="dot" aria-hidden="true" />
-      <span data-part="connection-words">
-        {isWaiting ? words.reconnectingIn(seconds) : words[status === "idle" ? "connecting" : status]}
-      </span>
+      <span data-part="connection-words">{isWaiting ? words.reconnectingIn(seconds) : words[status]}</span>
       {status === "open" && latencyMs !== undefined && <span data-part="latency">{Math.round(latencyMs)} ms</span>}
       {onRetry && (isWaiting || status === "closed") && (
         <button type="button" data-part="retry" onClick={onRetry}>
