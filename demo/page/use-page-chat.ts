@@ -51,6 +51,9 @@ export interface PageChatOptions {
   music: Music;
 }
 
+/** How often the page asks what was decided and reported elsewhere: people look at two windows side by side. */
+const pollMs = 1200;
+
 /** The page's chat: `useAgentChat` with the demo's browser tools, its ledger and the older messages. */
 export function usePageChat({ chatId, isNew, tap, mode, music }: PageChatOptions): PageChat {
   const isDemo = useContext(DemoContext);
@@ -59,6 +62,7 @@ export function usePageChat({ chatId, isNew, tap, mode, music }: PageChatOptions
     transport: mode === "bidi" ? "websocket" : "sse",
     fetch: tap.fetch,
     webSocket: tap.webSocket,
+    pollMs,
   });
   const { chat, approvals: all, connection, sendMessage, regenerate, clearError, stop } = current;
   const tools = useMemo(() => createBrowserTools(music, () => chat.messages), [music, chat]);
