@@ -12,7 +12,9 @@ export async function loadInTime<T>(loading: Promise<T>, file: string, print: (l
   const tooLong = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       const what = `${file} was still loading after ${longestMs / 1000} seconds.`;
-      reject(new Error(`${what} Something that it awaits at its top level, or a promise that it exports, does not end.`));
+      reject(
+        new Error(`${what} Something that it awaits at its top level, or a promise that it exports, does not end.`),
+      );
     }, longestMs);
   });
   try {
