@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
-import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Maps the package's public names to the sources, so that tests need no build. */
 function publicNames() {
@@ -49,25 +48,6 @@ const counted = ["test/journeys/metrics.test.ts"];
 /** Journeys that run with two nodes in every run. `npm run nodes:journeys` runs all of them. */
 const onTwoNodes = ["approve", "decided-elsewhere", "once"].map((name) => `test/journeys/${name}.test.ts`);
 
-/** The files that take longest. They begin first, or two workers would wait for the last of them. */
-const longest = [
-  ...["journeys/cuts", "journeys/kill", "journeys/reports", "journeys/npm-run-nodes", "torture/torture"],
-  ...["journeys/crashes", "journeys/nodes", "journeys/cli", "journeys/once"],
-  ...["browser/chat-stories", "browser/deployments", "browser/card", "browser/bidi", "browser/sse", "browser/nodes"],
-  ...["browser/websocket", "browser/cuts"],
-];
-
-class LongestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const placeOf = ({ moduleId }: TestSpecification) => {
-      const place = longest.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
-      return place < 0 ? longest.length : place;
-    };
-    // oxlint-disable-next-line unicorn/no-array-sort -- a method of Vitest, not of an array
-    return (await super.sort(files)).toSorted((one, other) => placeOf(one) - placeOf(other));
-  }
-}
-
 /** A story takes longer with a database. */
 const patience = process.env["NODES"] ? 4 : 1;
 
@@ -85,7 +65,6 @@ export default defineConfig({
     // By default there would be one worker on two cores. Tests wait almost half of the time, so three keep two cores busy.
     // With several nodes, the database needs a core.
     maxWorkers: process.env["NODES"] ? 2 : 3,
-    sequence: { sequencer: LongestFirst },
     projects: [
       project("unit", ["src/**/*.test.{ts,tsx}", "demo/**/*.test.{ts,tsx}"], sharing),
       project("contracts", ["test/contracts/**/*.test.ts"], sharing),
