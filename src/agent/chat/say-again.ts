@@ -1,5 +1,6 @@
 import type { UIMessage } from "ai";
 import type { Store } from "../../stores/index.ts";
+import { findTurnAt } from "../log/find-held-turn.ts";
 import type { QueuedTurn } from "./chat-queue.ts";
 import type { ChatTurns } from "./chat-turns.ts";
 
@@ -11,7 +12,10 @@ export interface UnansweredMessage {
   actor?: string | undefined;
 }
 
-/** Says a user's message again in a new turn, as when it came. Does nothing if the user has written another one since. */
+/**
+ * Says a user's message again in a new turn, as when it came. Does nothing if the user has written another one since, or if the
+ * reply has been made again: two nodes may have been asked to do it.
+ */
 export async function sayAgain(
   { message, reply, actor }: UnansweredMessage,
   chatId: string,
@@ -19,8 +23,14 @@ export async function sayAgain(
 ): Promise<QueuedTurn | undefined> {
   return turns.inChat(chatId, async (queue) => {
     const last = await store.lastMessage(chatId, "user");
-    if (last?.message.id !== message.id || queue.running) return undefined;
+    if (last?.message.id !== message.id || queue.running || !(await isCutOff(store, chatId))) return undefined;
     const input = { kind: "message", message: last.message, record: false } as const;
     return turns.enqueueUnasked(queue, { reply, input, mode: "request", actor: actor ?? queue.chat.owner });
   });
+}
+
+/** True if the turn at the end of the log ended in the middle of its reply. */
+async function isCutOff(store: Store, chat: string): Promise<boolean> {
+  const turn = await findTurnAt(store, chat, await store.lastSequence(chat));
+  return turn?.end === "cut";
 }
