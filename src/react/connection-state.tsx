@@ -11,7 +11,7 @@ export interface ConnectionStateProps extends LanguageProps {
   connection: State | undefined;
   /** Connects at once. Without it there is no button. */
   onRetry?: (() => void) | undefined;
-  /** Shows the state also while the connection is open or is opened for the first time. Before that there is none. */
+  /** Also shows a connection that is open or is being opened. A connection that was not asked for yet is never shown. */
   always?: boolean | undefined;
   className?: string | undefined;
 }
